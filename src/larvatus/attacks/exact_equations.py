@@ -27,7 +27,7 @@ from larvatus.data.laws import ExactNoise
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.steps import seen_by
+from larvatus.data.steps import view_of_step
 from larvatus.data.verbs import reduce_groups
 
 
@@ -99,7 +99,7 @@ def _exact_step(release: Release) -> _ExactStep | None:
     """The exact step, if no other step masks its columns and no step drops records."""
     if release.averaged > 1 or any(s.drops for s in release.steps):
         return None
-    seen = [seen_by(s, release.data).confidential for s in release.steps]
+    seen = [view_of_step(s, release.data).confidential for s in release.steps]
     for i, step in enumerate(release.steps):
         noise = step.exact_noise(seen[i])
         others = {n for k, names in enumerate(seen) if k != i for n in names}

@@ -24,7 +24,7 @@ from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
-from larvatus.data.weights import checked_weight
+from larvatus.data.weights import weight_column
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
@@ -100,7 +100,7 @@ class SufficiencyBased(Mask):
 
         names = current.confidential
         beta = self._beta(names)
-        weight = checked_weight(current, self.name(), MaskError) if self.weighted else None
+        weight = weight_column(current, self.name(), MaskError) if self.weighted else None
         smallest = self.smallest(current)
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
         data, design, held_notes = movable_records(split, present, self.name(), smallest)
@@ -130,7 +130,7 @@ class SufficiencyBased(Mask):
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
-        weight = checked_weight(original, self.name(), MaskError) if self.weighted else None
+        weight = weight_column(original, self.name(), MaskError) if self.weighted else None
         shape = "normal" if self.weighted else self.noise
         return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True)
 

@@ -11,7 +11,7 @@ from larvatus.data.contracts import Array, Block, Mask
 from larvatus.data.exposure.value_changes import ColumnChange
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.steps import is_maskable, taken_by, taken_in_turn
+from larvatus.data.steps import columns_by_step, columns_of_step, is_maskable
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import count_present, reduce_groups, settle_groups
@@ -22,7 +22,7 @@ _LARGEST, _SMALLEST = 1e150, 1e-150
 
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
     """Raise an error for columns that a step cannot mask, and for confidential columns that no step masks."""
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     for step, names in zip(masks, taken, strict=True):
         for name in step.columns or ():
             if name not in data.confidential:
@@ -43,7 +43,7 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
     """Raise an error if a step would weaken the protection of a column that an earlier step has masked."""
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     for i, step in enumerate(masks):
         for name in taken[i]:
             step.check_order([m for m, names in zip(masks[:i], taken, strict=False) if name in names])
@@ -68,7 +68,7 @@ def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
     The variance of such a column would be infinite or zero, and a mask would give no number or change nothing.
     """
     used = [m for m in masks if not m.takes_any_magnitude()]
-    names = list(dict.fromkeys(n for m in used for n in (*taken_by(m, data), *data.non_confidential)))
+    names = list(dict.fromkeys(n for m in used for n in (*columns_of_step(m, data), *data.non_confidential)))
     names = list(data.numeric(names))
     if not names:
         return
@@ -94,7 +94,7 @@ def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Refuse, pool or suppress small sub-groups, as the most demanding step requires."""
-    seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
+    seen = [data.with_confidential(names) for names in columns_by_step(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     reason = next((m.smallest_reason() for m in masks if m.name() == asked_by), "")
@@ -158,7 +158,7 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
             "mask: the release would equal the original: no confidential value was changed. "
             "Use a stronger mask, or do not declare columns confidential that do not vary."
         )
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     by_any = {n for names in taken for n in names}
     allowed = columns_changed_as_needed(masks, data)
     allowed |= {n for n in by_any if all(m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
@@ -176,7 +176,7 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
 
 def columns_changed_as_needed(masks: Sequence[Mask], data: Microdata) -> set[str]:
     """Columns that no step changes unless its rule asks for it."""
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     by_any = {n for names in taken for n in names}
     return {n for n in by_any if all(m.as_needed or m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
 

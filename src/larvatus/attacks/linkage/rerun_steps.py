@@ -24,7 +24,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
-from larvatus.data.steps import apply_step, codes_in, taken_by, taken_in_turn
+from larvatus.data.steps import apply_step, codes_in, columns_by_step, columns_of_step
 from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import as_one_group, count_present, map_groups, settle_groups, with_table
 
@@ -153,13 +153,13 @@ class RerunSteps:
         ranked: dict[str, tuple[Microdata, str]] = {}
         why = ""
         for i, step in enumerate(steps):
-            taken = taken_by(step, current)
+            taken = columns_of_step(step, current)
             reason, lost = "", set[str]()
             if step.drops:
                 current = _in_release(current, release)
                 if intruder.presence == "unknown" or any(s.drops for s in steps[i + 1 :]):
                     reason = f"it is not known which records {step.name()} kept"
-                    lost = {n for names in taken_in_turn(data, steps[i + 1 :]) for n in names}
+                    lost = {n for names in columns_by_step(data, steps[i + 1 :]) for n in names}
             else:
                 masked |= set(taken)
                 known = set(taken) & (exact | ranked.keys())
@@ -217,7 +217,7 @@ def _as_masked(original: Microdata, release: Release) -> Microdata:
     """The original as the first step had it: without columns that rules derive, in the sub-groups in which it was masked."""
     derived = _derived(release)
     data = original.with_confidential([n for n in original.confidential if n not in derived])
-    seen = zip(release.steps, taken_in_turn(data, release.steps), strict=True)
+    seen = zip(release.steps, columns_by_step(data, release.steps), strict=True)
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
     limit = max([data.sub_groups.smallest, *needs])
     try:

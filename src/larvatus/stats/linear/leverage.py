@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.stats.linear.covariance_factors import CentredRows
-from larvatus.stats.linear.row_maps import solved_rows
+from larvatus.stats.linear.row_maps import solve_rows
 from larvatus.stats.linear.sufficiency import THIN, independent
 
 _HELD = 0.99  # the residual then has less than a tenth of the standard deviation of the others
@@ -48,7 +48,7 @@ class DesignBasis:
 
     def rows(self, terms: Matrix) -> Matrix:
         """The rows of the basis; the sum of squares of a row, plus 1/n, is its leverage."""
-        return np.asarray(solved_rows(self.standardised(terms), self.chosen, self.triangle))
+        return np.asarray(solve_rows(self.standardised(terms), self.chosen, self.triangle))
 
     def leverage(self, terms: Matrix) -> Floats:
         return np.asarray(1.0 / self.count + (self.rows(terms) ** 2).sum(axis=0))
