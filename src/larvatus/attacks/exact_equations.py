@@ -66,11 +66,11 @@ class ExactEquations(Attack):
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         if not any(_exact_step(r) for r in (release, *release.others)):
             return "no step keeps means and covariances exactly."
-        return "" if intruder.told(release.steps) else "the intruder does not know how the release was masked."
+        return "" if intruder.knows_settings_of(release.steps) else "the intruder does not know how the release was masked."
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
-        step = _exact_step(release) if intruder.told(release.steps) else None
+        step = _exact_step(release) if intruder.knows_settings_of(release.steps) else None
         design = _design(release.data) if step is not None else Design(())
         link: Link = _unchanged
         also: Sequence[str] = ()

@@ -68,7 +68,7 @@ def _laws(keys: Keys, names: Sequence[str]) -> _Laws:
     named = [n for n in names if n in keys.codes]
     numbers = [n for n in names if n not in keys.codes]
     sizes = {n: 1 + max(int(c.max(initial=0)) for c in keys.codes[n]) for n in named}
-    read = list(dict.fromkeys([*names, *(keys.held(n) for n in names)]))
+    read = list(dict.fromkeys([*names, *(keys.known_column(n) for n in names)]))
 
     def count(group: int, block: Block) -> Floats:
         out = []

@@ -140,7 +140,7 @@ def _parts(
         if patterns_kept(~gone[0], ~gone[1], wanted):
             return [(everyone, _within_patterns(left, right, column, ~gone[1], distance))]
         ranges = np.array([_ranges(keys, n, block) for n in used])
-        found = cells.linked(left, right, column, gone, wanted, distance, ranges)
+        found = cells.link(left, right, column, gone, wanted, distance, ranges)
         return [(everyone, found.credit)] if found is not None else [(everyone, *every(block))]
 
     return parts

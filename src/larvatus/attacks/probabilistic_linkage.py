@@ -55,7 +55,7 @@ class ProbabilisticLinkage(Attack):
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         steps = [s for r in (release, *release.others) for s in r.steps]
         link = _Linker(frozenset(by.keys.codes), intruder.guesses or (1,))
-        known = link.unchanged_shares(by) if steps and intruder.told(steps) else None
+        known = link.unchanged_shares(by) if steps and intruder.knows_settings_of(steps) else None
         trials = LEARNT if known is None else (*LEARNT, KNOWN)
         return link_groups(
             self, "share of records whose own released record has the largest weight", original, release, intruder, by,
@@ -98,7 +98,7 @@ class _Linker:
             x, y = self._in_units(sides)
             return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y, x[sides.holds])).T
 
-        more, most = (np.nansum(by.measured(of), axis=1) for of in (equal, possible))
+        more, most = (np.nansum(by.measure(of), axis=1) for of in (equal, possible))
         share = np.clip(np.divide(more, most, out=np.zeros_like(more), where=most > 0), 0.0, 1.0)
         return dict(zip((*by.masked, *by.soft), share.tolist(), strict=True))
 

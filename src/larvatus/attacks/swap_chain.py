@@ -59,8 +59,8 @@ class SwapChain(Attack):
         if len(by.masked) < FEWEST:
             raise RiskError(f"swap_chain: needs at least {FEWEST} confidential columns that the intruder knows, and there are "
                             f"{len(by.masked)}. With fewer columns no guess leads to a contradiction.")
-        told = intruder.told([s for r in (release, *release.others) for s in r.steps])
-        farthest = np.nan_to_num(by.measured(_moves)).max(axis=1) if told else None
+        told = intruder.knows_settings_of([s for r in (release, *release.others) for s in r.steps])
+        farthest = np.nan_to_num(by.measure(_moves)).max(axis=1) if told else None
         return link_groups(
             self, "share of records linked by following exchanges of values from column to column", original, release,
             intruder, by, _linker(farthest), trials=("several possible rows", _SHARED if farthest is None else (

@@ -282,7 +282,7 @@ class Mask(Method):
     )
 
     @property
-    def copies_made(self) -> int:
+    def copy_count(self) -> int:
         """Number of copies of the data that the step makes. Later steps run on each copy."""
         return 1
 
@@ -298,7 +298,7 @@ class Mask(Method):
         """A sentence on why fewer records are too few, for errors; empty if there is nothing to add."""
         return ""
 
-    def made_kind(self, kind: str) -> str:
+    def kind_after(self, kind: str) -> str:
         """The kind ("number" or "nominal") of a masked column after the step, given its kind before."""
         return kind
 
@@ -321,7 +321,7 @@ class Mask(Method):
         """For each column, the law of a mask of the form Y = X · factor + noise, with independent draws for each value."""
         return None
 
-    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+    def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
 

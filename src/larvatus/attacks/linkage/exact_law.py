@@ -34,7 +34,7 @@ class ExactLaw:
         on_s = any(on[:, len(law.original) :].any() for on in law.on_both)
         if on_s and not set(law.design.columns) <= set(keys.exact):
             return None
-        return cls(law, law.draws, tuple(keys.held(n) for n in law.original))
+        return cls(law, law.draws, tuple(keys.known_column(n) for n in law.original))
 
     @property
     def columns(self) -> tuple[str, ...]:

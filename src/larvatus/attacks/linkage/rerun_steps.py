@@ -129,7 +129,7 @@ def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
         raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows {what}.")
     if not release.steps:
         raise RiskError(f"{method}: how the file was masked is not known, so the steps cannot be rerun.")
-    if not intruder.told(release.steps):
+    if not intruder.knows_settings_of(release.steps):
         raise RiskError(f"{method}: the intruder does not know all settings of the steps (intruder.published).")
 
 
@@ -205,7 +205,7 @@ def _other_rerun(
     method: str, original: Microdata, release: Release, other: Release, intruder: Intruder, random: RecordRandom
 ) -> RerunSteps | None:
     """The rerun of another release of the same records in the same sub-groups, if it is possible."""
-    if not other.steps or not intruder.told(other.steps) or other.data.groups.labels != release.data.groups.labels:
+    if not other.steps or not intruder.knows_settings_of(other.steps) or other.data.groups.labels != release.data.groups.labels:
         return None
     try:
         return RerunSteps.of(method, original, other, intruder, random)

@@ -31,18 +31,18 @@ def columns_with_kept_zeros(keys: Keys, release: Release) -> tuple[str, ...]:
         return ()
 
     def count(group: int, block: Block) -> Ints:
-        return np.array([[np.count_nonzero(block[c] == 0) for c in (keys.held(n), n)] for n in names])
+        return np.array([[np.count_nonzero(block[c] == 0) for c in (keys.known_column(n), n)] for n in names])
 
     counts = np.array(reduce_groups(keys.joined, list(keys.columns), count, np.add))
     alike = (counts[:, :, 0] == counts[:, :, 1]).all(axis=0) | keys.own_file
     kept = {n for n, same, some in zip(names, alike, counts[:, :, 1].sum(axis=0), strict=True) if same and some}
-    whole = {keys.held(n) for n in kept} - {keys.held(n) for n in keys.numbers if n not in kept}
-    return tuple(n for n in names if keys.held(n) in whole)
+    whole = {keys.known_column(n) for n in kept} - {keys.known_column(n) for n in keys.numbers if n not in kept}
+    return tuple(n for n in names if keys.known_column(n) in whole)
 
 
 def zeros_as_missing(keys: Keys, original: Microdata, names: Sequence[str]) -> tuple[Keys, Microdata]:
     """The keys and the original with the zeros of these released columns as missing cells."""
-    both = list(dict.fromkeys([*names, *(keys.held(n) for n in names)]))
+    both = list(dict.fromkeys([*names, *(keys.known_column(n) for n in names)]))
     first = [n for n in dict.fromkeys(keys.base.get(n, n) for n in names) if n in original.table.columns]
     return replace(keys, joined=_without_zeros(keys.joined, both)), _without_zeros(original, first)
 

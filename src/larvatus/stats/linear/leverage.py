@@ -38,7 +38,7 @@ class DesignBasis:
 
     @classmethod
     def of(cls, rows: CentredRows) -> DesignBasis:
-        r = np.ascontiguousarray(rows.standardised)
+        r = np.ascontiguousarray(rows.standardised_rows)
         directions, chosen, rank = independent(r, THIN * np.sqrt(max(rows.count - 1, 1)))
         kept = chosen[:rank]
         return cls(rows.count, rows.mean, rows.scale, kept, np.triu(directions[:rank] @ r[:, kept]))
