@@ -19,7 +19,7 @@ from larvatus.data.contracts import Mask, Masked
 from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
@@ -77,7 +77,7 @@ class RandomOrthogonal(Mask):
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
         data, design, held_notes = movable_records(split, present, self.name(), smallest)
         masked, outcomes = rotate_residuals(data, present, design, random)
-        notes = [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, split, "missing"), *held_notes]
+        notes = [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, split, "missing"), *held_notes]
         return Masked(masked, [*notes, *insiders_notes(self.insiders)])
 
     def law(self, original: Microdata) -> Law | None:
