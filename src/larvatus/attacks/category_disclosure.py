@@ -56,7 +56,7 @@ class CategoryDisclosure(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
         mine, theirs = original.table.columns, data.table.columns
-        names = [n for n in data.confidential if n not in release.joined and n in mine
+        names = [n for n in data.confidential if n not in release.internals.original_columns and n in mine
                  and mine[n].kind == theirs[n].kind == "nominal"]
         if not names:
             raise RiskError("category_disclosure: the release has no categorical confidential column. Declare one in "

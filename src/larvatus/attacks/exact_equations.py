@@ -64,7 +64,7 @@ class ExactEquations(Attack):
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
-        if not any(_exact_step(r) for r in (release, *release.others)):
+        if not any(_exact_step(r) for r in (release, *release.internals.other_releases)):
             return "no step keeps means and covariances exactly."
         return "" if intruder.knows_settings_of(release.steps) else "the intruder does not know how the release was masked."
 
@@ -97,7 +97,7 @@ class ExactEquations(Attack):
 
 def _exact_step(release: Release) -> _ExactStep | None:
     """The exact step, if no other step masks its columns and no step drops records."""
-    if release.averaged > 1 or any(s.drops for s in release.steps):
+    if release.internals.copies_averaged > 1 or any(s.drops for s in release.steps):
         return None
     seen = [view_of_step(s, release.data).confidential for s in release.steps]
     for i, step in enumerate(release.steps):

@@ -106,7 +106,7 @@ def _among(costs: Costs, held: Ints, rows: Ints) -> Costs:
 
 def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intruder) -> ReleaseLaw | None:
     """The law of the release, if the intruder knows it and searches within the sub-groups in which it holds."""
-    steps = [s for r in (release, *release.others) for s in r.steps]
+    steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
     if not steps or not intruder.knows_settings_of(steps) or by.keys.joined.groups.labels != release.data.groups.labels:
         return None
     return law_of(release, original)

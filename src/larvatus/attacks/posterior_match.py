@@ -80,11 +80,12 @@ class PosteriorMatch(Attack):
                             "intruder.known, or leave intruder.known empty for all.")
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         zeros = columns_with_kept_zeros(keys, release)
-        kept = any(keeps_zeros(s) for r in (release, *release.others) for s in r.steps)
+        kept = any(keeps_zeros(s) for r in (release, *release.internals.other_releases) for s in r.steps)
         stated = None
         if self.law == "mask" and _pools_are_sub_groups(keys, release) and not (kept and has_zeros(release.data, but=zeros)):
             stated = law_of(release, original, without_zeros=True)
-        knows_law = stated is not None and intruder.knows_settings_of([s for r in (release, *release.others) for s in r.steps])
+        knows_law = stated is not None and intruder.knows_settings_of([s for r in (release, *release.internals.other_releases)
+                                                                       for s in r.steps])
 
         def link(keys: Keys, law: ReleaseLaw | None) -> Credits:
             """The more successful of two links: zeros as values, unless the law excludes them, and kept zeros as keys."""

@@ -53,7 +53,7 @@ class ProbabilisticLinkage(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
-        steps = [s for r in (release, *release.others) for s in r.steps]
+        steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
         link = _Linker(frozenset(by.keys.codes), intruder.guesses or (1,))
         known = link.unchanged_shares(by) if steps and intruder.knows_settings_of(steps) else None
         trials = LEARNT if known is None else (*LEARNT, KNOWN)

@@ -59,7 +59,7 @@ class SwapChain(Attack):
         if len(by.masked) < FEWEST:
             raise RiskError(f"swap_chain: needs at least {FEWEST} confidential columns that the intruder knows, and there are "
                             f"{len(by.masked)}. With fewer columns no guess leads to a contradiction.")
-        told = intruder.knows_settings_of([s for r in (release, *release.others) for s in r.steps])
+        told = intruder.knows_settings_of([s for r in (release, *release.internals.other_releases) for s in r.steps])
         farthest = np.nan_to_num(by.measure(_moves)).max(axis=1) if told else None
         return link_groups(
             self, "share of records linked by following exchanges of values from column to column", original, release,
@@ -94,9 +94,9 @@ def _pairwise(step: Mask) -> bool:
 
 def _exchanged(release: Release, names: Sequence[str]) -> tuple[str, ...]:
     """The columns that the steps exchanged in pairs, or all of them if no step states that it did."""
-    steps = [s for r in (release, *release.others) for s in r.steps if _pairwise(s)]
+    steps = [s for r in (release, *release.internals.other_releases) for s in r.steps if _pairwise(s)]
     if not steps or any(s.columns is None for s in steps):
         return tuple(names)
     stated = {n for s in steps for n in s.columns or ()}
-    return tuple(n for n in names if release.joined.get(n, n) in stated)
+    return tuple(n for n in names if release.internals.original_columns.get(n, n) in stated)
 

@@ -68,7 +68,7 @@ def check(
 
 def _held_rows(data: Microdata, release: Release) -> list[Row]:
     """A broken limit if records that S holds in place are released unmasked: no share of them is acceptable."""
-    if not release.paired:
+    if not release.is_paired:
         return []
     original = in_groups_of(data, release.data)
     found = {h.records: h for copy in release.copies for h in released_held(original, copy)}

@@ -20,7 +20,7 @@ from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
-from larvatus.data.release import Release
+from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step
 from larvatus.pipeline.apply_step import (
@@ -81,7 +81,7 @@ def mask(
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
-    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table,
+    return Release(label, tuple(current), told_steps, tuple(notes), internals=ReleaseInternals(row_random=order), rules=table,
                    unmasked=unmasked_columns(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
 
 

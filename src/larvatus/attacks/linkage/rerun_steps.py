@@ -86,14 +86,15 @@ def rerun_keys(
 ) -> tuple[RerunKeys, list[str]]:
     """The columns that can be computed from the original, and notes; an error if the attack does not apply."""
     check_knowledge(attack.name(), release, intruder)
-    original = original.with_confidential([n for n in original.roles.confidential if n not in release.joined])
+    original = original.with_confidential([n for n in original.roles.confidential
+                                           if n not in release.internals.original_columns])
     found = [RerunSteps.of(attack.name(), original, release, intruder, random)]
     shown = [{n: n for n in found[0].exact + tuple(found[0].ranked)}]
-    for other in release.others:
+    for other in release.internals.other_releases:
         more = _other_rerun(attack.name(), original, release, other, intruder, random)
         if more is not None:
             found.append(more)
-            shown.append({n: b for n, b in other.joined.items() if b in more.exact + tuple(more.ranked)})
+            shown.append({n: b for n, b in other.internals.original_columns.items() if b in more.exact + tuple(more.ranked)})
     columns, mine = release.data.table.columns, original.table.columns
     recoded = {n: n for n in shown[0] if columns[n].kind != mine[n].kind}  # numbers released as labels of classes
     seen = with_table(original, original.table.pair(found[0].data.table, recoded, partly=True)) if recoded else original
@@ -120,8 +121,8 @@ def rerun_keys(
 
 def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
     """Raise an error unless the intruder knows all columns of all records, and how they were masked."""
-    first = [n for n in release.data.confidential if n not in release.joined]
-    known = intruder.known and not set(release.data.released) - set(release.joined) <= set(intruder.known)
+    first = [n for n in release.data.confidential if n not in release.internals.original_columns]
+    known = intruder.known and not set(release.data.released) - set(release.internals.original_columns) <= set(intruder.known)
     if known or (not intruder.known and intruder.keys is not None and intruder.keys < len(first)):
         raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows every released column.")
     if intruder.file is not None or intruder.error:

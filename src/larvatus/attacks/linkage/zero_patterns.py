@@ -63,8 +63,9 @@ def _without_zeros(data: Microdata, names: Sequence[str]) -> Microdata:
 
 def _may_keep(name: str, release: Release, stated: bool) -> bool:
     """Whether the steps on a column can have kept its zeros in place, or with `stated`, whether they state it."""
-    base = release.joined.get(name, name)
-    own = release if name not in release.joined else next((o for o in release.others if name in o.joined), release)
+    base = release.internals.original_columns.get(name, name)
+    own = release if name not in release.internals.original_columns else next(
+        (o for o in release.internals.other_releases if name in o.internals.original_columns), release)
     steps = [s for s in own.steps if s.columns is None or base in s.columns]
     if stated:
         return bool(steps) and all(keeps_zeros(s) for s in steps)
