@@ -10,6 +10,7 @@ import numpy as np
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_groups, map_rows, moments_by_group
 
 
 class Shrunk(Mask):
@@ -20,9 +21,9 @@ class Shrunk(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        means = [np.nan_to_num(m.mean) for m in current.moments(names)]
-        return Masked(current.map_rows(
-            lambda g, b: {n: (b[n] + means[g][j]) / 2 for j, n in enumerate(names)}, names
+        means = [np.nan_to_num(m.mean) for m in moments_by_group(current, names)]
+        return Masked(map_rows(
+            current, lambda g, b: {n: (b[n] + means[g][j]) / 2 for j, n in enumerate(names)}, names
         ))
 
 
@@ -37,4 +38,4 @@ class GroupMeans(Mask):
             place = np.minimum(np.arange(len(block)) // 3, max(len(block) // 3 - 1, 0))
             return {n: (np.bincount(place, block[n]) / np.bincount(place))[place] for n in current.confidential}
 
-        return Masked(current.map_groups(average, current.confidential))
+        return Masked(map_groups(current, average, current.confidential))

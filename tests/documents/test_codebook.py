@@ -12,6 +12,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import StudyError
+from larvatus.data.verbs import take_rows
 from larvatus.documents.codebook import codebook_text, make_codebook
 from larvatus.documents.manifest import write_beside
 from larvatus.reporting.sections.codebook import codebook_table
@@ -92,7 +93,7 @@ def test_a_level_that_is_rare_in_one_copy_only_is_not_listed(monkeypatch):
     data = lv.read(frame, confidential=["pay"], non_confidential=["town"])
     release = lv.mask(data, "multiple_imputation(copies=2)", secret=SECRET)
     assert by_column(make_codebook(release, data))["town"]["levels"] == "a; b"
-    fewer = release.copies[1].take(lambda g, b: b.record != 99, [])
+    fewer = take_rows(release.copies[1], lambda g, b: b.record != 99, [])
     changed = lv.Release(release.name, (release.copies[0], fewer), release.steps)
     assert by_column(make_codebook(changed, data))["town"]["levels"].startswith("a; levels with fewer")
 

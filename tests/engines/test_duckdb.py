@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import larvatus as lv
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError
+from larvatus.data.verbs import moments_by_group
 from larvatus.engines import _choice
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.memory import Memory
@@ -178,7 +179,7 @@ def test_folders_named_after_a_column_hold_its_values(tmp_path, frame, engine):
     data = lv.read(tmp_path, **ROLES, engine=engine)
     assert {label[1] for label in data.groups.labels} == {1, 2}
     wanted = lv.mask(lv.read(frame, **ROLES), "data_shuffling", secret=SECRET).frame().set_index(frame["id"])
-    mean = data.moments(["wealth"])
+    mean = moments_by_group(data, ["wealth"])
     assert sum(m.present[0] for m in mean) == len(wanted)
 
 

@@ -19,6 +19,7 @@ import pytest
 import larvatus as lv
 from catalogue import ROOT, spark_session
 from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
+from larvatus.data.verbs import map_rows
 from larvatus.engines._spark import jobs, writing
 from larvatus.engines._spark import session as sessions
 from larvatus.engines.duckdb import Duckdb
@@ -212,11 +213,11 @@ def test_a_failing_task_is_one_clear_error_without_a_value(session, small):
         raise MaskError("income: cannot be masked. Try another column.")
 
     with pytest.raises(EngineError, match=r"a task failed with ValueError in test_spark\.py, line \d+") as said:
-        data.map_rows(fails, ["income"])
+        map_rows(data, fails, ["income"])
     assert "the value" not in str(said.value)
     assert said.value.__cause__ is None
     with pytest.raises(MaskError, match="income: cannot be masked"):
-        data.map_rows(refuses, ["income"])
+        map_rows(data, refuses, ["income"])
 
 
 def test_errors_of_spark_are_put_in_plain_words():

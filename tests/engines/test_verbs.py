@@ -13,6 +13,17 @@ import larvatus as lv
 from catalogue import ENGINES, engine_of
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Block, Column, engine_name, sendable
+from larvatus.data.verbs import (
+    as_one_group,
+    fold_in_order,
+    map_groups,
+    map_rows,
+    moments_by_group,
+    place_by_rank,
+    reduce_groups,
+    take_rows,
+    with_table,
+)
 from larvatus.engines._memory.table import MemoryTable
 from larvatus.engines.memory import Memory
 from sample import ROLES, people
@@ -69,7 +80,7 @@ def test_counts(data, frame):
 
 
 def test_reduce_runs_over_record_order(data, frame):
-    firsts = data.reduce(["income"], lambda g, b: b.record.tolist(), lambda a, b: a + b)
+    firsts = reduce_groups(data, ["income"], lambda g, b: b.record.tolist(), lambda a, b: a + b)
     for group, ids in enumerate(firsts):
         assert ids == sorted(ids)
         assert len(ids) == data.groups.sizes[group]
@@ -78,7 +89,7 @@ def test_reduce_runs_over_record_order(data, frame):
 def test_chunks_are_folded_in_record_order_whatever_the_order_of_rows(engine):
     many = people(150_000, seed=6).sample(frac=1, random_state=2)
     data = lv.read(many, **{**ROLES, "sub_groups": ()}, engine=engine_of(engine, 40_000))
-    seen = data.reduce(["income"], lambda g, b: [(int(b.record[0]), int(b.record[-1]), len(b))], lambda a, b: a + b)[0]
+    seen = reduce_groups(data, ["income"], lambda g, b: [(int(b.record[0]), int(b.record[-1]), len(b))], lambda a, b: a + b)[0]
     assert [n for _, _, n in seen] == [65_536, 65_536, 150_000 - 2 * 65_536]
     ids = np.sort(many["id"].to_numpy())
     assert [low for low, _, _ in seen] == ids[::65_536].tolist()
@@ -87,7 +98,7 @@ def test_chunks_are_folded_in_record_order_whatever_the_order_of_rows(engine):
 
 def test_moments(data, frame):
     names = ["income", "wealth", "rooms"]
-    for group, m in enumerate(data.moments(names)):
+    for group, m in enumerate(moments_by_group(data, names)):
         region, sex = data.groups.labels[group]
         inside = frame[(frame.region == region) & (frame.sex == sex)][names]
         assert m.mean == pytest.approx(inside.mean().to_numpy())
@@ -104,7 +115,7 @@ def test_quantiles(data, frame):
 
 @pytest.mark.parametrize("name", ["income", "wealth", "rooms"])
 def test_average_ranks(data, frame, name):
-    found = column(data.holding(data.table.ranks({"r": name})), "r")
+    found = column(with_table(data, data.table.ranks({"r": name})), "r")
     assert found.to_numpy() == pytest.approx(
         frame.set_index("id").groupby(["region", "sex"])[name].rank().sort_index().to_numpy(), nan_ok=True
     )
@@ -112,7 +123,7 @@ def test_average_ranks(data, frame, name):
 
 @pytest.mark.parametrize("name", ["income", "wealth", "rooms"])
 def test_keyed_ranks(data, frame, name):
-    found = column(data.holding(data.table.ranks({"r": name}, RANDOM)), "r")
+    found = column(with_table(data, data.table.ranks({"r": name}, RANDOM)), "r")
     keyed = frame.assign(word=words(frame["id"], name)).sort_values([name, "word", "id"]).dropna(subset=[name])
     wanted = keyed.groupby(["region", "sex"]).cumcount() + 1
     wanted.index = keyed["id"]
@@ -121,14 +132,14 @@ def test_keyed_ranks(data, frame, name):
 
 
 def test_ranks_of_a_computed_column(data, frame):
-    made = data.map_rows(lambda g, b: {"neg": -b["income"]}, ["income"], [Column("neg", "number")])
-    found = column(made.holding(made.table.ranks({"r": "neg"})), "r")
+    made = map_rows(data, lambda g, b: {"neg": -b["income"]}, ["income"], [Column("neg", "number")])
+    found = column(with_table(made, made.table.ranks({"r": "neg"})), "r")
     wanted = frame.set_index("id").assign(neg=lambda f: -f.income).groupby(["region", "sex"]).neg.rank().sort_index()
     assert found.to_numpy() == pytest.approx(wanted.to_numpy(), nan_ok=True)
 
 
 def test_place_gives_the_rth_smallest_to_the_rth_ranked(data, frame):
-    placed = data.place({"z": ("rooms", "wealth")}, RANDOM)
+    placed = place_by_rank(data, {"z": ("rooms", "wealth")}, RANDOM)
     z = column(placed, "z")
     both = pd.DataFrame({"z": z, "id": z.index}).merge(frame, on="id").assign(word=lambda f: words(f["id"], "rooms"))
     for _, inside in both.groupby(["region", "sex"]):
@@ -137,17 +148,17 @@ def test_place_gives_the_rth_smallest_to_the_rth_ranked(data, frame):
 
 
 def test_place_from_another_number_of_records(data, frame):
-    fewer = data.take(lambda g, b: b.record % 2 == 0, ())
-    z = column(data.place({"z": ("wealth", "rooms")}, RANDOM, fewer), "z")
+    fewer = take_rows(data, lambda g, b: b.record % 2 == 0, ())
+    z = column(place_by_rank(data, {"z": ("wealth", "rooms")}, RANDOM, fewer), "z")
     even = frame[frame["id"] % 2 == 0].groupby(["region", "sex"]).rooms.agg(set)
     for label, ids in frame.groupby(["region", "sex"])["id"]:
         assert set(z[ids]) <= even[label]
 
 
 def test_map_rows_and_map_groups(data, frame):
-    doubled = data.map_rows(lambda g, b: {"income": 2 * b["income"]}, ["income"])
+    doubled = map_rows(data, lambda g, b: {"income": 2 * b["income"]}, ["income"])
     assert column(doubled, "income").to_numpy() == pytest.approx(2 * expected(frame, "income").to_numpy(), nan_ok=True)
-    centred = data.map_groups(lambda g, b: {"wealth": b["wealth"] - b["wealth"].mean()}, ["wealth"])
+    centred = map_groups(data, lambda g, b: {"wealth": b["wealth"] - b["wealth"].mean()}, ["wealth"])
     wanted = frame.set_index("id").groupby(["region", "sex"]).wealth.transform(lambda w: w - w.mean()).sort_index()
     assert column(centred, "wealth").to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-6)
     assert column(data, "income").equals(expected(frame, "income").rename(None))
@@ -166,7 +177,7 @@ def test_many_sub_groups_may_be_mapped_in_one_call(data):
         return {n: np.concatenate([block[n][a:b] - block[n][a:b].mean() for a, b in pairwise(starts)]) for n in names}
 
     asked: list[int] = []
-    alone, at_once = data.map_groups(one, names), data.map_groups(one, names, together=together)
+    alone, at_once = map_groups(data, one, names), map_groups(data, one, names, together=together)
     assert sum(asked) == (len(data.groups) if data.engine.name == "memory" else 0)
     for n in names:
         assert column(alone, n).equals(column(at_once, n))
@@ -217,7 +228,7 @@ def test_scan_carries_in_sorted_order(data, frame):
         total = carry + np.cumsum(block["rooms"])
         return float(total[-1]), {"sum": total}
 
-    made = data.holding(data.table.scan("wealth", ["rooms"], 0.0, running, RANDOM, [Column("sum", "number")]))
+    made = with_table(data, data.table.scan("wealth", ["rooms"], 0.0, running, RANDOM, [Column("sum", "number")]))
     found = column(made, "sum")
     ordered = frame.assign(word=words(frame["id"], "wealth")).sort_values(["wealth", "word", "id"])
     wanted = ordered.groupby(["region", "sex"]).rooms.cumsum()
@@ -226,17 +237,17 @@ def test_scan_carries_in_sorted_order(data, frame):
 
 
 def test_pair_joins_by_record_and_says_what_lacks(data):
-    fewer = data.take(lambda g, b: b.record % 2 == 0, ())
-    joined = fewer.holding(fewer.table.pair(data.table, {"again": "income"}))
+    fewer = take_rows(data, lambda g, b: b.record % 2 == 0, ())
+    joined = with_table(fewer, fewer.table.pair(data.table, {"again": "income"}))
     assert column(joined, "again").equals(column(fewer, "income"))
     with pytest.raises(lv.LarvatusError, match="no counterpart"):
         data.table.pair(fewer.table, {"again": "income"})
-    partly = data.holding(data.table.pair(fewer.table, {"again": "wealth"}, partly=True))
+    partly = with_table(data, data.table.pair(fewer.table, {"again": "wealth"}, partly=True))
     assert (column(partly, "again").isna() == (column(partly, "again").index % 2 == 1)).all()
 
 
 def test_stack_holds_both_with_an_indicator(data, frame):
-    other = data.map_rows(lambda g, b: {"income": -b["income"]}, ["income"])
+    other = map_rows(data, lambda g, b: {"income": -b["income"]}, ["income"])
     both = data.table.stack(other.table, ["income"], "released")
     assert both.rows == 2 * len(frame)
     values = np.concatenate([np.column_stack([b["income"], b["released"]]) for _, b in both.blocks(["income", "released"])])
@@ -247,13 +258,13 @@ def test_stack_holds_both_with_an_indicator(data, frame):
 
 def test_take_keeps_only_what_is_asked_and_drops_empty_groups(data, frame):
     north = data.groups.labels
-    kept = data.take(lambda g, b: np.full(len(b), north[g][0] == "north"), ())
+    kept = take_rows(data, lambda g, b: np.full(len(b), north[g][0] == "north"), ())
     assert kept.rows == (frame.region == "north").sum()
     assert {label[0] for label in kept.groups.labels} == {"north"}
 
 
-def test_regroup_and_ungrouped(data, frame):
-    assert data.ungrouped().groups.sizes == (len(frame),)
+def test_regroup_and_as_one_group(data, frame):
+    assert as_one_group(data).groups.sizes == (len(frame),)
     merged = data.table.regroup(
         lambda g, b: np.full(len(b), 0 if data.groups.labels[g][0] == "north" else 1), (), ("region",), [("n",), ("other",)]
     )
@@ -276,13 +287,13 @@ def test_a_large_file_gives_the_same_on_threads_and_in_pieces():
     assert release[0] == pytest.approx(release[1], rel=1e-12, nan_ok=True)
 
 
-def test_carried_runs_along_the_order_of_a_column(data, frame):
+def test_fold_in_order_runs_along_the_order_of_a_column(data, frame):
     def function(group, carry, block):
         assert len(block["wealth"]) == len(block.record)
         return carry + list(zip(block["income"].tolist(), block.record.tolist(), strict=True))
 
-    found = data.carried("income", ["income", "wealth"], [], function, RANDOM)
-    values = data.carried("income", ["income", "wealth"], [], function)
+    found = fold_in_order(data, "income", ["income", "wealth"], [], function, RANDOM)
+    values = fold_in_order(data, "income", ["income", "wealth"], [], function)
     for group, pairs in enumerate(found):
         region, sex = data.groups.labels[group]
         inside = frame[(frame.region == region) & (frame.sex == sex)].dropna(subset=["income"])
@@ -291,15 +302,15 @@ def test_carried_runs_along_the_order_of_a_column(data, frame):
         assert [v for v, _ in values[group]] == keyed.income.tolist()
 
 
-def test_carried_over_stacked_tables_meets_every_row_of_both(data):
-    other = data.map_rows(lambda g, b: {"income": 2 * b["income"]}, ["income"])
-    both = data.holding(data.table.stack(other.table, ["income"], "which"))
+def test_fold_in_order_over_stacked_tables_meets_every_row_of_both(data):
+    other = map_rows(data, lambda g, b: {"income": 2 * b["income"]}, ["income"])
+    both = with_table(data, data.table.stack(other.table, ["income"], "which"))
 
     def function(group, carry, block):
         return carry + list(zip(block["income"].tolist(), block["which"].tolist(), strict=True))
 
     for one in (None, RANDOM):
-        found = both.carried("income", ["income", "which"], [], function, one)
+        found = fold_in_order(both, "income", ["income", "which"], [], function, one)
         for group, pairs in enumerate(found):
             values = np.concatenate([b["income"] for g, b in data.table.blocks(["income"]) if g == group])
             values = values[~np.isnan(values)]

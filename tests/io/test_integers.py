@@ -13,6 +13,7 @@ import pytest
 import larvatus as lv
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.verbs import map_groups
 from sample import SECRET
 
 
@@ -32,7 +33,7 @@ class _Turn(Mask):
                 out[name][there] = block[name][there][::-1] * self.factor
             return out
 
-        return Masked(current.map_groups(turn, names))
+        return Masked(map_groups(current, turn, names))
 
 
 def turned(source: object, factor: float = 1.0) -> object:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.data.verbs import map_rows
 from noise_laws import X, check_covariance, check_unrelated, gap, table
 from sample import SECRET
 from shrinking import GroupMeans, Shrunk
@@ -140,7 +141,7 @@ class Lowered(GroupMeans):
 
     def apply(self, current, original, random):
         masked = super().apply(current, original, random)
-        return masked._replace(data=masked.data.map_rows(lambda g, b: {"x": b["x"] - 0.01}, ["x"]))
+        return masked._replace(data=map_rows(masked.data, lambda g, b: {"x": b["x"] - 0.01}, ["x"]))
 
 
 @pytest.mark.parametrize("mask", [EXACT, RANDOM])

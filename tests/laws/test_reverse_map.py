@@ -10,6 +10,7 @@ from scipy import stats
 import larvatus as lv
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Mask, Masked
+from larvatus.data.verbs import map_groups, map_rows, take_rows
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -23,7 +24,7 @@ class Cubed(Mask):
     keeps_ranks = True
 
     def apply(self, current, original, random):
-        return Masked(current.map_rows(lambda g, b: {n: b[n] ** 3 for n in current.confidential}, current.confidential))
+        return Masked(map_rows(current, lambda g, b: {n: b[n] ** 3 for n in current.confidential}, current.confidential))
 
 
 class Coarse(Mask):
@@ -35,7 +36,7 @@ class Coarse(Mask):
         def tied(group, block):
             return {n: np.floor((stats.rankdata(block[n]) - 1) / self.run) for n in current.confidential}
 
-        return Masked(current.map_groups(tied, current.confidential))
+        return Masked(map_groups(current, tied, current.confidential))
 
 
 class Emptied(Mask):
@@ -43,14 +44,14 @@ class Emptied(Mask):
 
     def apply(self, current, original, random):
         name = current.confidential[0]
-        return Masked(current.map_rows(lambda g, b: {name: np.where(b.record % 3 == 0, np.nan, b[name])}, [name]))
+        return Masked(map_rows(current, lambda g, b: {name: np.where(b.record % 3 == 0, np.nan, b[name])}, [name]))
 
 
 class Sampled(Mask):
     """A mask that leaves two records of three out."""
 
     def apply(self, current, original, random):
-        return Masked(current.take(lambda g, b: b.record % 3 == 0, ()))
+        return Masked(take_rows(current, lambda g, b: b.record % 3 == 0, ()))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.data.verbs import map_rows
 from sample import SECRET
 
 N = 600
@@ -68,7 +69,7 @@ def test_by_hand():
     from larvatus.core.randomness import RecordRandom
 
     codes = np.array([2, 0, 2, 0, 1, 2], dtype=np.int32)
-    masked = data.map_rows(lambda g, b: {"v": codes[b.record]}, ["v"], [data.table.columns["v"]])
+    masked = map_rows(data, lambda g, b: {"v": codes[b.record]}, ["v"], [data.table.columns["v"]])
     out = lv.masks.ReverseMap().apply(masked, data, RecordRandom(bytes(16))).data.frame().v.tolist()
     assert (out[1], out[3], out[4]) == ("low", "low", "low")
     assert sorted(out[i] for i in (0, 2, 5)) == ["mid", "mid", "top"]

@@ -12,6 +12,7 @@ import larvatus as lv
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.verbs import map_groups, map_rows
 from sample import SECRET
 
 N = 40
@@ -27,14 +28,14 @@ class _Meddling(Mask):
         def meddle(group: int, block: Block) -> Mapping[str, Array]:
             return {"age": np.zeros(len(block)), "x": np.full(len(block), 7.0)}
 
-        return Masked(current.map_rows(meddle, ["age", "x"]))
+        return Masked(map_rows(current, meddle, ["age", "x"]))
 
 
 class _MeanOfChosen(Mask):
     """Gives every record the mean of its sub-group."""
 
     def apply(self, current: lv.Microdata, original: lv.Microdata, random: RecordRandom) -> Masked:
-        return Masked(current.map_groups(lambda g, b: {"x": np.full(len(b), b["x"].mean())}, ["x"]))
+        return Masked(map_groups(current, lambda g, b: {"x": np.full(len(b), b["x"].mean())}, ["x"]))
 
 
 def x_of(*steps: object, **roles: object) -> np.ndarray:

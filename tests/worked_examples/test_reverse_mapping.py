@@ -9,6 +9,7 @@ from scipy import stats
 
 import larvatus as lv
 from larvatus.data.contracts import Mask, Masked
+from larvatus.data.verbs import map_rows
 from sample import SECRET
 
 ID = list(range(1, 26))
@@ -59,7 +60,7 @@ class TypedValues(Mask):
 
     def apply(self, current, original, random):
         values = np.array(self.values)
-        return Masked(current.map_rows(lambda g, b: {"X": values[b.record - 1]}, ["X"]))
+        return Masked(map_rows(current, lambda g, b: {"X": values[b.record - 1]}, ["X"]))
 
     def public_sentence(self) -> str:
         return "Values were typed in."

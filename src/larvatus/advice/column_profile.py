@@ -13,6 +13,7 @@ from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import FEW_CODES
+from larvatus.data.verbs import as_one_group, fold_in_order, moments_by_group, reduce_groups
 
 FENCES, MANY_TIES, _DENSE = 3.0, 0.5, 0.3
 _DECIMALS = 4  # most decimals that are checked
@@ -97,20 +98,20 @@ def column_profiles(data: Microdata) -> tuple[ColumnProfile, ...]:
     names = data.numeric(data.confidential)
     if not names:
         return ()
-    whole = data.ungrouped()
-    moments = data.moments(names)
+    whole = as_one_group(data)
+    moments = moments_by_group(data, names)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.array([np.diag(m.mean_pair) for m in moments])
         sd = np.sqrt(np.array([np.diag(m.square) / np.maximum(np.diag(m.count), 1) for m in moments]))
-    counts = np.add.reduce(data.reduce(names, _counted(names), np.add))
-    sums = np.add.reduce(data.reduce(names, _powers(names, mean, sd), np.add))
+    counts = np.add.reduce(reduce_groups(data, names, _counted(names), np.add))
+    sums = np.add.reduce(reduce_groups(data, names, _powers(names, mean, sd), np.add))
     inside = np.nansum([np.diag(m.square) for m in moments], axis=0) / np.maximum(counts[0], 1)
-    overall = whole.moments(names)[0]
+    overall = moments_by_group(whole, names)[0]
     out = []
     for j, name in enumerate(names):
         there, zeros, negative, ones, *broken = (int(v) for v in counts[:, j])
         low, high = (float(v) for v in whole.table.quantiles(name, [0.25, 0.75])[0]) if there else (0.0, 0.0)
-        far = sum(whole.reduce([name], _far(name, low, high), int.__add__))
+        far = sum(reduce_groups(whole, [name], _far(name, low, high), int.__add__))
         n, cubes, fourths = sums[:, j]
         tied, distinct = _ties(whole, name)
         decimals = next((d for d, b in enumerate(broken) if there and not b), None)
@@ -131,9 +132,9 @@ def column_profiles(data: Microdata) -> tuple[ColumnProfile, ...]:
 
 def record_numbering(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
     """Numeric columns that only number the records, and those with few distinct whole numbers, with their number."""
-    whole, running, few = data.ungrouped(), [], []
+    whole, running, few = as_one_group(data), [], []
     for name in data.numeric(names):
-        counts = np.add.reduce(data.reduce([name], _counted([name]), np.add))[:, 0]
+        counts = np.add.reduce(reduce_groups(data, [name], _counted([name]), np.add))[:, 0]
         there = int(counts[0])
         if not there or counts[4]:
             continue
@@ -145,8 +146,8 @@ def record_numbering(data: Microdata, names: Sequence[str]) -> tuple[list[str], 
 
 def own_values(data: Microdata, names: Sequence[str]) -> dict[str, float]:
     """For each numeric column, the share of records whose value no other record has."""
-    asked, whole = data.numeric(names), data.ungrouped()
-    there = np.add.reduce(data.reduce(asked, _counted(asked), np.add))[0] if asked else ()
+    asked, whole = data.numeric(names), as_one_group(data)
+    there = np.add.reduce(reduce_groups(data, asked, _counted(asked), np.add))[0] if asked else ()
     return {n: float(k - _ties(whole, n)[0]) / data.rows for n, k in zip(asked, there, strict=True)}
 
 
@@ -184,7 +185,7 @@ def _far(name: str, low: float, high: float) -> Callable[[int, Block], int]:
 def _ties(data: Microdata, name: str) -> tuple[int, int]:
     """The number of values shared by several records, and the number of distinct values."""
     start: _Run = (np.nan, 0, 0, 0)
-    ends = data.carried(name, [name], start, lambda g, carry, block: _runs(carry, block[name]))
+    ends = fold_in_order(data, name, [name], start, lambda g, carry, block: _runs(carry, block[name]))
     return sum(tied + (run if run > 1 else 0) for _, run, tied, _ in ends), sum(distinct for *_, distinct in ends)
 
 

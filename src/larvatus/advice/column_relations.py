@@ -17,6 +17,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, as_one_group, map_rows, moments_by_group
 
 BENT, _TURNS, _ENOUGH = 0.1, 0.2, 20
 _RANK, _SCORE, _SQUARE = "rank of", "score of", "square of"
@@ -42,19 +43,19 @@ def find_relations(data: Microdata) -> tuple[Relation, ...]:
     """
     from scipy.special import ndtri
 
-    whole = data.ungrouped()
+    whole = as_one_group(data)
     names = whole.numeric(whole.confidential)
     if len(names) < 2:
         return ()
-    ranked = whole.ranks({scratch(_RANK, n): n for n in names})
-    there = np.diag(whole.moments(names)[0].count)
+    ranked = add_ranks(whole, {scratch(_RANK, n): n for n in names})
+    there = np.diag(moments_by_group(whole, names)[0].count)
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
         z = {n: ndtri(block[scratch(_RANK, n)] / (k + 1)) for n, k in zip(names, there, strict=True)}
         return {**{scratch(_SCORE, n): z[n] for n in names}, **{scratch(_SQUARE, n): z[n] ** 2 for n in names}}
 
     made = [Column(scratch(kind, n), "number") for kind in (_SCORE, _SQUARE) for n in names]
-    scored = ranked.map_rows(score, [scratch(_RANK, n) for n in names], made)
+    scored = map_rows(ranked, score, [scratch(_RANK, n) for n in names], made)
     pearson, spearman = _correlations(whole, names), _correlations(scored, [scratch(_RANK, n) for n in names])
     both = _correlations(scored, [scratch(kind, n) for kind in (_SCORE, _SQUARE) for n in names])
     out = []
@@ -85,6 +86,6 @@ def _turning(found: Floats, count: int, i: int, j: int) -> float:
 
 
 def _correlations(data: Microdata, names: Sequence[str]) -> Floats:
-    found = data.moments(names)[0]
+    found = moments_by_group(data, names)[0]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(found.scatter / np.sqrt(found.square * found.square.T))

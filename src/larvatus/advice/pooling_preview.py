@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from larvatus.core.errors import SubGroupError
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import settle, usable
+from larvatus.data.verbs import count_present
 
 _MOST, POOLED = 0.5, 'small = "pool"'
 
@@ -82,7 +83,7 @@ class Pooling:
 
 def foreseen_pooling(data: Microdata, limit: int) -> Pooling:
     """Pool sub-groups as masking would with this limit, without changing the data."""
-    groups, present = data.groups, data.present().tolist()
+    groups, present = data.groups, count_present(data).tolist()
     small = [g for g, counts in enumerate(present) if usable(counts, limit) < limit]
     dropped = sum(groups.sizes[g] for g in small)
     try:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import reduce_groups
 
 _MOST_COLUMNS, _LOOKED_AT, _FEWEST, MOST_RULES = 20, 400, 20, 10
 _CLOSE = 1e-9
@@ -94,7 +95,7 @@ def _holding(data: Microdata, names: Sequence[str], checks: Sequence[Check]) -> 
         x = block.matrix(names)
         return np.array([[part.sum() for part in check(x)] for check in checks], dtype=float)
 
-    return [(int(n), int(broken)) for n, broken in np.add.reduce(data.reduce(names, count, np.add))]
+    return [(int(n), int(broken)) for n, broken in np.add.reduce(reduce_groups(data, names, count, np.add))]
 
 
 def _ranges(data: Microdata, names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -103,7 +104,7 @@ def _ranges(data: Microdata, names: Sequence[str]) -> tuple[Floats, Floats]:
         x = block.matrix(names)
         return np.array([np.where(np.isnan(x), np.inf, x).min(0), np.where(np.isnan(-x), np.inf, -x).min(0)])
 
-    low, negative = np.minimum.reduce(data.reduce(names, ends, np.minimum))
+    low, negative = np.minimum.reduce(reduce_groups(data, names, ends, np.minimum))
     return low, -negative
 
 

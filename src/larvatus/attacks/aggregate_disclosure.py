@@ -25,6 +25,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import reduce_groups, with_table
 
 
 class AggregateDisclosure(Attack):
@@ -129,7 +130,7 @@ def _sum(parts: Sequence[_Totals]) -> _Totals:
 def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | None = None) -> list[_Totals]:
     """Totals of each sub-group; if `only` is given, of its records and in its sub-groups."""
     if only is not None:
-        data = only.holding(only.table.pair(data.table, {n: n for n in names}))
+        data = with_table(only, only.table.pair(data.table, {n: n for n in names}))
 
     def add(group: int, block: Block) -> _Totals:
         x = np.nan_to_num(block.matrix(names)).T
@@ -139,7 +140,7 @@ def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | 
         top[:, : largest.shape[1]] = largest
         return _Totals((size > 0).sum(axis=1).astype(np.float64), x.sum(axis=1), size.sum(axis=1), top)
 
-    return data.reduce(names, add, _Totals.merge)
+    return reduce_groups(data, names, add, _Totals.merge)
 
 
 def _row(key: str, name: str, cells: Sequence[Row], records: int | None = None) -> Row:

@@ -36,6 +36,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import map_groups, with_table
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
@@ -82,7 +83,7 @@ class AttributeInference(Attack):
         made += [_cell(CHANCE, n, 0) for n in asked]
         found = self._predicted(original, keys, names, asked, made)
         columns = [*made, OUTLYING]
-        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in columns})), columns)
+        _, group, values = collect(with_table(data, data.table.pair(found.table, {n: n for n in columns})), columns)
         means = {
             (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
         }
@@ -131,7 +132,7 @@ class AttributeInference(Attack):
         from larvatus.stats.models.attribute_predictors import MODELS, predictions
 
         originals = {scratch("original", n): n for n in names}
-        joined = keys.joined.holding(keys.joined.table.pair(original.table, originals))
+        joined = with_table(keys.joined, keys.joined.table.pair(original.table, originals))
         design = design_of(joined, keys.exact)
         centres = outlyingness(joined, list(originals))
         soft = [n for n in keys.soft if n not in keys.codes]
@@ -158,7 +159,7 @@ class AttributeInference(Attack):
             return {**out, OUTLYING: distance_from_centre(*centres[group], block, list(originals))}
 
         columns = list(dict.fromkeys([*originals, *names, *design.columns, *keys.columns]))
-        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
+        return map_groups(joined, predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
 
     def _near(self, truth: Floats) -> Floats:
         there = truth[~np.isnan(truth)]

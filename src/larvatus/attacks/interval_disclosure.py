@@ -35,6 +35,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import add_ranks, map_rows, reduce_groups, with_table
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.ranks.windows import WindowScale, close_limits, share_between
 
@@ -92,7 +93,7 @@ class IntervalDisclosure(Attack):
                 out |= dict(zip(made[figure], mean, strict=True))
             return out
 
-        held = data.map_rows(credit, beside.columns, [Column(n, "number") for n in columns])
+        held = map_rows(data, credit, beside.columns, [Column(n, "number") for n in columns])
         _, group, values = collect(held, columns)
         own = values[made[SUCCESS][0]]
         has = ~np.isnan(own)
@@ -131,14 +132,14 @@ class _Beside:
 
         p = len(names)
         originals = {scratch("original", n): n for n in names}
-        data = released.holding(released.table.pair(original.table, originals))
+        data = with_table(released, released.table.pair(original.table, originals))
         before, after = list(originals), list(names)
         if scale == "rank":
             data = _positions(data, [*before, *after])
             before, after = [scratch("position", n) for n in before], [scratch("position", n) for n in after]
         design = design_of(data, data.known)
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
-        parts = data.reduce(columns, _matrix([*before, *after], design), SampleMoments.merge)
+        parts = reduce_groups(data, columns, _matrix([*before, *after], design), SampleMoments.merge)
         given = list(range(2 * p, 2 * p + len(design.terms)))
         fits = []
         for m in parts:
@@ -179,21 +180,21 @@ class _Beside:
             cells = np.array([found[figure] for figure in _FIGURES])
             return np.array([np.nan_to_num(cells).sum(axis=3), (~np.isnan(cells)).sum(axis=3)])
 
-        total, count = np.sum(self.data.reduce(self.columns, add, np.add), axis=0)
+        total, count = np.sum(reduce_groups(self.data, self.columns, add, np.add), axis=0)
         mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
         return dict(zip(_FIGURES, mean, strict=True))
 
 
 def _positions(data: Microdata, names: Sequence[str]) -> Microdata:
     """Average ranks as fractions of the number of values present in the sub-group."""
-    ranked = data.ranks({scratch("position", n): n for n in names})
-    count = ranked.reduce(names, lambda g, b: (~np.isnan(b.matrix(names))).sum(axis=0).astype(np.float64), np.add)
+    ranked = add_ranks(data, {scratch("position", n): n for n in names})
+    count = reduce_groups(ranked, names, lambda g, b: (~np.isnan(b.matrix(names))).sum(axis=0).astype(np.float64), np.add)
 
     def scale(group: int, block: Block) -> Mapping[str, Array]:
         n = np.maximum(count[group], 1.0)
         return {scratch("position", name): (block[scratch("position", name)] - 0.5) / n[j] for j, name in enumerate(names)}
 
-    return ranked.map_rows(scale, [scratch("position", n) for n in names])
+    return map_rows(ranked, scale, [scratch("position", n) for n in names])
 
 
 def _matrix(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:

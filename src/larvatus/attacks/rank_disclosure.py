@@ -26,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score
+from larvatus.data.verbs import add_ranks, reduce_groups, with_table
 from larvatus.stats.linear.moments import SampleMoments
 
 _NEAR = 0.01
@@ -54,8 +55,8 @@ class RankDisclosure(Attack):
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
         design = design_of(ranked, ranked.known)
-        parts = [_Agreement.of(m, names, len(design.terms)) for m in ranked.reduce(
-            list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), SampleMoments.merge
+        parts = [_Agreement.of(m, names, len(design.terms)) for m in reduce_groups(
+            ranked, list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), SampleMoments.merge
         )]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         whole = _Agreement.mean_over(parts)
@@ -140,9 +141,9 @@ def _all(names: Sequence[str]) -> list[str]:
 
 def _ranked(original: Microdata, release: Release, names: Sequence[str]) -> Microdata:
     data = release.data
-    joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
+    joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
     ranks = {_before(n): scratch("original", n) for n in names} | {_after(n): n for n in names}
-    return joined.ranks(ranks)
+    return add_ranks(joined, ranks)
 
 
 def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
@@ -173,7 +174,7 @@ def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
             out.append(np.bincount(place, minlength=len(edges)))
         return np.array(out)
 
-    counts = np.sum(ranked.reduce(_all(names), count, np.add), axis=0)
+    counts = np.sum(reduce_groups(ranked, _all(names), count, np.add), axis=0)
     last = int(np.flatnonzero(counts.sum(axis=0)).max(initial=0))
     lows = [0, *(_STEPS[i] + 1 for i in range(len(_STEPS) - 1))]
     return Rows.of(

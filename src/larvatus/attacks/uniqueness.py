@@ -35,6 +35,7 @@ from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in
+from larvatus.data.verbs import as_one_group, map_rows, reduce_groups, with_table
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED = (scratch(f"size by {what}") for what in ("keys", "S", "X"))  # size of each record's class
@@ -77,9 +78,9 @@ class Uniqueness(Attack):
                 raise RiskError(f"uniqueness.keys: {name!r} is not a released column that the intruder knows; "
                                 f"{nearest_names(name, known)}")
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
-        pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
+        pool = as_one_group(pool) if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, random)
-        back = data.holding(data.table.pair(found.table, {n: n for n in _FIGURES}))
+        back = with_table(data, data.table.pair(found.table, {n: n for n in _FIGURES}))
         _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
@@ -100,7 +101,7 @@ def _found(
     sized = with_class_size(pool, [*masked, *given], BY_KEYS, random)
     sized = with_class_size(sized, given, BY_S, random)
     sized = with_class_size(sized, masked, BY_MASKED, random) if given else sized
-    joined = sized.holding(sized.table.pair(original.table, before))
+    joined = with_table(sized, sized.table.pair(original.table, before))
     numbers = [scratch("original", n) for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
     centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
     agree = _agreement(original, pool, masked)
@@ -115,7 +116,7 @@ def _found(
         }
 
     names = [*before, *masked, BY_KEYS, BY_S, *([BY_MASKED] if given else [])]
-    return joined.map_rows(credit, names, [Column(n, "number") for n in _FIGURES])
+    return map_rows(joined, credit, names, [Column(n, "number") for n in _FIGURES])
 
 
 def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> Callable[[Block], NDArray[np.bool_]]:
@@ -151,8 +152,8 @@ def _anonymity(found: Microdata, sizes: Sequence[int]) -> Rows:
     def least(group: int, block: Block) -> NDArray[np.float64]:
         return np.array([block[n].min(initial=np.inf) for n in (BY_KEYS, BY_S)])
 
-    below = np.sum(found.reduce([BY_KEYS, BY_S], count, np.add), axis=0)
-    smallest = np.min(found.reduce([BY_KEYS, BY_S], least, np.minimum), axis=0)
+    below = np.sum(reduce_groups(found, [BY_KEYS, BY_S], count, np.add), axis=0)
+    smallest = np.min(reduce_groups(found, [BY_KEYS, BY_S], least, np.minimum), axis=0)
     return Rows.of(
         {"by": name, "smallest": int(smallest[i]),
          **{f"below {k}": float(below[i, j] / max(found.rows, 1)) for j, k in enumerate(sizes)}}

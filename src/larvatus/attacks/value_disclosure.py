@@ -25,6 +25,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import reduce_groups, with_table
 from larvatus.stats.linear.moments import SampleMoments
 
 _TOLERANCE = 0.1
@@ -50,10 +51,10 @@ class ValueDisclosure(Attack):
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.joined]
         before = {scratch("original", n): n for n in names}
-        joined = release.data.holding(release.data.table.pair(original.table, before))
+        joined = with_table(release.data, release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
-        groups = joined.reduce(columns, _moments(list(before), released, design), SampleMoments.merge)
+        groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
         parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes

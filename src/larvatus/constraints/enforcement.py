@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
 from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
 
 _OFF, FOR = scratch("off"), scratch("some step is for it")
 Again = Callable[[int], Sequence[Microdata]]
@@ -123,7 +124,7 @@ class ConstraintEnforcer:
         movable = tuple(n for n in names if n in {*used, *(m for d in self.derived.values() for m in d.columns)})
         spread = np.ones(len(movable))
         if movable and self.asked.repair == "nearest":
-            found = np.sqrt(original.ungrouped().moments(movable)[0].variance)
+            found = np.sqrt(moments_by_group(as_one_group(original), movable)[0].variance)
             spread = np.where(np.isfinite(found) & (found > 0), found, 1.0)
         units = self._implied_units(movable)
         return LinearRules(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
@@ -157,13 +158,13 @@ class ConstraintEnforcer:
         """The number of records that break each rule."""
         if not self.rules:
             return np.zeros(0, dtype=np.int64)
-        parts = data.reduce(lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
+        parts = reduce_groups(data, lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
         return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
     def _derived_only(self, data: Microdata, lines: LinearRules) -> Microdata:
         exact = replace(lines, units={})
         names = tuple(self.derived)
-        return data.map_rows(lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
+        return map_rows(data, lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
 
     def _finished(self, data: Microdata, lines: LinearRules) -> Microdata:
         """The data after repair to the nearest values (if chosen), rounding, and recomputing of derived columns."""
@@ -179,7 +180,7 @@ class ConstraintEnforcer:
 
         columns = data.table.columns
         made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
-        return data.map_rows(finish, _and_mark(lines.used, data), made) if names else data
+        return map_rows(data, finish, _and_mark(lines.used, data), made) if names else data
 
     def _redrawn(self, done: Microdata, lines: LinearRules, attempt: Callable[[int], Microdata]) -> tuple[Microdata,
                                                                                                           list[Note]]:
@@ -198,7 +199,7 @@ class ConstraintEnforcer:
                 return {n: np.asarray(np.where(better, block[scratch("again", n)], block[n])) for n in (*names, _OFF)}
 
             wanted = [*names, _OFF, *(scratch("again", n) for n in (*names, _OFF))]
-            done = done.holding(joined.map_rows(choose, wanted))
+            done = with_table(done, joined.map_rows(choose, wanted))
             left = _marks(done)
         notes = [Note(f"{first - left:,} records were redrawn until they broke no rule", step="rules")] if first else []
         if left:
@@ -212,7 +213,7 @@ class ConstraintEnforcer:
         def mark(group: int, block: Block) -> Mapping[str, Array]:
             return {_OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
 
-        return data.map_rows(mark, _and_mark(lines.used, data), [Column(_OFF, "number")])
+        return map_rows(data, mark, _and_mark(lines.used, data), [Column(_OFF, "number")])
 
     def _left_alone(self, done: Microdata, lines: LinearRules) -> list[Note]:
         """A warning if records that no step masks break a rule or are not rounded."""
@@ -222,7 +223,7 @@ class ConstraintEnforcer:
             off = lines.broken(block.values).any(axis=1) | np.any([np.zeros(len(block), dtype=bool), *odd], axis=0)
             return int((off & ~_masked(block)).sum())
 
-        left = sum(done.reduce(_and_mark(lines.used, done), count, int.__add__))
+        left = sum(reduce_groups(done, _and_mark(lines.used, done), count, int.__add__))
         return [Note(
             f"{left:,} records that no step masks (where) break a rule or are not rounded; they are released unchanged",
             "warning", "rules",
@@ -287,7 +288,7 @@ class ConstraintEnforcer:
         for name, parts in self.derived.items():
             out.append(Note(f"{name} is not masked but recomputed from {', '.join(parts.columns)} in every record",
                             step="rules"))
-            gone = sum(original.reduce([name, *parts.columns], _parts_missing(name, parts), int.__add__))
+            gone = sum(reduce_groups(original, [name, *parts.columns], _parts_missing(name, parts), int.__add__))
             if gone:
                 out.append(Note(f"{gone:,} values of {name} become missing, because a part is missing", "warning", "rules"))
         return out
@@ -302,7 +303,7 @@ class ConstraintEnforcer:
 
 def _with_mark(data: Microdata, chosen: Microdata | None) -> Microdata:
     """The data with a mark on records that some step masks; no mark if all records are masked."""
-    return data if chosen is None else data.holding(data.table.pair(chosen.table, {FOR: TAKEN}))
+    return data if chosen is None else with_table(data, data.table.pair(chosen.table, {FOR: TAKEN}))
 
 
 def _and_mark(names: Sequence[str], data: Microdata) -> list[str]:
@@ -319,7 +320,7 @@ def _parts_missing(name: str, parts: Linear) -> Callable[[int, Block], int]:
 
 
 def _marks(data: Microdata) -> int:
-    return sum(data.reduce([_OFF], lambda g, b: int(b[_OFF].sum()), int.__add__))
+    return sum(reduce_groups(data, [_OFF], lambda g, b: int(b[_OFF].sum()), int.__add__))
 
 
 def _only(values: Mapping[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:

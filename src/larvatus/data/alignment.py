@@ -13,6 +13,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import GroupLabel, GroupSettlement
+from larvatus.data.verbs import reduce_groups, settle_groups, with_table
 
 _GROUP = scratch("sub-group")
 
@@ -65,7 +66,7 @@ def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
     if target == tuple(range(len(groups))):
         return original
     declared = (*groups.declared, *((label,) for label in alone))
-    return original.settled(GroupSettlement(target, (*groups.labels, *alone), declared))
+    return settle_groups(original, GroupSettlement(target, (*groups.labels, *alone), declared))
 
 
 def in_records_of(released: Microdata, original: Microdata) -> Microdata:
@@ -76,7 +77,7 @@ def in_records_of(released: Microdata, original: Microdata) -> Microdata:
     table = joined.regroup(
         lambda g, block: block[_GROUP].astype(np.int64), [_GROUP], groups.columns, groups.labels, groups.declared
     )
-    return released.holding(table)
+    return with_table(released, table)
 
 
 def _group_of(group: int, block: Block) -> Mapping[str, Array]:
@@ -136,7 +137,7 @@ def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
     known = [n for n in (*data.sub_groups.columns, *data.non_confidential) if n in columns]
     if period not in known:
         raise MaskError(f"{asked_by}: {period!r} is not a non-confidential column; {nearest_names(period, known)}")
-    seen = data.reduce([period], lambda g, b: np.unique(_keys(b, period)), np.union1d)
+    seen = reduce_groups(data, [period], lambda g, b: np.unique(_keys(b, period)), np.union1d)
     found = [(g, key) for g, keys in enumerate(seen) for key in keys.tolist()]
     levels = columns[period].levels
 
@@ -149,7 +150,7 @@ def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
     def assign(group: int, block: Block) -> NDArray[np.int64]:
         return np.asarray(first[group] + np.searchsorted(seen[group], _keys(block, period)))
 
-    return data.holding(data.table.regroup(assign, [period], (*data.groups.columns, period), labels))
+    return with_table(data, data.table.regroup(assign, [period], (*data.groups.columns, period), labels))
 
 
 def _keys(block: Block, period: str) -> NDArray[np.float64]:

@@ -139,7 +139,7 @@ class RecordTable(Protocol):
         Rows with no value of `order` are skipped.
         """
 
-    def carried(
+    def fold_in_order(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
     ) -> list[_T]:

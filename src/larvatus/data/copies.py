@@ -17,6 +17,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import with_table
 
 AVERAGE = "average"
 
@@ -71,7 +72,7 @@ def average(copies: Sequence[Microdata]) -> Microdata:
     def mean(group: int, block: Block) -> Mapping[str, Array]:
         return {n: _mean_present([block[n], *(block[_held(c, n)] for c in range(len(others)))]) for n in names}
 
-    return first.holding(table.map_rows(mean, wanted, [Column(n, "number") for n in names]))
+    return with_table(first, table.map_rows(mean, wanted, [Column(n, "number") for n in names]))
 
 
 def _held(copy: int, name: str) -> str:

@@ -14,6 +14,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
+from larvatus.data.verbs import map_rows, reduce_groups
 
 MOST_LEVELS = 50
 
@@ -107,7 +108,8 @@ def _some_absent(data: Microdata, name: str) -> bool:
     if not column.missing:
         return False
     numeric = column.kind == "number"
-    return any(data.reduce([name], lambda g, b: bool((np.isnan(b[name]) if numeric else b[name] < 0).any()), operator.or_))
+    return any(reduce_groups(data, [name], lambda g, b: bool((np.isnan(b[name]) if numeric else b[name] < 0).any()),
+                             operator.or_))
 
 
 def _numeric(data: Microdata, name: str) -> list[Term]:
@@ -119,7 +121,7 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
         there = values[~np.isnan(values)] if data.table.columns[name].kind == "number" else values[values >= 0]
         return np.array([len(there), there.sum()])
 
-    sums = data.reduce([name], total, np.add)
+    sums = reduce_groups(data, [name], total, np.add)
     fill = tuple(float(s[1] / s[0]) if s[0] else 0.0 for s in sums)
     return [Term(name, name, fill=fill), Term(f"{name} missing", name, missing=True)]
 
@@ -133,4 +135,4 @@ def with_terms(data: Microdata, design: Design) -> Microdata:
     def expand(group: int, block: Block) -> Mapping[str, Array]:
         return dict(zip(terms, design.matrix(group, block).T, strict=True))
 
-    return data.map_rows(expand, design.columns, [Column(t, "number") for t in terms])
+    return map_rows(data, expand, design.columns, [Column(t, "number") for t in terms])

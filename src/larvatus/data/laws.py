@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from larvatus.core.arrays import Floats, Matrix
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, take_rows
 
 BiasLaw = Literal["normal", "lognormal", "gamma"]
 NoiseLaw = Literal["normal", "uniform", "laplace", "mixture"]
@@ -33,8 +34,8 @@ class FactorLaw:
 def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:
     """Sub-groups × columns: `ratio` times the standard deviation of each column, in the sub-group or over the file."""
 
-    whole = data.ungrouped() if scope == "file" else data
-    moments = without_zeros(whole, zeros).moments(whole.confidential)
+    whole = as_one_group(data) if scope == "file" else data
+    moments = moments_by_group(without_zeros(whole, zeros), whole.confidential)
     out = np.array([ratio * np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance))) for m in moments])
     return np.repeat(out, len(data.groups), axis=0) if scope == "file" else out
 
@@ -81,7 +82,7 @@ def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | N
 def _records_of(released: Microdata, original: Microdata) -> Microdata:
     """The original records that were released, in the release's sub-groups."""
     kept = np.concatenate([block.record for _, block in released.table.blocks(())])
-    return original.take(lambda g, block: np.isin(block.record, kept), ())
+    return take_rows(original, lambda g, block: np.isin(block.record, kept), ())
 
 
 def with_error(law: FactorLaw, error: float) -> FactorLaw:
@@ -115,4 +116,4 @@ def without_zeros(data: Microdata, zeros: Literal["mask", "keep"]) -> Microdata:
     if zeros == "mask":
         return data
     names = data.confidential
-    return data.map_rows(lambda g, b: {n: np.where(b[n] == 0, np.nan, b[n]) for n in names}, names)
+    return map_rows(data, lambda g, b: {n: np.where(b[n] == 0, np.nan, b[n]) for n in names}, names)

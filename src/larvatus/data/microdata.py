@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
-from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, Engine, ManyGroupsFunction, RecordTable, RowFunction
+from larvatus.data.contracts import Engine, RecordTable
 from larvatus.data.roles import Roles, SubGroups, released_columns
-from larvatus.data.sub_groups import Groups, GroupSettlement
-
-if TYPE_CHECKING:
-    from larvatus.stats.linear.moments import SampleMoments
-
-_T = TypeVar("_T")
+from larvatus.data.sub_groups import Groups
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,84 +63,6 @@ class Microdata:
         """Those of the columns that are numeric."""
         return tuple(n for n in names if self.table.columns[n].kind == "number")
 
-    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
-        """Replace or add columns by a function that treats each row on its own."""
-        return self.holding(self.table.map_rows(function, names, made))
-
-    def map_groups(
-        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
-        together: ManyGroupsFunction | None = None,
-    ) -> Microdata:
-        """Replace or add columns by a function of whole sub-groups.
-
-        `together` does the same for many sub-groups in one call; an engine may use it where sub-groups are small.
-        """
-        if together is None or "together" not in signature(self.table.map_groups).parameters:  # an engine from elsewhere
-            return self.holding(self.table.map_groups(function, names, made))
-        return self.holding(self.table.map_groups(function, names, made, together))
-
-    def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
-    ) -> list[_T]:
-        """One result per sub-group: a function of canonical chunks of rows, combined in record order."""
-        return self.table.reduce(names, function, combine)
-
-    def moments(self, names: Sequence[str]) -> list[SampleMoments]:
-        """Counts, means and covariances per sub-group, over pairs of non-missing values."""
-        from larvatus.stats.linear.moments import SampleMoments
-
-        return self.reduce(names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
-
-    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:
-        """Add columns with ranks of others; ties are averaged, or broken by random words if `random` is given."""
-        return self.holding(self.table.ranks(names, random))
-
-    def place(
-        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Microdata | None = None
-    ) -> Microdata:
-        """Add columns (new name → (order, values)): the row ranked r-th by `order` gets the r-th smallest of `values`."""
-        return self.holding(self.table.place(placed, random, None if source is None else source.table))
-
-    def carried(
-        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
-        random: RecordRandom | None = None,
-    ) -> list[_T]:
-        """The final state of one pass over each sub-group in the order of a column; rows with no value of it are skipped.
-
-        Without `random`, tied rows come in any order and blocks have no record ids.
-        """
-        return self.table.carried(order, names, start, function, random)
-
-    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
-        """Only the rows for which `keep` is true."""
-        return self.holding(self.table.take(keep, names))
-
-    def settled(self, outcome: GroupSettlement) -> Microdata:
-        """The same data in effective sub-groups."""
-        target = np.array(outcome.target, dtype=np.int64)
-        return self.holding(
-            self.table.regroup(
-                lambda group, block: np.full(len(block), target[group]),
-                (), self.groups.columns, outcome.labels, outcome.declared,
-            )
-        )
-
-    def ungrouped(self) -> Microdata:
-        """The same data as one group."""
-        whole = self.table.regroup(lambda group, block: np.zeros(len(block), dtype=np.int64), (), (), [()])
-        return self.holding(whole)
-
-    def holding(self, table: RecordTable) -> Microdata:
-        """The same roles with another table."""
-        return replace(self, table=table)
-
-    def present(self) -> NDArray[np.int64]:
-        """Number of non-missing values, sub-groups × confidential columns (number of records if no column is confidential)."""
-        names = self.confidential
-        if not any(self.table.columns[n].missing for n in names):
-            return np.repeat(np.array(self.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
-        return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
-
     def with_confidential(self, names: Sequence[str]) -> Microdata:
         """The same data with only these columns confidential; the others are neither masked nor visible."""
         return replace(self, roles=self.roles.model_copy(update={"confidential": tuple(names)}))
@@ -189,14 +104,6 @@ class Microdata:
     def to_arrow(self) -> Any:
         """The columns that may leave, as a pyarrow table."""
         return as_arrow(self.frame())
-
-
-def _present(names: Sequence[str], columns: Mapping[str, Column]) -> Callable[[int, Block], NDArray[np.int64]]:
-    def count(group: int, block: Block) -> NDArray[np.int64]:
-        there = [np.isfinite(block[n]) if columns[n].kind == "number" else block[n] >= 0 for n in names]
-        return np.array([int(t.sum()) for t in there], dtype=np.int64)
-
-    return count
 
 
 def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:

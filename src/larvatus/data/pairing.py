@@ -14,6 +14,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.verbs import as_one_group, moments_by_group
 
 
 def as_release(
@@ -85,7 +86,7 @@ def _confirms(released: Microdata) -> bool:
     given = [n for n in (*released.sub_groups.columns, *released.known) if n in columns]
     names = [n for n in given if columns[n].kind == "nominal" and len(columns[n].levels) > 1]
     numbers = [n for n in given if columns[n].kind == "number"]
-    varies = not all(m.constant.all() for m in released.ungrouped().moments(numbers)) if numbers else False
+    varies = not all(m.constant.all() for m in moments_by_group(as_one_group(released), numbers)) if numbers else False
     return bool(names) or varies
 
 

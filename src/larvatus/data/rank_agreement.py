@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, map_rows, reduce_groups
 from larvatus.stats.linear.moments import SampleMoments
 
 Pairs = dict[tuple[int, int], float]
@@ -43,7 +44,7 @@ def _compared(data: Microdata, names: Sequence[str], near: Sequence[Pairs], tota
             for (i, j), sign in near[group].items()
         }
 
-    found = data.reduce(names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
+    found = reduce_groups(data, names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
     return [{pair: sign for pair, sign in near[g].items() if found[g][pair] == 0} for g in range(len(near))]
 
 
@@ -58,8 +59,8 @@ def _agreeing_partly(
     out: list[Pairs] = [{} for _ in moments]
     if not any(pairs):
         return out
-    inside = data.reduce(
-        names, lambda g, b: {(i, j): _agreement(b[names[i]], b[names[j]]) for i, j in pairs[g]},
+    inside = reduce_groups(
+        data, names, lambda g, b: {(i, j): _agreement(b[names[i]], b[names[j]]) for i, j in pairs[g]},
         lambda a, b: {pair: a[pair] & b[pair] for pair in a},
     )
     for i, j in sorted({pair for found in inside for pair, signs in found.items() if signs}):
@@ -82,8 +83,8 @@ def ranked_together(data: Microdata, one: str, other: str) -> Microdata:
         gone = np.isnan(block[one]) | np.isnan(block[other])
         return {c: np.where(gone, np.nan, block[n]) for c, n in zip(_COMPLETE, (one, other), strict=True)}
 
-    cleared = data.map_rows(clear, [one, other], [Column(c, "number") for c in _COMPLETE])
-    return cleared.ranks(dict(zip(RANKS_TOGETHER, _COMPLETE, strict=True)))
+    cleared = map_rows(data, clear, [one, other], [Column(c, "number") for c in _COMPLETE])
+    return add_ranks(cleared, dict(zip(RANKS_TOGETHER, _COMPLETE, strict=True)))
 
 
 def _agreement(one: Array, other: Array) -> frozenset[float]:

@@ -13,6 +13,7 @@ from larvatus.data.contracts import Array, Column, Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import record_numbers
 from larvatus.data.roles import has_order
+from larvatus.data.verbs import map_rows, with_table
 
 TAKEN = scratch("taken")
 
@@ -51,12 +52,12 @@ def mark_records(step: Mask, original: Microdata) -> Microdata:
     """The original with a column that is 1 for the records that the step masks."""
     if isinstance(step.where, str):
         wanted = condition(step.where, original.table.columns)
-        return original.map_rows(
-            lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
+        return map_rows(
+            original, lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
         )
     ids = record_numbers(step.where or ())
-    return original.map_rows(
-        lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
+    return map_rows(
+        original, lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
     )
 
 
@@ -68,8 +69,9 @@ def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
     for i, step in enumerate(masks):
         table = table.pair(mark_records(step, original).table, {scratch("taken", str(i)): TAKEN})
     names = [scratch("taken", str(i)) for i in range(len(masks))]
-    return original.holding(table).map_rows(
-        lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names, [Column(TAKEN, "number")]
+    return map_rows(
+        with_table(original, table), lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names,
+        [Column(TAKEN, "number")]
     )
 
 

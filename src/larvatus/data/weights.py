@@ -10,6 +10,7 @@ import numpy as np
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import reduce_groups
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.moments import SampleMoments
@@ -27,7 +28,7 @@ def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros
         w: Array = block[name]
         return int((~(w >= 0) if zeros else ~(w > 0)).sum())
 
-    wrong = sum(data.reduce([name], bad, int.__add__))
+    wrong = sum(reduce_groups(data, [name], bad, int.__add__))
     if wrong:
         kinds = "missing or negative" if zeros else "missing, zero or negative"
         raise error(f"{what}: {wrong:,} weights in {name!r} are {kinds}. Remove these records, or set weighted = false.")
@@ -41,4 +42,4 @@ def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list
     def of(group: int, block: Block) -> SampleMoments:
         return SampleMoments.of(block.matrix(names), np.asarray(block[weight], dtype=np.float64))
 
-    return data.reduce(list(dict.fromkeys([*names, weight])), of, SampleMoments.merge)
+    return reduce_groups(data, list(dict.fromkeys([*names, weight])), of, SampleMoments.merge)

@@ -24,6 +24,7 @@ from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.step_columns import taken_in_turn
+from larvatus.data.verbs import reduce_groups
 
 _SMALLEST, _MOST_LEVELS = 10, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
@@ -108,7 +109,7 @@ def _facts(data: Microdata) -> dict[str, tuple[bool, bool]]:
     """For each column, whether all its values are whole numbers, and whether some are missing."""
     names = data.released
     nominal = [data.table.columns[n].kind == "nominal" for n in names]
-    found: list[NDArray[np.bool_]] = data.reduce(names, _looked_at(names, nominal), np.logical_or)
+    found: list[NDArray[np.bool_]] = reduce_groups(data, names, _looked_at(names, nominal), np.logical_or)
     broken, missing = np.logical_or.reduce(found) if found else np.zeros((2, len(names)), dtype=bool)
     return {n: (not b, bool(m)) for n, b, m in zip(names, broken, missing, strict=True)}
 

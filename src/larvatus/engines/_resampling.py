@@ -8,6 +8,7 @@ import numpy as np
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import with_table
 from larvatus.engines._memory.table import as_memory, joined_rows, lay_out_rows
 from larvatus.engines.memory import Memory
 
@@ -29,4 +30,4 @@ def drawn_again(data: Microdata, rows: int, random: RecordRandom) -> Microdata:
     chosen = np.argsort(table.record, kind="stable")[place]
     code = np.repeat(np.arange(len(groups), dtype=np.int64), np.diff(table.starts))[chosen]
     values = {n: v[chosen] for n, v in table.values.items()}
-    return data.holding(lay_out_rows(table.columns, ids, ids, values, code, groups.columns, groups.labels, groups.declared))
+    return with_table(data, lay_out_rows(table.columns, ids, ids, values, code, groups.columns, groups.labels, groups.declared))

@@ -19,6 +19,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import FactorLaw, GroupLaw, Law, spreads, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, constant_notes, noisy, refuse_negatives
 
 _Share = Annotated[float, Field(gt=0, le=1e6)]
@@ -67,14 +68,14 @@ class AdditiveNoise(Mask):
             x = column_matrix(block, names)
             return dict(zip(names, self._noisy(x, spread[group], block.record, random), strict=True))
 
-        return Masked(current.map_rows(mask_block, names), constant_notes(current, constant))
+        return Masked(map_rows(current, mask_block, names), constant_notes(current, constant))
 
     def law(self, original: Microdata) -> Law | None:
         if self.positive or self.zeros == "keep" or self.where is not None:
             return None
         names = original.confidential
         p = len(names)
-        spread, _ = self._spread(original.ungrouped() if self.scope == "file" else original)
+        spread, _ = self._spread(as_one_group(original) if self.scope == "file" else original)
         spread = np.repeat(spread, len(original.groups), axis=0) if self.scope == "file" else spread
         groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), np.diag(s**2)) for s in spread]
         return Law(names, (), tuple(groups))
@@ -95,7 +96,7 @@ class AdditiveNoise(Mask):
         """Noise SD per sub-group and column, and which columns are constant there."""
         names = data.confidential
         share = per_column("additive_noise.variance", self.variance, names)
-        moments = without_zeros(data, self.zeros).moments(names)
+        moments = moments_by_group(without_zeros(data, self.zeros), names)
         constant = np.array([m.constant & (m.present > 0) for m in moments])
         variance = np.array([np.where(m.constant, 0.0, m.variance) for m in moments])
         return np.sqrt(share * variance), constant

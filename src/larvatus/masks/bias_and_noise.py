@@ -20,6 +20,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import FactorLaw, spreads, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import map_rows, moments_by_group
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, constant_notes, noisy, refuse_negatives
 
 Spread = Annotated[float, Field(ge=0, le=1)]
@@ -80,7 +81,7 @@ class BiasAndNoise(Mask):
         names = current.confidential
         factor = per_column("bias_and_noise.bias_sd", self.bias_sd, names)
         ratio = per_column("bias_and_noise.noise_ratio", self.noise_ratio, names)
-        moments = without_zeros(current, self.zeros).moments(names)
+        moments = moments_by_group(without_zeros(current, self.zeros), names)
         spread = [ratio * np.sqrt(np.where(m.constant, 0.0, m.variance)) for m in moments]
         if self.positive:
             refuse_negatives(self.name(), current)
@@ -90,7 +91,7 @@ class BiasAndNoise(Mask):
             return dict(zip(names, y, strict=True))
 
         still = np.array([m.constant & (m.present > 0) & ((factor == 0) | (np.nan_to_num(m.mean) == 0)) for m in moments])
-        return Masked(current.map_rows(mask_block, names), constant_notes(current, still))
+        return Masked(map_rows(current, mask_block, names), constant_notes(current, still))
 
     def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
         names = original.confidential

@@ -20,6 +20,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
 
 _Share = Annotated[float, Field(gt=0, le=1)]
@@ -97,7 +98,7 @@ class BlankAndImpute(Mask):
             return {n: np.where(blank[j] & whole[j], np.rint(y[j]), y[j]) for j, n in enumerate(names)}
 
         columns = list(dict.fromkeys([*names, *design.columns]))
-        return Masked(current.map_rows(impute, columns), notes)
+        return Masked(map_rows(current, impute, columns), notes)
 
     def altered(self) -> str:
         return ""
@@ -126,8 +127,8 @@ class BlankAndImpute(Mask):
     def _counted(self, data: Microdata, chosen: _Chosen) -> list[Note]:
         """Notes on how many cells are blanked; an error if there are none."""
         names = data.confidential
-        counts = data.reduce(names, lambda g, b: chosen(g, b).sum(axis=1), np.add)
-        total, there = np.sum(counts, axis=0), data.present().sum(axis=0)
+        counts = reduce_groups(data, names, lambda g, b: chosen(g, b).sum(axis=1), np.add)
+        total, there = np.sum(counts, axis=0), count_present(data).sum(axis=0)
         if not total.any():
             raise MaskError(
                 f"{self.name()}: no cell is selected (rate = {self._rate:g}, tail = {self.tail}), so nothing would be masked. "

@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import count_present, map_rows, place_by_rank, reduce_groups
 from larvatus.masks.copula.draw import copula_notes, latent_values
 from larvatus.masks.copula.estimate import RankedColumns, copula_of, rank_columns
 
@@ -91,9 +92,9 @@ class CopulaPerturbation(Mask):
             return out
 
         whole = {n for n in names if current.table.columns[n].integer}
-        data = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in (*latent, *drawn)])
-        data = data.place({s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
-        return Masked(data.map_rows(read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
+        data = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in (*latent, *drawn)])
+        data = place_by_rank(data, {s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
+        return Masked(map_rows(data, read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
 
     def altered(self) -> str:
         return ""
@@ -128,7 +129,7 @@ class CopulaPerturbation(Mask):
 
 def _counts(data: Microdata) -> list[NDArray[np.float64]]:
     """Number of present values by sub-group and column."""
-    return [np.array(row, dtype=np.float64) for row in data.present()]
+    return [np.array(row, dtype=np.float64) for row in count_present(data)]
 
 
 def _frequent(source: RankedColumns) -> list[list[_Run]]:
@@ -138,7 +139,8 @@ def _frequent(source: RankedColumns) -> list[list[_Run]]:
     def repeated(group: int, block: Block) -> list[_Run]:
         return [_repeated(block[r], block[n]) for r, n in zip(ranks, names, strict=True)]
 
-    return source.data.reduce([*names, *ranks], repeated, lambda a, b: [_joined(x, y) for x, y in zip(a, b, strict=True)])
+    return reduce_groups(source.data, [*names, *ranks],
+                         repeated, lambda a, b: [_joined(x, y) for x, y in zip(a, b, strict=True)])
 
 
 def _repeated(rank: Array, value: Array) -> _Run:

@@ -16,6 +16,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import as_one_group, map_rows
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
 
 
@@ -69,13 +70,13 @@ class CorrelatedNoise(Mask):
             weights = roots[group].weights * np.sqrt(self.variance)
             return dict(zip(names, self._noisy(column_matrix(block, names), weights, block.record, random), strict=True))
 
-        return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots))
+        return Masked(map_rows(current, mask_block, names), root_notes(current, used, roots))
 
     def law(self, original: Microdata) -> Law | None:
         if self.positive or self.zeros == "keep" or self.where is not None:
             return None
         p = len(original.confidential)
-        roots = roots_of(original.ungrouped() if self.scope == "file" else original)
+        roots = roots_of(as_one_group(original) if self.scope == "file" else original)
         roots = roots * len(original.groups) if self.scope == "file" else roots
         groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), self.variance * r.covariance) for r in roots]
         return Law(original.confidential, (), tuple(groups))

@@ -18,6 +18,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, place_by_rank, with_table
 from larvatus.masks.copula.draw import copula_notes
 from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
 
@@ -65,10 +66,10 @@ class LatinHypercube(Mask):
 
             return {s: ndtri(block[r] / (sizes[group] + 1)) for s, r in zip(score, order, strict=True)}
 
-        data = source.data.map_rows(throw, (), [Column(n, "number") for n in dice])
-        data = data.ranks(dict(zip(order, dice, strict=True)), random)
-        data = data.map_rows(scored, order, [Column(n, "number") for n in score])
-        weights = [_weights(m.correlation, c) for m, c in zip(data.moments(score), copulas, strict=True)]
+        data = map_rows(source.data, throw, (), [Column(n, "number") for n in dice])
+        data = add_ranks(data, dict(zip(order, dice, strict=True)), random)
+        data = map_rows(data, scored, order, [Column(n, "number") for n in score])
+        weights = [_weights(m.correlation, c) for m, c in zip(moments_by_group(data, score), copulas, strict=True)]
 
         def pair(group: int, block: Block) -> Mapping[str, Array]:
             from larvatus.stats.linear.row_maps import mapped_rows
@@ -77,9 +78,9 @@ class LatinHypercube(Mask):
             y = mapped_rows(np.array([block[s] for s in own]), weights[group])[copula.member] * copula.sign[:, None]
             return {into: np.where(np.isnan(block[n]), np.nan, v) for into, n, v in zip(latent, names, y, strict=True)}
 
-        data = data.map_rows(pair, [*names, *score], [Column(n, "number") for n in latent])
-        placed = data.place({n: (y, n) for n, y in zip(names, latent, strict=True)}, random)
-        return Masked(current.holding(placed.table), [*copula_notes(current, copulas), *_notes(given)])
+        data = map_rows(data, pair, [*names, *score], [Column(n, "number") for n in latent])
+        placed = place_by_rank(data, {n: (y, n) for n, y in zip(names, latent, strict=True)}, random)
+        return Masked(with_table(current, placed.table), [*copula_notes(current, copulas), *_notes(given)])
 
     def altered(self) -> str:
         return "relations with unmasked columns are lost inside sub-groups"

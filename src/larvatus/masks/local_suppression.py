@@ -20,6 +20,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import count_present, map_rows
 from larvatus.masks.categories.key_combinations import Combinations, combine_keys, key_combinations, select_blanks
 
 _Weight = Annotated[float, Field(gt=0, le=1e6)]
@@ -89,7 +90,7 @@ class LocalSuppression(Mask):
             missing = {n: np.nan if block[n].dtype.kind == "f" else -1 for n in names}
             return {n: np.where(gone[:, j], missing[n], block[n]) for j, n in enumerate(names)}
 
-        after = current.map_rows(mask_block, [*self.known, *names])
+        after = map_rows(current, mask_block, [*self.known, *names])
         return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
 
     def altered(self) -> str:
@@ -121,7 +122,7 @@ class LocalSuppression(Mask):
         other = [n for n in data.known if n not in self.known and n != data.roles.weight]
         if other:
             notes.append(Note(f"{', '.join(other)}: also released, and not part of the key", "warning"))
-        there = data.present().sum(axis=0).tolist()
+        there = count_present(data).sum(axis=0).tolist()
         for name, gone, all_ in zip(names, blanked.tolist(), there, strict=True):
             heavy = gone > all_ / 2
             said = f"{gone:,} of {all_:,} values of {name} were made missing"

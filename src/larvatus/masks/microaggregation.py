@@ -21,6 +21,7 @@ from larvatus.core.scratch_names import reserved_names, scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import map_groups, reduce_groups
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
@@ -129,7 +130,7 @@ class Microaggregation(Mask):
             from larvatus.masks.grouping.streamed_means import streamed_means
 
             return streamed_means(data, names, self.k, SIZE, random)
-        return data.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
+        return map_groups(data, self._replacing(names, there, random), names, [Column(SIZE, "number")])
 
     def _replacing(self, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom) -> RowFunction:
         """A function of a whole sub-group in which one column is masked, or all records have the same missing columns."""
@@ -185,7 +186,7 @@ def _mixed(data: Microdata) -> bool:
 
 def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:
     """A note on the number of groups and their sizes."""
-    counted = masked.reduce([SIZE], lambda g, b: _sizes(b[SIZE]), _more)
+    counted = reduce_groups(masked, [SIZE], lambda g, b: _sizes(b[SIZE]), _more)
     groups, least, most = round(sum(c[0] for c in counted)), min(c[1] for c in counted), max(c[2] for c in counted)
     span = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
     return [Note(f"{', '.join(names)}: {groups:,} groups of {span} records")] if groups else []
@@ -211,5 +212,5 @@ def _unvarying(data: Microdata) -> list[Note]:
 
     return [
         Note(f"{names[j]} does not vary in sub-group ({data.groups.name(g)}) and is released as it is", "status")
-        for g, span in enumerate(data.reduce(names, spans, np.minimum)) for j in np.flatnonzero(span[0] == -span[1])
+        for g, span in enumerate(reduce_groups(data, names, spans, np.minimum)) for j in np.flatnonzero(span[0] == -span[1])
     ]

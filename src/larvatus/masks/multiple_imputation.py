@@ -19,6 +19,7 @@ from larvatus.data.design import design_of
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import map_rows
 from larvatus.masks.imputation.regressions import (
     draw_coefficients,
     expected_values,
@@ -77,7 +78,7 @@ class MultipleImputation(Mask):
         least = min((fit.freedom for fit in fits if not fit.fixed.all()), default=0.0)
         fitted = f"regressions on {len(design.terms)} terms of S in {len(fits)} sub-groups, residual degrees of freedom from"
         notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes()]
-        return Masked(current.map_rows(impute, columns), notes)
+        return Masked(map_rows(current, impute, columns), notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

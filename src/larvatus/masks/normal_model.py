@@ -20,6 +20,7 @@ from larvatus.data.design import Design
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import count_present, map_rows
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import rotate_residuals
 from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
@@ -62,7 +63,7 @@ class NormalModel(Mask):
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
-        if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+        if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
             return None
         p = len(original.confidential)
         groups = [GroupLaw(r.mean, np.zeros((p, p)), np.zeros((p, 0)), r.covariance) for r in roots_of(original)]
@@ -92,7 +93,7 @@ class NormalModel(Mask):
             y = root.mean[:, None] + coloured_noise("normal", random, block.record, root.weights)
             return dict(zip(names, np.where(np.isnan(x) | root.constant[:, None], x, y), strict=True))
 
-        return Masked(data.map_rows(draw, names), root_notes(data, data, roots))
+        return Masked(map_rows(data, draw, names), root_notes(data, data, roots))
 
     def _exact(self, current: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential

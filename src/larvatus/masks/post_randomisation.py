@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import map_rows, reduce_groups
 
 Stay = Annotated[float, Field(ge=0, lt=1)]
 _Probability = Annotated[float, Field(ge=0, le=1)]
@@ -70,7 +71,7 @@ class PostRandomisation(Mask):
             draws = random.uniform(block.record, len(names), purpose="post-randomisation")
             return {n: draw_codes(block[n], moves[j][group], draws[j]) for j, n in enumerate(names)}
 
-        return Masked(current.map_rows(mask_block, names), _notes(current, names, counts, moves))
+        return Masked(map_rows(current, mask_block, names), _notes(current, names, counts, moves))
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""
@@ -130,7 +131,7 @@ def _counts(data: Microdata, names: Sequence[str]) -> list[list[NDArray[np.int64
     def count(group: int, block: Block) -> list[NDArray[np.int64]]:
         return [np.bincount(block[n][block[n] >= 0], minlength=size) for n, size in zip(names, sizes, strict=True)]
 
-    return data.reduce(names, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
+    return reduce_groups(data, names, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
 
 
 def _notes(

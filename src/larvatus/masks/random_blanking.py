@@ -20,6 +20,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import count_present, map_rows
 
 Rate = Annotated[float, Field(gt=0, lt=1)]
 
@@ -69,8 +70,8 @@ class RandomBlanking(Mask):
             gone = self._chosen(rate, block.record, random)
             return {n: np.where(gone[j], np.nan if block[n].dtype.kind == "f" else -1, block[n]) for j, n in enumerate(names)}
 
-        after = current.map_rows(mask_block, names)
-        before, left = (d.present().sum(axis=0).tolist() for d in (current, after))
+        after = map_rows(current, mask_block, names)
+        before, left = (count_present(d).sum(axis=0).tolist() for d in (current, after))
         notes = []
         for name, was, now in zip(names, before, left, strict=True):
             said = f"{was - now:,} of {was:,} values of {name} were made missing"

@@ -18,6 +18,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import has_order
+from larvatus.data.verbs import count_present, with_table
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern
 from larvatus.masks.grouping.column_groups import column_groups, rejoin_columns
 
@@ -79,7 +80,7 @@ class RandomSwap(Mask):
     def _swapped(self, data: Microdata, names: tuple[str, ...], random: RecordRandom) -> tuple[Microdata, list[Note]]:
         """Put the records in random order and pair the first ones with their neighbours, in one pass down and one pass up."""
         split = by_missing_pattern(data, names, 1, self.name())[0] if len(names) > 1 else data
-        sizes = split.with_confidential(names).present().max(axis=1)
+        sizes = count_present(split.with_confidential(names)).max(axis=1)
         moved = 2 * np.floor(self.rate * sizes / 2 + 0.5).astype(np.int64)
         moved = np.where(moved > sizes, moved - 2, moved)
         kinds = [split.table.columns[n] for n in names]
@@ -107,7 +108,7 @@ class RandomSwap(Mask):
         table = table.map_rows(back, [_PLACE], [Column(_BACK, "number")])
         table = table.scan(_BACK, names, _START, _neighbour(names, after), random, after)
         beside = [c.name for c in (*before, *after)]
-        swapped = split.holding(table.map_rows(choose, [*names, *beside, _PLACE]))
+        swapped = with_table(split, table.map_rows(choose, [*names, *beside, _PLACE]))
         named = ", ".join(names)
         notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were swapped with another record")]
         still = int(np.count_nonzero((moved == 0) & (sizes > 0)))

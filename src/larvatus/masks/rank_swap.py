@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunct
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import add_ranks, count_present, map_groups, map_rows, place_by_rank
 from larvatus.masks.categories.ordered_levels import numbers_to_levels, placed_levels
 
 _Share = Annotated[float, Field(gt=0, le=1)]
@@ -97,7 +98,7 @@ class RankSwap(Mask):
         """The swap partner of each rank, by column and sub-group; it depends on the number of values, not on the values."""
         from larvatus.stats.ranks.swap_partners import distance_partners, reach_of, window_partners
 
-        counts, both = data.present(), self.tails == "two_sided"
+        counts, both = count_present(data), self.tails == "two_sided"
         out: Partners = {}
         for j, (name, window) in enumerate(zip(data.confidential, self._windows(data.confidential), strict=True)):
             out[name] = []
@@ -127,7 +128,7 @@ def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Mic
         return swap
 
     for name in partners:
-        data = data.map_groups(exchange(name), [name])
+        data = map_groups(data, exchange(name), [name])
     return data
 
 
@@ -139,9 +140,9 @@ def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microd
         return {scratch("partner", n): _looked_up(partners[n][group], block[scratch("rank", n)]) for n in names}
 
     ranks, partner = {scratch("rank", n): n for n in names}, {n: scratch("partner", n) for n in names}
-    ranked = data.ranks(ranks, random)
-    aimed = ranked.map_rows(exchange, list(ranks), [Column(p, "number") for p in partner.values()])
-    return aimed.place({n: (p, n) for n, p in partner.items()}, random)
+    ranked = add_ranks(data, ranks, random)
+    aimed = map_rows(ranked, exchange, list(ranks), [Column(p, "number") for p in partner.values()])
+    return place_by_rank(aimed, {n: (p, n) for n, p in partner.items()}, random)
 
 
 def _looked_up(partner: NDArray[np.int64], rank: Array) -> Array:

@@ -18,6 +18,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import map_rows
 from larvatus.masks.categories.joined_levels import level_counts, recode_levels, rename_levels, without_rare
 from larvatus.masks.coarsening.number_classes import Classes, by_counts, by_cuts, interval_name, interval_names
 from larvatus.masks.coarsening.tails import SHARED_BY
@@ -127,7 +128,7 @@ class Recoding(Mask):
             rule = f"no level has fewer than {self.rare} records" if self.rare > 1 else "no level is listed"
             return data, [Note(f"{name} is released as it is: {rule}", "warning")] if there else []
         made, codes = recode_levels(column, new)
-        after = data.map_rows(lambda g, b: {name: codes[g][b[name]]}, [name], [made])
+        after = map_rows(data, lambda g, b: {name: codes[g][b[name]]}, [name], [made])
         left = len({v for group, c in zip(new, counts, strict=True) for v, k in zip(group, c, strict=True) if k})
         return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels remain")]
 
@@ -147,7 +148,7 @@ class Recoding(Mask):
             new = values[group][np.where(gone, 0, at).astype(np.int64)]
             return {name: np.where(gone, -1 if column.kind == "nominal" else np.nan, new)}
 
-        after = found.data.map_rows(mask_block, [interval_name(name)], [column])
+        after = map_rows(found.data, mask_block, [interval_name(name)], [column])
         used = (found.count > 0).sum(axis=1)
         some = f"{used.min()}" if used.min() == used.max() else f"{used.min()} to {used.max()}"
         return after, [Note(f"values of {name} are in {some} classes of {found.count[found.count > 0].min():,} or more values")]

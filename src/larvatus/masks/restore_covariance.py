@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import map_groups, map_rows, moments_by_group, with_table
 from larvatus.masks.linear.models import direction_text
 from larvatus.masks.noise.drawing import column_matrix
 
@@ -94,8 +95,8 @@ class RestoreCovariance(Mask):
     def _both(self, current: Microdata, original: Microdata) -> Sequence[SampleMoments]:
         """Moments of the original columns followed by the current ones, in each sub-group."""
         before = {scratch("original", n): n for n in current.confidential}
-        paired = current.holding(current.table.pair(original.table, before))
-        return paired.moments([*before, *current.confidential])
+        paired = with_table(current, current.table.pair(original.table, before))
+        return moments_by_group(paired, [*before, *current.confidential])
 
     def _losses(self, current: Microdata, moments: Sequence[SampleMoments]) -> list[Loss]:
         """The covariance lost in each sub-group; an error if it is indefinite, or if nothing was lost."""
@@ -128,7 +129,7 @@ class RestoreCovariance(Mask):
             y = column_matrix(block, names) + mapped_rows(draws, losses[group].weights)
             return dict(zip(names, y, strict=True))
 
-        return data.map_rows(add, names)
+        return map_rows(data, add, names)
 
     def _exact(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
         from larvatus.stats.linear.covariance_restoration import orthonormal_noise
@@ -148,7 +149,7 @@ class RestoreCovariance(Mask):
                 )
             return dict(zip(names, x + (weights.T * np.sqrt(len(block) - 1)) @ noise, strict=True))
 
-        return data.map_groups(add, list(dict.fromkeys([*names, *design.columns])))
+        return map_groups(data, add, list(dict.fromkeys([*names, *design.columns])))
 
 
 def _filled(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import place_by_rank
 from larvatus.masks.categories.ordered_levels import levels_to_numbers, numbers_to_levels, placed_levels
 
 
@@ -54,7 +55,7 @@ class ReverseMap(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         ranked, values = levels_to_numbers(current, original, names), placed_levels(original, original, names)
-        placed = ranked.place({n: (n, n) for n in names}, random, values)
+        placed = place_by_rank(ranked, {n: (n, n) for n in names}, random, values)
         placed = numbers_to_levels(placed, original, original, names)
         return Masked(placed, [Note("the smallest and the largest value of every column are released unchanged", "warning")])
 

@@ -18,6 +18,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups
 
 Base = Annotated[float, Field(gt=0, le=1e300)]
 FINE = 0.1
@@ -61,7 +62,7 @@ class Rounding(Mask):
 
         columns = current.table.columns
         broken = [replace(columns[n], integer=False) for n in names if not float(bases[n]).is_integer()]
-        return Masked(current.map_rows(mask_block, names, broken), self._notes(current, bases))
+        return Masked(map_rows(current, mask_block, names, broken), self._notes(current, bases))
 
     def altered(self) -> str:
         return "differences finer than the base are lost, and small values may have become zero"
@@ -80,8 +81,8 @@ class Rounding(Mask):
             moved = [(round_to_base(block[n], bases[n]) != block[n]) & t for n, t in zip(names, there, strict=True)]
             return np.array([[int(m.sum()), int(t.sum())] for m, t in zip(moved, there, strict=True)])
 
-        totals = np.sum(data.reduce(names, count, np.add), axis=0)
-        spread = np.sqrt(data.ungrouped().moments(names)[0].variance)
+        totals = np.sum(reduce_groups(data, names, count, np.add), axis=0)
+        spread = np.sqrt(moments_by_group(as_one_group(data), names)[0].variance)
         notes = []
         for j, name in enumerate(names):
             moved, there = (int(v) for v in totals[j])

@@ -22,6 +22,7 @@ from larvatus.data.contracts import Array, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.sub_groups import GroupLabel
+from larvatus.data.verbs import add_ranks, as_one_group, map_rows, moments_by_group, reduce_groups, take_rows
 from larvatus.masks.grouping.outlyingness import DISTANCE, with_distance
 
 DRAW, _PLACE, _FAR = scratch("draw"), scratch("place"), scratch("distance rank")
@@ -100,9 +101,9 @@ class Sampling(Mask):
             return data
         if not names:
             raise MaskError("sampling: outliers needs a numeric confidential column. Set outliers = 0, or add one to columns.")
-        far = with_distance(data, names).ranks({_FAR: DISTANCE}, random)
+        far = add_ranks(with_distance(data, names), {_FAR: DISTANCE}, random)
         kept = [n - int(np.ceil(round(self.outliers * n, 9))) for n in data.groups.sizes]
-        return far.take(lambda g, b: b[_FAR] <= kept[g], [_FAR])
+        return take_rows(far, lambda g, b: b[_FAR] <= kept[g], [_FAR])
 
     def _sizes(self, sizes: Sequence[int], random: RecordRandom) -> NDArray[np.int64]:
         """Sample size of each sub-group: on average over secrets it is rate times the size of the sub-group."""
@@ -138,20 +139,21 @@ _Figures = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def _drawn(data: Microdata, wanted: Array, random: RecordRandom, attempt: int) -> Microdata:
     """The wanted number of records of each sub-group, those with the smallest random draws."""
-    drawn = data.map_rows(
-        lambda g, b: {DRAW: random.uniform(b.record, 1, purpose="sample", attempt=attempt)[0]}, (), [Column(DRAW, "number")]
-    ).ranks({_PLACE: DRAW}, random)
-    return drawn.take(lambda g, b: b[_PLACE] <= wanted[g], [_PLACE])
+    drawn = add_ranks(map_rows(
+        data, lambda g, b: {DRAW: random.uniform(b.record, 1, purpose="sample", attempt=attempt)[0]}, (),
+        [Column(DRAW, "number")]
+    ), {_PLACE: DRAW}, random)
+    return take_rows(drawn, lambda g, b: b[_PLACE] <= wanted[g], [_PLACE])
 
 
 def _figures(data: Microdata, name: str) -> _Figures:
     """Mean and standard deviation of a column, or of the indicator of each level, over the whole file."""
     column = data.table.columns[name]
     if column.kind == "number":
-        m = data.ungrouped().moments([name])[0]
+        m = moments_by_group(as_one_group(data), [name])[0]
         return m.mean, np.sqrt(np.nan_to_num(m.variance))
     size = len(column.levels) + 1
-    counts = np.sum(data.reduce([name], lambda g, b: np.bincount(b[name] + 1, minlength=size), np.add), axis=0)
+    counts = np.sum(reduce_groups(data, [name], lambda g, b: np.bincount(b[name] + 1, minlength=size), np.add), axis=0)
     share = counts / max(counts.sum(), 1)
     return share, np.sqrt(share * (1 - share))
 
@@ -176,4 +178,4 @@ def _reweighted(data: Microdata, share: Mapping[GroupLabel, float]) -> Microdata
         raise MaskError(f"sampling: the weight {weight!r} is not numeric and cannot be updated. Remove its role as weight.")
     by = [share[label] for label in data.groups.labels]
     made = replace(data.table.columns[weight], integer=False, replaced=True)
-    return data.map_rows(lambda g, b: {weight: b[weight] / by[g]}, [weight], [made])
+    return map_rows(data, lambda g, b: {weight: b[weight] / by[g]}, [weight], [made])

@@ -23,6 +23,7 @@ from larvatus.data.design import Design, design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
 from larvatus.data.weights import checked_weight
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
@@ -136,7 +137,7 @@ def _held_whole(
     from larvatus.stats.linear.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
-    part = data.take(lambda g, b: np.full(len(b), g not in large), ()) if large else data
+    part = take_rows(data, lambda g, b: np.full(len(b), g not in large), ()) if large else data
     columns = list(dict.fromkeys([*data.confidential, *design.columns, *([weight] if weight else [])]))
 
     def mask_block(group: int, block: Block) -> Mapping[str, Array]:
@@ -161,13 +162,13 @@ def _held_whole(
 
     plain = weight is None and set(present) == {data.confidential} and not any(t.fill for t in design.terms)
     several = mask_together if plain and one_similarity(betas[0]) is not None else None
-    done = part.map_groups(mask_block, columns, together=several)
+    done = map_groups(part, mask_block, columns, together=several)
     if not large:
         return done
     held = {scratch("held", n): n for n in data.confidential}
-    both = data.holding(data.table.pair(done.table, held, partly=True))
-    return both.map_rows(
-        lambda g, b: {n: b[n] if g in large else b[h] for h, n in held.items()}, [*held, *data.confidential]
+    both = with_table(data, data.table.pair(done.table, held, partly=True))
+    return map_rows(
+        both, lambda g, b: {n: b[n] if g in large else b[h] for h, n in held.items()}, [*held, *data.confidential]
     )
 
 

@@ -23,6 +23,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import count_present, map_rows
 from larvatus.masks.coarsening.tails import (
     SHARED_BY,
     Tail,
@@ -143,7 +144,7 @@ class TopCoding(Mask):
             return out
 
         made = [replace(current.table.columns[n], integer=False) for n in names] if self.replacement == "mean" else []
-        after = marked.map_rows(mask_block, [*names, *map(cut_name, names)], made)
+        after = map_rows(marked, mask_block, [*names, *map(cut_name, names)], made)
         return Masked(after, [*self._said(current, names, replaced, weight), *notes])
 
     def altered(self) -> str:
@@ -223,7 +224,7 @@ class TopCoding(Mask):
         return name
 
     def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
-        there = data.present().sum(axis=0)
+        there = count_present(data).sum(axis=0)
         kept = "; the weighted total is kept, the unweighted total is not" if weight else ""
         if data.roles.weight is not None and not weight:
             kept = "; the unweighted total is kept, the weighted total is not"
@@ -278,7 +279,7 @@ def _tail_notes(
 def _left(data: Microdata, names: Sequence[str], side: int, tail: Tail, cut: Array) -> list[Note]:
     """Notes on tails that could not be cut: no value beyond the bound, or all values equal."""
     where = {1: "largest", -1: "smallest"}[side]
-    there = data.with_confidential(names).present()
+    there = count_present(data.with_confidential(names))
     notes = []
     for g, j in zip(*np.nonzero((cut == 0) & (there > 0)), strict=True):
         why = "they are all equal" if tail.count[g, j] else "none lies beyond the bound, or too many are equal"

@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import as_one_group, map_rows
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
 
 if TYPE_CHECKING:
@@ -91,13 +92,13 @@ class VariancePreservingNoise(Mask):
             y = self._noisy(column_matrix(block, names), maps[group], block.record, random)
             return dict(zip(names, y, strict=True))
 
-        return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots, self.correlated))
+        return Masked(map_rows(current, mask_block, names), root_notes(current, used, roots, self.correlated))
 
     def law(self, original: Microdata) -> Law | None:
         if self.positive or self.zeros == "keep" or self.where is not None:
             return None
         names, p = original.confidential, len(original.confidential)
-        roots = roots_of(original.ungrouped() if self.scope == "file" else original)
+        roots = roots_of(as_one_group(original) if self.scope == "file" else original)
         maps = [self._map(r, names) for r in roots] * (len(original.groups) if self.scope == "file" else 1)
         groups = [GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights) for m in maps]
         return Law(names, (), tuple(groups))

@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel, Level
+from larvatus.data.verbs import as_one_group, fold_in_order, reduce_groups, with_table
 
 _RELEASED = scratch("released")
 _KINDS = ("new", "negative", "outside", "not_whole", "impossible")
@@ -66,7 +67,7 @@ class Acceptance(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
-        rows = _rows(*(_counted(original.ungrouped(), released.ungrouped())[()]))
+        rows = _rows(*(_counted(as_one_group(original), as_one_group(released))[()]))
         held: dict[GroupLabel, int] = {label: g for g, label in enumerate(original.groups.labels)}
         groups: list[Row] = []
         for label, (names, counts) in _counted(original, released).items():
@@ -124,7 +125,7 @@ def _numbers(original: Microdata, released: Microdata, name: str) -> dict[GroupL
             return _Limits()
         return _Limits(float(there.min()), float(there.max()), bool((there == np.rint(there)).all()))
 
-    known = dict(zip(original.groups.labels, original.reduce([name], limits, _Limits.joined), strict=True))
+    known = dict(zip(original.groups.labels, reduce_groups(original, [name], limits, _Limits.joined), strict=True))
     here = [known.get(label, _Limits()) for label in released.groups.labels]
 
     def count(group: int, block: Block) -> Ints:
@@ -134,9 +135,9 @@ def _numbers(original: Microdata, released: Microdata, name: str) -> dict[GroupL
         broken = (there != np.rint(there)) & limit.whole
         return np.array([len(there), 0, *(k.sum() for k in (negative, outside, broken, negative | outside | broken))])
 
-    counts = dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))
-    both = original.holding(original.table.stack(released.table, [name], _RELEASED))
-    seen = both.carried(name, [name, _RELEASED], _Seen(), partial(_passed, name))
+    counts = dict(zip(released.groups.labels, reduce_groups(released, [name], count, np.add), strict=True))
+    both = with_table(original, original.table.stack(released.table, [name], _RELEASED))
+    seen = fold_in_order(both, name, [name, _RELEASED], _Seen(), partial(_passed, name))
     for label, carry in zip(both.groups.labels, seen, strict=True):
         if label in counts:
             counts[label][1] = carry.new + carry.waiting
@@ -167,7 +168,7 @@ def _categories(original: Microdata, released: Microdata, name: str) -> dict[Gro
     def occurring(group: int, block: Block) -> Ints:
         return np.zeros(0, dtype=np.int64) if numbers[0] else np.unique(block[name])
 
-    codes = original.reduce([name], occurring, np.union1d)
+    codes = reduce_groups(original, [name], occurring, np.union1d)
     known = {
         label: {levels[0][int(c)] for c in seen if c >= 0} for label, seen in zip(original.groups.labels, codes, strict=True)
     }
@@ -183,4 +184,4 @@ def _categories(original: Microdata, released: Microdata, name: str) -> dict[Gro
         new = int(unseen[group][there].sum())
         return np.array([len(there), new, 0, 0, 0, new])
 
-    return dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))
+    return dict(zip(released.groups.labels, reduce_groups(released, [name], count, np.add), strict=True))

@@ -20,6 +20,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel
+from larvatus.data.verbs import as_one_group, fold_in_order, reduce_groups
 from larvatus.data.weights import checked_weight
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Inequality(Measure):
         weights = [checked_weight(d, self.name(), UtilityError, zeros=True) if self.weighted else None
                    for d in (original, released)]
         files = list(zip((original, released), weights, strict=True))
-        whole = [self._in_periods(data.ungrouped(), names, weight) for data, weight in files]
+        whole = [self._in_periods(as_one_group(data), names, weight) for data, weight in files]
         series = [_row(name, label, *(w[name].get(label) for w in whole)) for name in names for label in whole[0][name]]
         rows = [_over_periods(name, [r for r in series if r["variable"] == name]) for name in names]
         inside = [self._in_periods(data, names, weight) for data, weight in files]
@@ -111,12 +112,12 @@ def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[GroupLabel, 
         there = ~np.isnan(block[name])
         return _Sums(float(heavy(block)[there].sum()), int(there.sum()))
 
-    whole = data.reduce(used, sums, _Sums.joined)
+    whole = reduce_groups(data, used, sums, _Sums.joined)
 
     def step(group: int, carry: Lorenz, block: Block) -> Lorenz:
         return carry.after(block[name], heavy(block), whole[group].weight)
 
-    found = data.carried(name, used, Lorenz(), step)
+    found = fold_in_order(data, name, used, Lorenz(), step)
     return {label: f for label, f, w in zip(data.groups.labels, found, whole, strict=True) if w.records}
 
 

@@ -21,6 +21,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel
+from larvatus.data.verbs import as_one_group, fold_in_order, moments_by_group, reduce_groups, with_table
 
 _RELEASED = scratch("released")
 
@@ -47,7 +48,7 @@ class Marginal(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
-        whole = _distances(original.ungrouped(), release.data.ungrouped(), names)
+        whole = _distances(as_one_group(original), as_one_group(release.data), names)
         inside = _distances(original, release.data, names)
         rows = [_row(name, whole[name][()]) for name in names]
         groups: list[Row] = []
@@ -79,17 +80,18 @@ def _row(name: str, distance: _Distance) -> Row:
 
 def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[GroupLabel, _Distance]]:
     """Distances for every column and group, by one sorted pass over both files together."""
-    both = original.holding(original.table.stack(released.table, names, _RELEASED))
-    spread = dict(zip(original.groups.labels, original.moments(names), strict=True))
+    both = with_table(original, original.table.stack(released.table, names, _RELEASED))
+    spread = dict(zip(original.groups.labels, moments_by_group(original, names), strict=True))
     there = [
-        dict(zip(d.groups.labels, d.reduce(names, partial(_counts, names), np.add), strict=True)) for d in (original, released)
+        dict(zip(d.groups.labels, reduce_groups(d, names, partial(_counts, names), np.add), strict=True))
+        for d in (original, released)
     ]
     none = np.zeros(len(names), dtype=np.int64)
     counts = {label: np.array([t.get(label, none) for t in there]) for label in both.groups.labels}
     out: dict[str, dict[GroupLabel, _Distance]] = {}
     for j, name in enumerate(names):
         sizes = [counts[label][:, j] for label in both.groups.labels]
-        found = both.carried(name, [name, _RELEASED], _Passed(), partial(_passed, name, sizes))
+        found = fold_in_order(both, name, [name, _RELEASED], _Passed(), partial(_passed, name, sizes))
         out[name] = {}
         for label, carry in zip(both.groups.labels, found, strict=True):
             m, n = spread.get(label), counts[label][:, j]

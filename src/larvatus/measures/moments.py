@@ -17,6 +17,7 @@ from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.verbs import moments_by_group
 from larvatus.data.weights import checked_weight, weighted_moments
 from larvatus.stats.linear.moments import SampleMoments as Sample
 
@@ -53,7 +54,7 @@ class Moments(Measure):
 
     def _moments(self, data: Microdata, names: Sequence[str]) -> list[Sample]:
         if not self.weighted:
-            return data.moments(names)
+            return moments_by_group(data, names)
         return weighted_moments(data, names, checked_weight(data, self.name(), UtilityError, zeros=True))
 
 

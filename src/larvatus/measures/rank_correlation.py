@@ -20,6 +20,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import RANKS_TOGETHER, ranked_together
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
+from larvatus.data.verbs import add_ranks, as_one_group, reduce_groups
 from larvatus.measures.scoring.correlation_pairs import (
     NO_PAIRS,
     SHOWN,
@@ -63,7 +64,7 @@ class RankCorrelation(Measure):
         before, after, terms = common_terms(original, release.data)
         labels = (*names, *terms.values())
         columns = [*names, *terms]
-        whole = [_spearman(data.ungrouped(), columns, len(names))[0] for data in (before, after)]
+        whole = [_spearman(as_one_group(data), columns, len(names))[0] for data in (before, after)]
         rows, pairs = pair_rows(labels, len(names), *whole), compared_pairs(len(names), whole[0])
         inside = [_spearman(data, columns, len(names)) for data in (before, after)]
         groups, worst = in_groups(labels, len(names), [
@@ -80,7 +81,7 @@ class RankCorrelation(Measure):
 def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
     """Rank correlations per sub-group; pairs with values missing in different records are ranked again, pair by pair."""
     ranks = {scratch("rank", c): c for c in columns}
-    moments = _moments(data.ranks(ranks), list(ranks))
+    moments = _moments(add_ranks(data, ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):
         together = _moments(ranked_together(data, columns[i], columns[j]), RANKS_TOGETHER)
@@ -90,7 +91,7 @@ def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDAr
 
 
 def _moments(data: Microdata, columns: Sequence[str]) -> list[SampleMoments]:
-    return data.reduce(columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
+    return reduce_groups(data, columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
 
 
 def _missing_apart(moments: Sequence[SampleMoments], masked: int) -> list[tuple[int, int]]:

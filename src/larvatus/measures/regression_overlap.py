@@ -21,6 +21,7 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.verbs import moments_by_group, reduce_groups
 from larvatus.measures.analyses.formulas import Formula, FormulaPart, formula
 from larvatus.measures.analyses.model_terms import ModelTerms, check_formula_columns, model_terms
 
@@ -117,7 +118,7 @@ class RegressionOverlap(Measure):
         from larvatus.stats.linear.moments import SampleMoments
 
         columns = [*names, *original.numeric(common_given(original, released))]
-        fixed = [] if self.formulas else _unvaried(SampleMoments.total(original.moments(columns)), columns)
+        fixed = [] if self.formulas else _unvaried(SampleMoments.total(moments_by_group(original, columns)), columns)
         return [f"{n} does not vary in the original and is in no model" for n in fixed]
 
     def _asked(self, original: Microdata, released: Microdata) -> tuple[list[_Model], list[list[ModelTerms]]]:
@@ -174,7 +175,7 @@ def _default(
     columns = [*names, *original.numeric(common_given(original, released))]
     from larvatus.stats.linear.moments import SampleMoments
 
-    fixed = _unvaried(SampleMoments.total(original.moments(columns)), columns)
+    fixed = _unvaried(SampleMoments.total(moments_by_group(original, columns)), columns)
     kept = [n for n in columns if n not in fixed]
     models = []
     for i, outcome in enumerate(n for n in kept if n in names):
@@ -200,7 +201,7 @@ def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[Sampl
         return [SampleMoments.of(x) if len(x) else None for x in (m.matrix(block) for m in matrices)]
 
     columns = list(dict.fromkeys(c for m in matrices for c in m.formula.columns))
-    return data.reduce(columns, of, _merged) if matrices else [[] for _ in data.groups.sizes]
+    return reduce_groups(data, columns, of, _merged) if matrices else [[] for _ in data.groups.sizes]
 
 
 def _merged(one: list[SampleMoments | None], other: list[SampleMoments | None]) -> list[SampleMoments | None]:

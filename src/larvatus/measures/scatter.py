@@ -20,6 +20,7 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.verbs import moments_by_group, reduce_groups
 from larvatus.measures.binning.bins import bin_difference, edges_of
 from larvatus.measures.scoring.correlation_pairs import column_pairs
 
@@ -78,7 +79,7 @@ def _chosen(original: Microdata, names: Sequence[str], given: Sequence[str]) -> 
     from larvatus.stats.linear.moments import SampleMoments
 
     columns = [*names, *given]
-    r = np.abs(np.nan_to_num(SampleMoments.total(original.moments(columns)).correlation))
+    r = np.abs(np.nan_to_num(SampleMoments.total(moments_by_group(original, columns)).correlation))
     place = {c: i for i, c in enumerate(columns)}
     return sorted(pairs, key=lambda pair: -r[place[pair[0]], place[pair[1]]])[:_MOST_PAIRS]
 
@@ -98,7 +99,7 @@ def _counted(data: Microdata, pairs: Sequence[Pair], edges: Mapping[str, Floats]
             out.append(cells)
         return out
 
-    parts = data.reduce(columns, count, lambda one, other: [x + y for x, y in zip(one, other, strict=True)])
+    parts = reduce_groups(data, columns, count, lambda one, other: [x + y for x, y in zip(one, other, strict=True)])
     return {pair: np.sum([part[i] for part in parts], axis=0) for i, pair in enumerate(pairs)}
 
 

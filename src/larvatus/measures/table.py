@@ -21,6 +21,7 @@ from larvatus.data.design import MOST_LEVELS
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.measures.binning.bins import bin_difference
 from larvatus.measures.scoring.correlation_pairs import by_variable
 
@@ -157,7 +158,7 @@ def _cuts(data: Microdata, name: str) -> Floats:
     An inner cut lies half-way between two original values, so that no value lies on it. If a quartile is the largest value,
     the cut separates it from the values below, so that a column with one dominant value has a class for the others.
     """
-    whole = data.ungrouped()
+    whole = as_one_group(data)
 
     def seen(group: int, block: Block) -> Floats:
         return np.unique(block[name][~np.isnan(block[name])])[: _FEW + 1]
@@ -166,10 +167,10 @@ def _cuts(data: Microdata, name: str) -> Floats:
         values = block[name][~np.isnan(block[name])]
         return np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
 
-    few = whole.reduce([name], seen, lambda one, other: np.union1d(one, other)[: _FEW + 1])[0]
+    few = reduce_groups(whole, [name], seen, lambda one, other: np.union1d(one, other)[: _FEW + 1])[0]
     if not len(few):
         return np.zeros(0)
-    low, high = whole.reduce([name], ends, np.maximum)[0] * [-1, 1]
+    low, high = reduce_groups(whole, [name], ends, np.maximum)[0] * [-1, 1]
     inside = (few[1:] + few[:-1]) / 2 if len(few) <= _FEW else _quartile_cuts(whole, name, high)
     return np.array([np.nextafter(low, -np.inf), *inside, high])
 
@@ -185,7 +186,7 @@ def _quartile_cuts(whole: Microdata, name: str, high: float) -> Floats:
     def nearer(one: Floats, other: Floats) -> Floats:
         return np.array([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
 
-    return np.unique(whole.reduce([name], around, nearer)[0].mean(axis=0))
+    return np.unique(reduce_groups(whole, [name], around, nearer)[0].mean(axis=0))
 
 
 def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> None:
@@ -209,4 +210,4 @@ def _counted(
             for t, s in zip(tables, sizes, strict=True)
         ]
 
-    return data.reduce(columns, count, lambda one, other: [a + b for a, b in zip(one, other, strict=True)])
+    return reduce_groups(data, columns, count, lambda one, other: [a + b for a, b in zip(one, other, strict=True)])

@@ -27,6 +27,7 @@ from larvatus.data.step_columns import (
 )
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.text_columns import texts
+from larvatus.data.verbs import as_one_group, count_present, map_rows, reduce_groups, settle_groups, take_rows, with_table
 
 _KEPT = scratch("kept")
 _NOTABLE, ALIKE = 0.1, 1e-7
@@ -87,9 +88,9 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
-    present = data.present().tolist()
+    present = count_present(data).tolist()
     for m, d in zip(masks, seen, strict=True):
-        counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
+        counts, least = count_present(d).sum(axis=0).tolist(), m.smallest(d)
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
             raise SubGroupError(
@@ -99,7 +100,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
-    after = data.settled(outcome)
+    after = settle_groups(data, outcome)
     notes = []
     for g, held in enumerate(outcome.declared):
         if len(held) > 1:
@@ -147,22 +148,22 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
 def _applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     base, beside = current, original
     if step.scope == "file":
-        base, beside = current.ungrouped(), original.ungrouped()
+        base, beside = as_one_group(current), as_one_group(original)
     if step.where is None:
         masked = step.apply(base, beside, random)
         return Masked(_adopted(current, masked.data), masked.notes)
-    still = base.holding(base.table.pair(beside.table, {n: n for n in beside.table.columns}))
+    still = with_table(base, base.table.pair(beside.table, {n: n for n in beside.table.columns}))
     marked = mark_records(step, beside if beside.rows == base.rows else still)
-    chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
+    chosen = sum(reduce_groups(marked, [TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {where_text(step.where)} selects no record, so nothing would be masked.")
     taken: Microdata | None = None
     if step.record_wise and not step.alone:
-        base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
+        base = with_table(base, base.table.pair(marked.table, {TAKEN: TAKEN}))
     else:
-        taken = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        taken = take_rows(marked, lambda g, b: b[TAKEN] == 1, [TAKEN])
         taken = taken if step.alone else _workable(taken, step)
-        base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
+        base, beside = (with_table(d, taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records selected by where")]
     if taken is not None and any(len(held) > 1 for held in taken.groups.declared):
@@ -177,8 +178,8 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
     asked_by = f"{step.name()} with where"
-    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
-    return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
+    outcome = settle(taken.groups, count_present(taken).tolist(), step.smallest(taken), small, asked_by)
+    return taken if outcome.target == tuple(range(len(taken.groups))) else settle_groups(taken, outcome)
 
 
 
@@ -191,7 +192,7 @@ def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
         return original
     place = {label: i for i, label in enumerate(current.groups.labels)}
     target = tuple(place.get(label, -1) for label in original.groups.labels)
-    return original.settled(GroupSettlement(target, current.groups.labels, current.groups.declared))
+    return settle_groups(original, GroupSettlement(target, current.groups.labels, current.groups.declared))
 
 
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
@@ -204,11 +205,11 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     if weight in masked.table.columns and weight is not None and masked.table.columns[weight].replaced:
         names.append(weight)
     if marked is None and masked.rows == current.rows:
-        return current.holding(current.table.pair(masked.table, {n: n for n in names}))
-    kept = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
+        return with_table(current, current.table.pair(masked.table, {n: n for n in names}))
+    kept = map_rows(masked, lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
     if marked is None:
         joined = current.table.pair(kept.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
-        return current.holding(joined.pair(masked.table, {n: n for n in names}))
+        return with_table(current, joined.pair(masked.table, {n: n for n in names}))
     new = {scratch("masked", n): n for n in names}
     joined = current.table.pair(kept.table, {**new, _KEPT: _KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
     joined = joined.take(lambda g, b: (b[_KEPT] == 1) | (b[TAKEN] == 0), [_KEPT, TAKEN])
@@ -225,7 +226,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
             out[n] = np.where(block[TAKEN] == 1, after, before)
         return out
 
-    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
+    return with_table(current, joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
 
 
 

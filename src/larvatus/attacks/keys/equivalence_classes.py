@@ -11,6 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, map_rows, with_table
 
 _VALUES = scratch("values")
 
@@ -23,10 +24,10 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
     from larvatus.stats.linkage.row_hash import combination
 
     key, rank = scratch("key", size), scratch("rank", size)
-    keyed = data.map_rows(
-        lambda group, block: {key: combination([block[n] for n in names], len(block))}, names, [Column(key, "number")]
+    keyed = map_rows(
+        data, lambda group, block: {key: combination([block[n] for n in names], len(block))}, names, [Column(key, "number")]
     )
-    ranked = keyed.ranks({rank: key})
+    ranked = add_ranks(keyed, {rank: key})
 
     def count(carry: tuple[int, int, float], block: Block) -> tuple[tuple[int, int, float], Mapping[str, Array]]:
         done, first, before = carry
@@ -37,7 +38,7 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
         return (done + len(block), int(start[-1]), float(block[key][-1])), result
 
     made = [Column(first_of(size), "number"), Column(size, "number")]
-    return data.holding(ranked.table.scan(key, [key, rank], (0, 0, -1.0), count, random, made))
+    return with_table(data, ranked.table.scan(key, [key, rank], (0, 0, -1.0), count, random, made))
 
 
 def first_of(size: str) -> str:
@@ -59,7 +60,7 @@ def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> li
         inside = np.floor(combination([block[name]], len(block)) / 2.0**29) / 2.0**24
         return {order: block[first_of(size)] + inside}
 
-    placed = data.map_rows(place, [name, first_of(size)], [Column(order, "number")])
+    placed = map_rows(data, place, [name, first_of(size)], [Column(order, "number")])
 
     def count(carry: tuple[float, int, int], block: Block) -> tuple[tuple[float, int, int], Mapping[str, Array]]:
         before, values, seen = carry

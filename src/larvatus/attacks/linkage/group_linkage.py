@@ -30,6 +30,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import as_one_group, map_groups, with_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class GroupKeys:
         def run(group: int, block: Block) -> Mapping[str, Array]:
             return dict(zip(made, of(self.sides(block)), strict=True))
 
-        found = self.keys.joined.map_groups(run, self.columns, [Column(n, "number") for n in made])
+        found = map_groups(self.keys.joined, run, self.columns, [Column(n, "number") for n in made])
         values = collect(found, made)[2]
         return np.array([values[n] for n in made])
 
@@ -123,7 +124,7 @@ class GroupKeys:
 def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
     """The records among which the intruder searches: the sub-group, or the whole file if not all its columns are known."""
     unknown = [c for c in data.sub_groups.columns if intruder.known and c not in intruder.known]
-    return data.ungrouped() if unknown else data
+    return as_one_group(data) if unknown else data
 
 
 def link_groups(
@@ -163,8 +164,8 @@ def link_groups(
         return out
 
     read = list(dict.fromkeys([*by.columns, *numbers]))
-    found = keys.joined.map_groups(run, read, [Column(n, "number") for n in made])
-    back = data.holding(data.table.pair(found.table, {n: n for n in made}))
+    found = map_groups(keys.joined, run, read, [Column(n, "number") for n in made])
+    back = with_table(data, data.table.pair(found.table, {n: n for n in made}))
     record, group, values = collect(back, made)
     tried = ~np.isnan(values[names[SUCCESS][0]])
     found_credits = {figure: np.array([values[n][tried] for n in own]) for figure, own in names.items()}

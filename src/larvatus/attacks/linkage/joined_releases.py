@@ -15,6 +15,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in, merged_column
+from larvatus.data.verbs import map_rows, with_table
 
 HERE = scratch("in other")
 
@@ -38,7 +39,7 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
         names = {f"{n} in {label}": n for n in shown.confidential if n in mine and shown.table.columns[n].kind == mine[n].kind
                  and n in release.data.confidential and release.data.table.columns[n].kind == mine[n].kind}
         copies = [_with_columns(copy, shown, names) for copy in copies]
-        data = data.holding(data.table.pair(data.table, names)).with_confidential((*data.roles.confidential, *names))
+        data = with_table(data, data.table.pair(data.table, names)).with_confidential((*data.roles.confidential, *names))
         kept.append(replace(other, copies=(shown,), averaged=len(other.copies), joined=names))
         every |= names
     return data, replace(release, copies=tuple(copies), joined=every, others=tuple(kept))
@@ -64,7 +65,7 @@ def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -
         return out
 
     filled = table.map_rows(fill, [*names, *names.values(), HERE], list(merged.values()))
-    return copy.holding(filled).with_confidential((*copy.roles.confidential, *names))
+    return with_table(copy, filled).with_confidential((*copy.roles.confidential, *names))
 
 
 def with_average(original: Microdata, release: Release) -> tuple[Microdata, Release]:
@@ -88,7 +89,7 @@ def with_average(original: Microdata, release: Release) -> tuple[Microdata, Rele
         return out
 
     wanted = [n for names in shown.values() for n in names]
-    mean = data.map_rows(average_of, wanted, [Column(n, "number") for n in shown]).with_confidential(first)
+    mean = map_rows(data, average_of, wanted, [Column(n, "number") for n in shown]).with_confidential(first)
     kept = tuple(n for n in original.roles.confidential if n not in base)
     return original.with_confidential(kept), replace(release, copies=(mean,), joined={}, others=())
 

@@ -16,6 +16,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.verbs import as_one_group, map_rows, with_table
 
 TARGET = scratch("target")
 IN_FILE = scratch("in own file")
@@ -80,7 +81,7 @@ def keys_of(
     blurred = tuple(n for n in beside if intruder.error and data.table.columns[n].kind == "number")
     wrong = _disagreeing(data, own, [n for n in beside if n not in blurred]) if own is not None else ()
     sure = set(beside) - set(wrong)
-    pool = data if set(data.sub_groups.columns) <= sure else data.ungrouped()
+    pool = data if set(data.sub_groups.columns) <= sure else as_one_group(data)
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
     soft = tuple(n for n in given if n in blurred or n in wrong)
     exact = tuple(n for n in given if n not in soft)
@@ -94,7 +95,7 @@ def keys_of(
         raise RiskError(f"{method}: the intruder knows no confidential column of the release. List one in intruder.known, or "
                         "leave intruder.known empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
-    joined = pool.holding(pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
+    joined = with_table(pool, pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
     joined, more, sampled = _mark_targets(joined, own, random, targets)
     joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
                                 intruder)
@@ -197,7 +198,7 @@ def _mark_targets(
         return {TARGET: chosen.astype(np.float64)}
 
     marked = table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])
-    return joined.holding(marked), notes, limit is not None
+    return with_table(joined, marked), notes, limit is not None
 
 
 def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
@@ -211,7 +212,7 @@ def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: 
             c: block[c] * (1 + intruder.error * draws.normal(block.record, purpose=f"error {n}")[0]) for c, n in columns.items()
         }
 
-    return joined.map_rows(blur, list(columns), [Column(c, "number") for c in columns])
+    return map_rows(joined, blur, list(columns), [Column(c, "number") for c in columns])
 
 
 def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Bools, Floats
 from larvatus.data.contracts import Array, Block
+from larvatus.data.verbs import moments_by_group, reduce_groups
 
 if TYPE_CHECKING:
     from larvatus.attacks.linkage.linkage_keys import Keys
@@ -45,7 +46,8 @@ class MissingCells:
         if not sum(_gaps(keys, used, target)):
             return None
         numbers = [n for n in used if n not in keys.codes]
-        scale = [np.sqrt(np.maximum(np.nan_to_num(m.variance), 0.0)) for m in keys.joined.moments(numbers)] if numbers else []
+        scale = [np.sqrt(np.maximum(np.nan_to_num(m.variance), 0.0))
+                 for m in moments_by_group(keys.joined, numbers)] if numbers else []
 
         def count(group: int, block: Block) -> tuple[Floats, Floats]:
             chosen = block[target] == 1
@@ -59,7 +61,7 @@ class MissingCells:
                     far += np.bincount(np.searchsorted(_EDGES, np.log10(np.maximum(off, 1e-300))), minlength=len(far))
             return table, far
 
-        parts = keys.joined.reduce(list(keys.columns), count, lambda a, b: (a[0] + b[0], a[1] + b[1]))
+        parts = reduce_groups(keys.joined, list(keys.columns), count, lambda a, b: (a[0] + b[0], a[1] + b[1]))
         table, far = (np.sum([p[i] for p in parts], axis=0) for i in (0, 1))
         middle = int(np.searchsorted(np.cumsum(far), far.sum() / 2)) if far.sum() else len(_EDGES) - 20
         spread = 10 ** float(_EDGES[min(middle, len(_EDGES) - 1)]) / MEDIAN
@@ -114,7 +116,7 @@ def _gaps(keys: Keys, used: Sequence[str], target: str) -> list[int]:
         chosen = block[target] == 1
         return int(sum((absent(a) & chosen).sum() + absent(b).sum() for a, b in pairs))
 
-    return keys.joined.reduce(list(keys.columns), count, int.__add__)
+    return reduce_groups(keys.joined, list(keys.columns), count, int.__add__)
 
 
 def _whitening(right: Floats, gone: Bools, there: Bools) -> tuple[Floats, float]:

@@ -28,6 +28,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import map_groups, with_table
 
 Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
 Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
@@ -79,8 +80,8 @@ def credit_by_nearness(
         return out
 
     read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
-    done = keys.joined.map_groups(link, read, [Column(n, "number") for n in made])
-    back = data.holding(data.table.pair(done.table, {n: n for n in made}))
+    done = map_groups(keys.joined, link, read, [Column(n, "number") for n in made])
+    back = with_table(data, data.table.pair(done.table, {n: n for n in made}))
     record, group, values = collect(back, made)
     outlying = outlying_tenth(values[OUTLYING])
     chosen = ~np.isnan(values[names[SUCCESS][0]])

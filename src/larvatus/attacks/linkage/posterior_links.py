@@ -23,6 +23,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS, Design, design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
+from larvatus.data.verbs import reduce_groups, with_table
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.linkage.gaussian_match import Coordinates, Joint, coordinates, semi_definite, slope
 
@@ -164,7 +165,7 @@ class PosteriorLink:
                 out.append(np.bincount(code[chosen].astype(np.int64), minlength=2 * width).reshape(2, width).astype(np.float64))
             return out
 
-        parts = self.keys.joined.reduce(list(dict.fromkeys([*x, *y, TARGET])), count, _added)
+        parts = reduce_groups(self.keys.joined, list(dict.fromkeys([*x, *y, TARGET])), count, _added)
         return [missing_cost(np.sum([part[j] for part in parts], axis=0)) for j in range(len(x))]
 
     def _errors(self) -> list[Floats]:
@@ -175,7 +176,7 @@ class PosteriorLink:
             off = block.matrix(x) - block.matrix(true)
             return np.array([np.nan_to_num(off**2).sum(axis=0), (~np.isnan(off)).sum(axis=0)])
 
-        parts = self._table().reduce(list(dict.fromkeys([*x, *true])), add, np.add)
+        parts = reduce_groups(self._table(), list(dict.fromkeys([*x, *true])), add, np.add)
         whole = np.sum(parts, axis=0)
         return [
             np.where(part[1] >= _FEW, part[0] / np.maximum(part[1], 1), whole[0] / np.maximum(whole[1], 1)) for part in parts
@@ -197,7 +198,7 @@ class PosteriorLink:
         """The joined table with the true original values: the law is learnt from true pairs of all records."""
         joined = self.keys.joined
         names = self.original.numeric(self.original.confidential)
-        return joined.holding(joined.table.pair(self.original.table, {scratch("true", n): n for n in names}))
+        return with_table(joined, joined.table.pair(self.original.table, {scratch("true", n): n for n in names}))
 
     def _moments(
         self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
@@ -225,7 +226,7 @@ class PosteriorLink:
             ]
 
         columns = list(dict.fromkeys([*names, *given.columns, *(c for d in extra for c in d.columns)]))
-        return self._table().reduce(columns, of, merge)
+        return reduce_groups(self._table(), columns, of, merge)
 
     def _learnt(self, given: Design, folds: int, errors: Sequence[Floats]) -> list[list[_Fitted]]:
         names, p, q = (*self._true, *self._y), len(self._x), len(given.terms)

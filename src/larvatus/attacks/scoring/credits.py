@@ -19,6 +19,7 @@ from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
+from larvatus.data.verbs import map_rows, moments_by_group
 from larvatus.stats.estimates.intervals import wilson
 
 SUCCESS, S_ALONE, CHANCE, X_ALONE = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone"))  # credits
@@ -56,7 +57,7 @@ def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
 def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Floats]]:
     """Per sub-group, the mean and the whitening matrix of the named columns, without directions of almost no variance."""
     out = []
-    for m in data.moments(names):
+    for m in moments_by_group(data, names):
         sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
         scale = np.where(sd > 0, sd, 1.0)
         r = np.nan_to_num(m.covariance) / np.outer(scale, scale)
@@ -114,7 +115,7 @@ def by_outlyingness(
         return {_CREDIT: credit(group, block), _FAR: distance_from_centre(*centres[group], block, names)}
 
     made = [Column(_CREDIT, "number"), Column(_FAR, "number")]
-    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
+    _, _, values = collect(map_rows(data, of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
     found, far = values[_CREDIT], values[_FAR]
     there = ~np.isnan(found)
     tenth = outlying_tenth(far)

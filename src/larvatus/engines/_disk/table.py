@@ -217,7 +217,7 @@ class DiskTable(LaidOut):
             scatter_on_disk(_scanned(found, names, start, function, list(new)), list(new.values()), low, high, self.room.bucket)
         return self._with([replace(c, missing=True) for c in made], new)
 
-    def carried(
+    def fold_in_order(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
     ) -> list[_T]:

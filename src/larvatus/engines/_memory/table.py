@@ -180,7 +180,7 @@ class MemoryTable:
 
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
-    def carried(
+    def fold_in_order(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
     ) -> list[_T]:

@@ -190,7 +190,7 @@ class SparkTable(LaidOut):
             beside = {c.name: column for c, column in zip(made, put, strict=True)}
         return self._with([replace(c, missing=True) for c in made], found, target, large, beside)
 
-    def carried(
+    def fold_in_order(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
     ) -> list[_T]:

@@ -13,6 +13,7 @@ from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import Level
+from larvatus.data.verbs import reduce_groups
 
 
 def rename_levels(column: Column, names: Mapping[str, str], asked_by: str) -> list[Level]:
@@ -31,7 +32,7 @@ def level_counts(data: Microdata, name: str) -> list[Ints]:
     def count(group: int, block: Block) -> Ints:
         return np.bincount(block[name][block[name] >= 0], minlength=size)
 
-    return data.reduce([name], count, np.add)
+    return reduce_groups(data, [name], count, np.add)
 
 
 def without_rare(levels: Sequence[Level], counts: Ints, fewest: int, other: str, asked_by: str) -> list[Level]:

@@ -12,6 +12,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import reduce_groups
 from larvatus.stats.grouping.suppression import KeyPieces
 
 _Key = tuple[int, bytes]
@@ -52,7 +53,7 @@ def key_combinations(data: Microdata, names: Sequence[str], known: Sequence[str]
 
     keys: list[_Key] = []
     rows, group, counts = [], [], []
-    for g, parts in enumerate(data.reduce(used, count, list.__add__)):
+    for g, parts in enumerate(reduce_groups(data, used, count, list.__add__)):
         seen, at = np.unique(np.vstack([p[0] for p in parts]), axis=0, return_inverse=True)
         rows.append(seen)
         group.append(np.full(len(seen), g, dtype=np.int64))
@@ -109,4 +110,4 @@ def _smallest_words(
                 out.setdefault((group, key), []).append((word, int(block.record[row])))
         return merged(out, {})
 
-    return data.reduce(names, search, merged)
+    return reduce_groups(data, names, search, merged)

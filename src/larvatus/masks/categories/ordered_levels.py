@@ -11,6 +11,7 @@ from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.taxonomy import Taxonomy
+from larvatus.data.verbs import map_rows, reduce_groups
 
 
 def level_scores(data: Microdata, name: str, original: Microdata) -> Floats:
@@ -25,7 +26,8 @@ def level_scores(data: Microdata, name: str, original: Microdata) -> Floats:
 
     tree = Taxonomy.of(name, original.roles.taxonomies[name])
     _refuse(name, len({str(v) for v in (*levels, *theirs)} - set(tree.parents)), "its taxonomy (roles.taxonomies)")
-    counts = sum(original.reduce([name], lambda g, b: np.bincount(b[name][b[name] >= 0], minlength=len(theirs)), np.add))
+    counts = sum(reduce_groups(original, [name], lambda g, b: np.bincount(b[name][b[name] >= 0], minlength=len(theirs)),
+                               np.add))
     ancestors = [[tree.ancestors(str(v)) for v in which] for which in (levels, theirs)]
     return marginality(ancestors[0], ancestors[1], np.asarray(counts, dtype=np.float64))
 
@@ -62,7 +64,7 @@ def numbers_to_levels(data: Microdata, like: Microdata, original: Microdata, nam
     def back(group: int, block: Block) -> Mapping[str, Array]:
         return {n: c[np.where(np.isnan(block[n]), -1, np.nan_to_num(block[n])).astype(np.int64)] for n, c in codes.items()}
 
-    return data.map_rows(back, list(codes), [like.table.columns[n] for n in codes]) if codes else data
+    return map_rows(data, back, list(codes), [like.table.columns[n] for n in codes]) if codes else data
 
 
 def _as_numbers(data: Microdata, numbers: Mapping[str, Floats]) -> Microdata:
@@ -72,4 +74,4 @@ def _as_numbers(data: Microdata, numbers: Mapping[str, Floats]) -> Microdata:
     def look_up(group: int, block: Block) -> Mapping[str, Array]:
         return {n: np.append(v, np.nan)[block[n]] for n, v in numbers.items()}
 
-    return data.map_rows(look_up, list(numbers), [Column(n, "number") for n in numbers])
+    return map_rows(data, look_up, list(numbers), [Column(n, "number") for n in numbers])

@@ -13,6 +13,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, count_present, map_rows, reduce_groups
 from larvatus.masks.coarsening.tails import SHARED_BY
 
 
@@ -38,20 +39,20 @@ def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | Non
         x = block[name]
         return {interval_name(name): np.where(np.isnan(x), np.nan, np.searchsorted(edges, x, side="right"))}
 
-    classed = data.map_rows(assign, [name], [Column(interval_name(name), "number")])
+    classed = map_rows(data, assign, [name], [Column(interval_name(name), "number")])
     return Classes(classed, *_figures(classed, name, len(edges) + 1, weight))
 
 
 def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Classes:
     """Classes of about equal counts; equal values share a class, and a class with too few values joins the next."""
     rank = scratch("rank", name)
-    there = data.with_confidential([name]).present()[:, 0]
-    ranked = data.ranks({rank: name})
+    there = count_present(data.with_confidential([name]))[:, 0]
+    ranked = add_ranks(data, {rank: name})
 
     def place(rank: Floats, group: int) -> Floats:
         return np.minimum(np.floor((rank - 0.5) * bins / max(int(there[group]), 1)), bins - 1)
 
-    first = ranked.map_rows(lambda g, b: {interval_name(name): place(b[rank], g)}, [rank],
+    first = map_rows(ranked, lambda g, b: {interval_name(name): place(b[rank], g)}, [rank],
                             [Column(interval_name(name), "number")])
     joined = [_joined(counts) for counts in _figures(first, name, bins, None)[0]]
 
@@ -60,7 +61,7 @@ def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Clas
         gone = np.isnan(before)
         return {interval_name(name): np.where(gone, np.nan, joined[group][np.where(gone, 0, before).astype(np.int64)])}
 
-    classed = first.map_rows(renumber, [interval_name(name)], [Column(interval_name(name), "number")])
+    classed = map_rows(first, renumber, [interval_name(name)], [Column(interval_name(name), "number")])
     return Classes(classed, *_figures(classed, name, bins, weight))
 
 
@@ -85,7 +86,7 @@ def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tu
         return np.array([np.bincount(at, v, minlength=classes) for v in (np.ones(len(x)), x, w, w * x)])
 
     used = [name, interval_name(name), *([weight] if weight else [])]
-    count, plain, mass, weighted = np.array(data.reduce(used, sums, np.add)).transpose(1, 0, 2)
+    count, plain, mass, weighted = np.array(reduce_groups(data, used, sums, np.add)).transpose(1, 0, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(mass > 0, weighted / mass, plain / count)
     return count.astype(np.int64), mean

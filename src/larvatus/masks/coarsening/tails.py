@@ -12,6 +12,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, count_present, map_rows, reduce_groups
 
 SHARED_BY = 3
 
@@ -47,7 +48,7 @@ def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int,
             for j, n in enumerate(names)
         }
 
-    return data.map_rows(mark, names, [Column(cut_name(n), "number") for n in names])
+    return map_rows(data, mark, names, [Column(cut_name(n), "number") for n in names])
 
 
 def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int, Floats], shared: bool) -> Microdata:
@@ -57,13 +58,13 @@ def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int,
     other side are kept.
     """
     ranks = {n: scratch("rank", n) for n in names}
-    ranked = data.ranks({r: n for n, r in ranks.items()})
+    ranked = add_ranks(data, {r: n for n, r in ranks.items()})
     marks = [cut_name(n) for n in names if cut_name(n) in data.table.columns]
-    there = data.with_confidential(names).present()
+    there = count_present(data.with_confidential(names))
     limit = {s: there - np.ceil(np.round(share * there, 9)) for s, share in shares.items()}
     if shared:
         for s in shares:
-            depths = np.array(ranked.reduce(list(ranks.values()), _deepest(list(ranks.values()), there, s), _outermost))
+            depths = np.array(reduce_groups(ranked, list(ranks.values()), _deepest(list(ranks.values()), there, s), _outermost))
             few = (depths[:, :, -1] > limit[s]) & ~(depths[:, :, 0] > limit[s])
             limit[s] = np.where(few, np.minimum(limit[s], depths[:, :, 0] - 0.25), limit[s])
 
@@ -76,7 +77,7 @@ def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int,
             out[cut_name(n)] = cut
         return out
 
-    return ranked.map_rows(mark, [*ranks.values(), *marks], [Column(cut_name(n), "number") for n in names])
+    return map_rows(ranked, mark, [*ranks.values(), *marks], [Column(cut_name(n), "number") for n in names])
 
 
 def _depth(rank: Floats, there: int, side: int) -> Floats:
@@ -102,11 +103,11 @@ def _outermost(one: Floats, other: Floats) -> Floats:
 
 def largest_shares(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> dict[int, Floats]:
     """By side and column, the largest share of present values that a bound cuts in any sub-group."""
-    there = np.maximum(data.with_confidential(names).present(), 1)
+    there = np.maximum(count_present(data.with_confidential(names)), 1)
     marked = marked_by_bounds(data, names, bounds)
     out = {}
     for s in bounds:
-        cut = marked.reduce([cut_name(n) for n in names], _counting(names, s), np.add)
+        cut = reduce_groups(marked, [cut_name(n) for n in names], _counting(names, s), np.add)
         out[s] = (np.array(cut) / there).max(axis=0)
     return out
 
@@ -134,7 +135,7 @@ def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | No
         return add, most
 
     used = [*names, *map(cut_name, names), *([weight] if weight else [])]
-    parts = marked.reduce(used, sums, lambda a, b: (a[0] + b[0], np.maximum(a[1], b[1])))
+    parts = reduce_groups(marked, used, sums, lambda a, b: (a[0] + b[0], np.maximum(a[1], b[1])))
     add, most = np.array([p[0] for p in parts]), np.array([p[1] for p in parts])
     count, plain, mass, weighted, wrong, shared, squares = (add[:, i] for i in range(7))
     with np.errstate(invalid="ignore", divide="ignore"):

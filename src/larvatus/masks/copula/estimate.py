@@ -15,6 +15,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import Pairs, agreeing
+from larvatus.data.verbs import add_ranks, map_rows, reduce_groups
 from larvatus.stats.copula.latent_correlation import (
     Ties,
     conditional,
@@ -72,7 +73,7 @@ def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) ->
     indicators = tuple(t.made for t in design.terms if t.made not in numeric)
     out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)
     terms = {scratch("rank", n): n for n in [*names, *numeric]}
-    data = out.data.ranks(terms)
+    data = add_ranks(out.data, terms)
     scored = {scratch("score", t): t for t in numeric}
     return RankedColumns(_with_scores(data, scored, random), out.names, numeric, indicators)
 
@@ -83,11 +84,11 @@ def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRando
         return data
     ranks = {s: scratch("rank", c) for s, c in scored.items()}
     columns = list(ranks.values())
-    sums = data.reduce(columns, lambda g, b: np.array([_present_and_squares(b[r]) for r in columns]), np.add)
+    sums = reduce_groups(data, columns, lambda g, b: np.array([_present_and_squares(b[r]) for r in columns]), np.add)
     counts = [{s: m[i, 0] for i, s in enumerate(ranks)} for m in sums]
     tied = {s for i, s in enumerate(ranks) if any(m[i, 1] < _full(m[i, 0]) - 0.25 for m in sums)}
     if tied:
-        data = data.ranks({s: scored[s] for s in tied}, random)
+        data = add_ranks(data, {s: scored[s] for s in tied}, random)
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
         from scipy.special import ndtri
@@ -95,7 +96,7 @@ def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRando
         source = {s: block[s if s in tied else r] for s, r in ranks.items()}
         return {s: ndtri((v - 0.5) / max(counts[group][s], 1.0)) for s, v in source.items()}
 
-    return data.map_rows(score, [s if s in tied else r for s, r in ranks.items()], [Column(s, "number") for s in ranks])
+    return map_rows(data, score, [s if s in tied else r for s, r in ranks.items()], [Column(s, "number") for s in ranks])
 
 
 def _present_and_squares(ranks: Array) -> tuple[float, float]:
@@ -111,18 +112,18 @@ def copula_of(source: RankedColumns) -> list[Copula]:
     """The copula of each sub-group, from rank correlations and ties."""
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
-    moments = data.reduce(columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
+    moments = reduce_groups(data, columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
     tied = _tied(SampleMoments.stacked(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
     if tied.any():
-        repeats = data.reduce(
-            ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
+        repeats = reduce_groups(
+            data, ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
     alike = agreeing(data, ranks[: len(source.names)], moments)
     patterns: list[dict[bytes, int] | None] = [None for _ in moments]
     if source.indicators:
         names = given[len(source.numeric) :]
-        patterns = data.reduce(names, lambda g, b: _patterns(b, names), _added)
+        patterns = reduce_groups(data, names, lambda g, b: _patterns(b, names), _added)
     plain = [not source.indicators and not tied[g].any() and not alike[g] for g in range(len(moments))]
     quick = iter(_plain(source, [m for m, easy in zip(moments, plain, strict=True) if easy]))
     return [

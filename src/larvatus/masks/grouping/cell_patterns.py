@@ -13,6 +13,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.sub_groups import GroupLabel, Groups, settle
+from larvatus.data.verbs import reduce_groups, with_table
 
 Pattern = bytes
 Test = Callable[[Array], Array]
@@ -58,10 +59,10 @@ def _by_pattern(
     data: Microdata, names: Sequence[str], test: Test, level: str, smallest: int, asked_by: str
 ) -> tuple[Microdata, list[Pattern]]:
     """The data split by which columns pass a test, and the pattern of each sub-group."""
-    some = data.reduce(names, lambda g, b: any(bool(test(b[n]).any()) for n in names), lambda a, b: a or b)
+    some = reduce_groups(data, names, lambda g, b: any(bool(test(b[n]).any()) for n in names), lambda a, b: a or b)
     if not any(some):
         return data, [bytes(len(names))] * len(data.groups)
-    seen = data.reduce(names, lambda g, b: Counter(_patterns(b, names, test)), lambda a, b: a + b)
+    seen = reduce_groups(data, names, lambda g, b: Counter(_patterns(b, names, test)), lambda a, b: a + b)
     every: set[Pattern] = set().union(*seen)
     found = [(pattern, g) for pattern in sorted(every) for g in range(len(data.groups)) if seen[g][pattern]]
     labels: list[GroupLabel] = [(_text(pattern, names), *data.groups.labels[g]) for pattern, g in found]
@@ -82,7 +83,7 @@ def _by_pattern(
 
     table = data.table.regroup(assign, names, columns, outcome.labels, outcome.declared)
     by_text = {_text(pattern, names): pattern for pattern in every}
-    return data.holding(table), [by_text[str(label[0])] for label in table.groups.labels]
+    return with_table(data, table), [by_text[str(label[0])] for label in table.groups.labels]
 
 
 def _missing(x: Array) -> Array:

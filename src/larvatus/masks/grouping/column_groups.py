@@ -9,6 +9,7 @@ from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows, moments_by_group, with_table
 
 Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
 _KEPT = scratch("kept by a group")
@@ -35,12 +36,12 @@ def rejoin_columns(base: Microdata, masked: Microdata, names: Sequence[str]) -> 
     """The base with these columns taken from another table; records missing from that table are left out."""
     columns = {n: n for n in names}
     if masked.rows == base.rows:
-        return base.holding(base.table.pair(masked.table, columns))
+        return with_table(base, base.table.pair(masked.table, columns))
     import numpy as np
 
-    there = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
+    there = map_rows(masked, lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
     joined = base.table.pair(there.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
-    return base.holding(joined.pair(masked.table, columns))
+    return with_table(base, joined.pair(masked.table, columns))
 
 
 def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> list[tuple[str, ...]]:
@@ -50,7 +51,7 @@ def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> li
     """
     import numpy as np
 
-    parts = data.moments(names)
+    parts = moments_by_group(data, names)
     scatter, square = (np.sum([getattr(m, what) for m in parts], axis=0) for what in ("scatter", "square"))
     size = np.sqrt(square * square.T)
     close = np.abs(np.divide(scatter, size, out=np.zeros_like(scatter), where=size > 0))

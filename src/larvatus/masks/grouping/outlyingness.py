@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows, moments_by_group
 
 DISTANCE = scratch("distance")
 _THINNEST = 1e-8
@@ -17,7 +18,7 @@ _THINNEST = 1e-8
 
 def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
     """Add the squared Mahalanobis distance (x − μ)ᵀ Σ⁻¹ (x − μ); missing values count as μ, thin directions are dropped."""
-    figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in data.moments(names)]
+    figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in moments_by_group(data, names)]
 
     def distance(group: int, block: Block) -> Mapping[str, Array]:
         from larvatus.stats.linear.row_maps import mapped_rows
@@ -29,7 +30,7 @@ def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
             out += part * part
         return {DISTANCE: out}
 
-    return data.map_rows(distance, names, [Column(DISTANCE, "number")])
+    return map_rows(data, distance, names, [Column(DISTANCE, "number")])
 
 
 def _whitening(centre: NDArray[np.float64], covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

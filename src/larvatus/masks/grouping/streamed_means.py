@@ -11,6 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows, moments_by_group, with_table
 
 _ORDER, LAST = scratch("order of groups"), scratch("last group")
 _PLACE, _BACK = scratch("place in order"), scratch("place from the end")
@@ -29,11 +30,11 @@ def streamed_means(data: Microdata, names: Sequence[str], k: int, size: str, ran
     table = table.map_rows(lambda g, b: {_BACK: -b[_PLACE]}, [_PLACE], [Column(_BACK, "number")])
     made = [Column(n, "number") for n in (*mean, size)]
     table = table.scan(_BACK, [*first, *total, _PLACE, LAST], None, _down(first, total, mean, size, k), random, made)
-    return data.holding(table.map_rows(lambda g, b: {n: b[m] for n, m in zip(names, mean, strict=True)}, mean))
+    return with_table(data, table.map_rows(lambda g, b: {n: b[m] for n, m in zip(names, mean, strict=True)}, mean))
 
 
 def _ordered(data: Microdata, names: Sequence[str], k: int) -> Microdata:
-    moments = data.moments(names)
+    moments = moments_by_group(data, names)
     scale = [np.where(m.constant, np.inf, np.sqrt(np.where(m.constant, 1.0, m.variance))) for m in moments]
     middle = [m.mean for m in moments]
 
@@ -42,7 +43,7 @@ def _ordered(data: Microdata, names: Sequence[str], k: int) -> Microdata:
         last = max(int(moments[group].present[0]) // k - 1, 0)
         return {_ORDER: block[names[0]] if len(names) == 1 else np.sum(list(columns), axis=0), LAST: np.full(len(block), last)}
 
-    return data.map_rows(order, names, [Column(_ORDER, "number"), Column(LAST, "number")])
+    return map_rows(data, order, names, [Column(_ORDER, "number"), Column(LAST, "number")])
 
 
 def _up(names: Sequence[str], first: Sequence[str], total: Sequence[str], k: int) -> Passed:

@@ -13,6 +13,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import reduce_groups
 from larvatus.stats.linear.bayesian_regression import (
     Regression,
     RegressionDraw,
@@ -41,7 +42,7 @@ def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[R
             parts.append(SampleMoments.of(np.hstack([block[n][there, None], s[there]])))
         return parts
 
-    found = data.reduce(columns, first, lambda a, b: [SampleMoments.merge(x, y) for x, y in zip(a, b, strict=True)])
+    found = reduce_groups(data, columns, first, lambda a, b: [SampleMoments.merge(x, y) for x, y in zip(a, b, strict=True)])
     lines = [
         tuple(
             line_of(parts[1 + gaps.index(n)], 0, 1) if n in gaps else line_of(parts[0], whole.index(n), len(whole))
@@ -55,7 +56,7 @@ def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[R
     def second(group: int, block: Block) -> SampleMoments:
         return SampleMoments.of(block.matrix(names) - centres[group] - design.matrix(group, block) @ slopes[group])
 
-    residuals = data.reduce(columns, second, SampleMoments.merge)
+    residuals = reduce_groups(data, columns, second, SampleMoments.merge)
     return [
         regress(lines[g], residuals[g], spread_basis(parts[0], len(whole))) for g, parts in enumerate(found)
     ]

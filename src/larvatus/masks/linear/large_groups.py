@@ -13,6 +13,7 @@ from larvatus.core.arrays import Matrix
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.masks.linear.models import feasible
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Large:
         def both(one: list[_T], other: list[_T]) -> list[_T]:
             return [combine(a, b) for a, b in zip(one, other, strict=True)]
 
-        found = data.reduce(columns, chosen, both)
+        found = reduce_groups(data, columns, chosen, both)
         return {g: found[g][0] for g in self.groups}
 
 
@@ -125,7 +126,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
     for g, s in changes.items():
         far = ~moments[g].constant & (np.abs(centre[g]) > FAR * scale[g])
         outcomes[g] = MaskedGroup("constant" if g in flat else s.status, s.free, far[given - 1 :])
-    return data.map_rows(mask_block, columns), outcomes
+    return map_rows(data, mask_block, columns), outcomes
 
 
 def _mean_weights(data: Microdata, job: Large) -> dict[int, float]:

@@ -17,6 +17,7 @@ from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import count_present, map_groups, reduce_groups
 from larvatus.masks.noise.drawing import column_matrix
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
 
     columns = list(dict.fromkeys([*data.confidential, *design.columns]))
     out = []
-    for found in data.reduce(columns, rows, CentredRows.merge):
+    for found in reduce_groups(data, columns, rows, CentredRows.merge):
         assert found is not None, "columns that are present have no missing values"
         out.append(fit_of(found, len(design.terms)))
     return out
@@ -97,7 +98,7 @@ def rotate_residuals(
         outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
         return same | dict(zip(there, y, strict=True))
 
-    return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
+    return map_groups(data, rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
 def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
@@ -105,7 +106,7 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
     from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential
-    if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+    if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
         return None
     design = design_of(original, original.non_confidential)
     p = len(names)
@@ -116,7 +117,7 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
 
     out = []
     used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
-    for m, n in zip(original.reduce(used, moments, SampleMoments.merge), original.groups.sizes, strict=True):
+    for m, n in zip(reduce_groups(original, used, moments, SampleMoments.merge), original.groups.sizes, strict=True):
         if n < 2:
             return None
         covariance = m.covariance if weight is None else m.scatter / m.count

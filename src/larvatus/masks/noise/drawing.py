@@ -14,6 +14,7 @@ from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.step_columns import TAKEN
+from larvatus.data.verbs import count_present, reduce_groups
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root
@@ -33,7 +34,7 @@ def roots_of(data: Microdata) -> list[Root]:
     from larvatus.stats.linear.moments import SampleMoments
 
     names = data.confidential
-    rows = data.reduce(names, lambda g, b: CentredRows.of(b.matrix(names)), CentredRows.merge)
+    rows = reduce_groups(data, names, lambda g, b: CentredRows.of(b.matrix(names)), CentredRows.merge)
     patchy = {g for g, found in enumerate(rows) if found is None}
 
     def pairwise(group: int, block: Block) -> SampleMoments | None:
@@ -42,7 +43,7 @@ def roots_of(data: Microdata) -> list[Root]:
     def merged(one: SampleMoments | None, other: SampleMoments | None) -> SampleMoments | None:
         return SampleMoments.merge(one, other) if one is not None and other is not None else None
 
-    pairs = data.reduce(names, pairwise, merged) if patchy else [None] * len(rows)
+    pairs = reduce_groups(data, names, pairwise, merged) if patchy else [None] * len(rows)
     out: list[Root] = []
     for whole, part in zip(rows, pairs, strict=True):
         if whole is not None:
@@ -99,7 +100,7 @@ def refuse_negatives(method: str, data: Microdata) -> None:
         chosen = block[TAKEN] == 1 if marks else np.ones(len(block), dtype=bool)
         return np.array([np.count_nonzero((block[n] < 0) & chosen) for n in names])
 
-    below = sum(data.reduce([*names, *marks], negative, np.add))
+    below = sum(reduce_groups(data, [*names, *marks], negative, np.add))
     for name, count in zip(names, np.atleast_1d(below), strict=True):
         if count:
             raise MaskError(
@@ -118,7 +119,7 @@ def constant_notes(data: Microdata, constant: NDArray[np.bool_]) -> list[Note]:
 
 def root_notes(data: Microdata, used: Microdata, roots: Sequence[Root], correlated: bool = True) -> list[Note]:
     """Notes on constant columns, and on pairwise correlations that had to be repaired."""
-    constant = np.array([r.constant for r in roots]) & (used.present() > 0)
+    constant = np.array([r.constant for r in roots]) & (count_present(used) > 0)
     return [*constant_notes(data, constant), *(_repair_notes(data, roots) if correlated else [])]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import as_one_group, reduce_groups
 
 CORNERS = (0.005, 0.25, 0.5, 0.75, 0.995)
 HEAVY = 5.0
@@ -17,8 +18,8 @@ HEAVY = 5.0
 
 def edges_of(data: Microdata, names: Sequence[str], bins: int) -> dict[str, Floats]:
     """Inner edges for every column (one fewer than bins); if there are few distinct values, each has its own bin."""
-    whole = data.ungrouped()
-    distinct = whole.reduce(names, lambda g, b: [_few(b[n], bins) for n in names], lambda a, b: _merged(a, b, bins))[0]
+    whole = as_one_group(data)
+    distinct = reduce_groups(whole, names, lambda g, b: [_few(b[n], bins) for n in names], lambda a, b: _merged(a, b, bins))[0]
     out = {}
     for name, values in zip(names, distinct, strict=True):
         if len(values) <= bins:
@@ -63,7 +64,7 @@ def bin_counts(data: Microdata, edges: Mapping[str, Floats]) -> list[dict[str, N
     def count(group: int, block: Block) -> dict[str, NDArray[np.int64]]:
         return {n: _binned(block[n], edges[n]) for n in names}
 
-    return data.reduce(names, count, lambda a, b: {n: a[n] + b[n] for n in names})
+    return reduce_groups(data, names, count, lambda a, b: {n: a[n] + b[n] for n in names})
 
 
 def _binned(values: Floats, edges: Floats) -> NDArray[np.int64]:

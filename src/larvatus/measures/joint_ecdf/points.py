@@ -13,6 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import take_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def points_of(data: Microdata, axes: Sequence[PointAxis], random: RecordRandom, 
         return np.asarray(random.uniform(block.record, purpose="sample")[0])
 
     if share < 1:
-        data = data.take(lambda group, block: drawn(block) < share, ())
+        data = take_rows(data, lambda group, block: drawn(block) < share, ())
     parts: list[list[Floats]] = [[] for _ in range(len(data.groups))]
     words: list[list[Floats]] = [[] for _ in range(len(data.groups))]
     for group, block in data.table.blocks(columns):

@@ -12,6 +12,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import UtilityError, nearest_names
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.models.design_terms import Atom, bends, knots_of
 
@@ -124,7 +125,7 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
 def _numbers(sides: tuple[Microdata, Microdata], names: Sequence[str], masked: set[str], spline: bool) -> list[Variable]:
     if not names:
         return []
-    files = [SampleMoments.total(data.moments(names)) for data in sides]
+    files = [SampleMoments.total(moments_by_group(data, names)) for data in sides]
     total = SampleMoments.merge(*files)
     out = []
     for j, name in enumerate(names):
@@ -134,7 +135,7 @@ def _numbers(sides: tuple[Microdata, Microdata], names: Sequence[str], masked: s
         mean, sd = (float(total.mean[j]), float(np.sqrt(total.variance[j]))) if varies else (float(total.mean[j]), 1.0)
         knots = np.zeros(0)
         if spline and varies and name in masked:
-            knots = knots_of((sides[0].ungrouped().table.quantiles(name, KNOTS)[0] - mean) / sd)
+            knots = knots_of((as_one_group(sides[0]).table.quantiles(name, KNOTS)[0] - mean) / sd)
         out.append(Variable(name, name in masked, False, True, missing, mean if present else 0.0, sd, knots))
     return out
 
@@ -154,7 +155,7 @@ def _other_levels(sides: tuple[Microdata, Microdata], name: str) -> bool:
 
 def _level_counts(data: Microdata, name: str, levels: int) -> NDArray[np.int64]:
     """The number of records with each level; the last is the number of missing values."""
-    parts = data.reduce([name], lambda g, b: np.bincount(b[name] % (levels + 1), minlength=levels + 1), np.add)
+    parts = reduce_groups(data, [name], lambda g, b: np.bincount(b[name] % (levels + 1), minlength=levels + 1), np.add)
     return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import moments_by_group, reduce_groups
 from larvatus.measures.propensity_models.files import TwoFiles
 from larvatus.stats.linear.moments import SampleMoments
 
@@ -48,7 +49,7 @@ def identities(files: TwoFiles) -> list[Identity]:
     data = files.sides[0]
     masked = {v.name for v in files.variables if v.masked}
     names = [v.name for v in files.variables if v.number]
-    whole = SampleMoments.total(data.moments(names)) if names else None
+    whole = SampleMoments.total(moments_by_group(data, names)) if names else None
     if whole is None or data.rows <= len(names):
         return []
     usable = [j for j in range(len(names)) if whole.present[j] == data.rows and not whole.constant[j] and whole.variance[j] > 0]
@@ -69,7 +70,7 @@ def identities(files: TwoFiles) -> list[Identity]:
 
 
 def _limited(data: Microdata, identity: Identity) -> Identity | None:
-    found = data.reduce(identity.columns, lambda g, b: float(identity.departures(b).max(initial=0.0)), max)
+    found = reduce_groups(data, identity.columns, lambda g, b: float(identity.departures(b).max(initial=0.0)), max)
     largest = max(found)
     if largest > HOLDS:
         return None
@@ -85,4 +86,4 @@ def broken(released: Microdata, found: list[Identity]) -> NDArray[np.int64]:
         each = np.array([i.departures(block) > i.limit for i in found])
         return np.array([each.any(axis=0).sum(), *each.sum(axis=1)], dtype=np.int64)
 
-    return np.array(released.reduce(columns, count, np.add))
+    return np.array(reduce_groups(released, columns, count, np.add))

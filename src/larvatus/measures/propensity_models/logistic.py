@@ -15,6 +15,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.measures.propensity_models.files import TwoFiles, fill_design
 from larvatus.stats.models.design_terms import Recipe
 from larvatus.stats.models.logistic import LogisticFit, Newton, Sums, sums_at
@@ -76,7 +77,7 @@ def _pass(files: TwoFiles, recipe: Recipe, side: int, asked: _Asked) -> dict[int
         return out
 
     total: dict[int, Sums] = {}
-    for part in data.reduce(files.columns, sums, _added):
+    for part in reduce_groups(data, files.columns, sums, _added):
         for i, more in part.items():
             total[i] = total[i] + more if i in total else more
     return total
@@ -113,6 +114,6 @@ def with_propensity(files: TwoFiles, recipe: Recipe, fit: LogisticFit) -> tuple[
         return {SCORE: out}
 
     def side_of(side: int) -> Microdata:
-        return files.sides[side].map_rows(lambda g, b: score(side, b), files.columns, [Column(SCORE, "number")])
+        return map_rows(files.sides[side], lambda g, b: score(side, b), files.columns, [Column(SCORE, "number")])
 
     return side_of(0), side_of(1)

@@ -15,6 +15,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.score import Row
+from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.measures.binning.bins import round_edges
 from larvatus.measures.propensity_models.files import TwoFiles
 from larvatus.measures.propensity_models.identities import broken, identities
@@ -170,12 +171,13 @@ def _term_rows(recipe: Recipe, fit: LogisticFit) -> list[Row]:
 
 def _score_tables(files: TwoFiles, recipe: Recipe, fit: LogisticFit) -> dict[str, list[Row]]:
     """Percentiles and binned counts of the scores in both files."""
-    both = [data.ungrouped() for data in with_propensity(files, recipe, fit)]
+    both = [as_one_group(data) for data in with_propensity(files, recipe, fit)]
     wanted = [0.005, *(p / 100 for p in PERCENTILES), 0.995]
     found = [data.table.quantiles(SCORE, wanted)[0] for data in both]
     edges = _edges(found)
     counts = [
-        data.reduce([SCORE], lambda g, b: np.bincount(np.searchsorted(edges, b[SCORE]), minlength=len(edges) + 1), np.add)[0]
+        reduce_groups(data, [SCORE], lambda g, b: np.bincount(np.searchsorted(edges, b[SCORE]), minlength=len(edges) + 1),
+                      np.add)[0]
         for data in both
     ]
     return _tables([f[1:-1] for f in found], edges, counts)

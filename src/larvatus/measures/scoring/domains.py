@@ -25,6 +25,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows
 from larvatus.data.sub_groups import label_text
+from larvatus.data.verbs import as_one_group, reduce_groups, take_rows, with_table
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 
 _PART = scratch("part of domain")
@@ -148,7 +149,7 @@ class DomainParts:
 
 
 def _part(data: Microdata, group: int) -> Microdata:
-    return data.take(lambda g, block: np.full(len(block), g == group), ()).ungrouped()
+    return as_one_group(take_rows(data, lambda g, block: np.full(len(block), g == group), ()))
 
 
 def split_by_domain(domain: Domain, original: Microdata, release: Release) -> DomainParts:
@@ -176,7 +177,7 @@ def split_by_domain(domain: Domain, original: Microdata, release: Release) -> Do
 
     before, after = (t.regroup(assign, [_PART], (domain.title,), labels, [(x,) for x in labels]) for t in (marked, theirs))
     return DomainParts(
-        domain.title, parts.labels, original.holding(before), replace(release, copies=(release.data.holding(after),))
+        domain.title, parts.labels, with_table(original, before), replace(release, copies=(with_table(release.data, after),))
     )
 
 
@@ -234,7 +235,7 @@ def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
     def seen(group: int, block: Block) -> Array:
         return np.unique(block[name][~np.isnan(block[name])])[: _MOST_VALUES + 1]
 
-    found = original.reduce([name], seen, lambda a, b: np.union1d(a, b)[: _MOST_VALUES + 1])
+    found = reduce_groups(original, [name], seen, lambda a, b: np.union1d(a, b)[: _MOST_VALUES + 1])
     values = np.unique(np.concatenate(found))
     if len(values) > _MOST_VALUES:
         raise UtilityError(
@@ -254,7 +255,7 @@ def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
 
 def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
     """Parts between quantiles of the original; equal quantiles make one cut, and a value equal to a cut lies below it."""
-    found = original.ungrouped().table.quantiles(name, shares)[0]
+    found = as_one_group(original).table.quantiles(name, shares)[0]
     cuts = {float(v): p for v, p in zip(found, shares, strict=True) if not np.isnan(v)}
     at, ends = np.array(list(cuts)), [100 * p for p in cuts.values()]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
+from larvatus.data.verbs import reduce_groups
 from larvatus.datasets import extracted_fields, four_fields, wages
 from larvatus.papers.framework.model import Where
 from larvatus.papers.framework.published_figures import rows
@@ -45,7 +46,7 @@ def _pairs(table: str, release: Release) -> dict[str, float]:
         there = ~np.isnan(block.matrix(_FIELDS))
         return (there.T.astype(int) @ there.astype(int)).astype(float)
 
-    found = release.data.reduce(_FIELDS, both, np.add)[0]
+    found = reduce_groups(release.data, _FIELDS, both, np.add)[0]
     return {f"{table}/pairs of {a}/{b}": float(found[i, j]) for i, a in enumerate(_FIELDS) for j, b in enumerate(_FIELDS)}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import add_ranks, map_rows, reduce_groups
 from larvatus.datasets import reverse_mapping_example
 from larvatus.papers.framework.model import Where
 from larvatus.papers.framework.published_figures import column, rows
@@ -36,7 +37,7 @@ class _Typed(Mask):
         def put(group: int, block: Block) -> Mapping[str, Array]:
             return {"X": values[block.record - 1]}
 
-        return Masked(current.map_rows(put, ["X"], [Column("X", "number")]))
+        return Masked(map_rows(current, put, ["X"], [Column("X", "number")]))
 
     def public_sentence(self) -> str:
         return "Values were given."
@@ -55,8 +56,8 @@ def _values(release: Any) -> list[float]:
 
 
 def _ranks(data: Microdata, name: str) -> list[float]:
-    ranked = data.ranks({"rank": name})
-    return [float(v) for v in ranked.reduce(["rank"], lambda g, b: b["rank"], lambda a, b: np.append(a, b))[0]]
+    ranked = add_ranks(data, {"rank": name})
+    return [float(v) for v in reduce_groups(ranked, ["rank"], lambda g, b: b["rank"], lambda a, b: np.append(a, b))[0]]
 
 
 def from_printed_values(seed: int, where: Where) -> dict[str, float]:

@@ -12,6 +12,7 @@ import numpy as np
 from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
+from larvatus.data.verbs import reduce_groups, with_table
 from larvatus.datasets import households
 from larvatus.papers.framework.model import Where
 from larvatus.papers.framework.published_figures import column, rows
@@ -109,8 +110,9 @@ def _value_disclosure(data: Microdata, release: Release) -> dict[str, float]:
     def of(group: int, block: Any) -> Any:
         return [block.matrix([*MONEY, *(scratch("masked", n) for n in MONEY)])]
 
-    both = data.holding(data.table.pair(release.data.table, {scratch("masked", n): n for n in MONEY}))
-    parts = [np.vstack(p) for p in both.reduce([*MONEY, *(scratch("masked", n) for n in MONEY)], of, lambda a, b: a + b)]
+    both = with_table(data, data.table.pair(release.data.table, {scratch("masked", n): n for n in MONEY}))
+    parts = [np.vstack(p)
+             for p in reduce_groups(both, [*MONEY, *(scratch("masked", n) for n in MONEY)], of, lambda a, b: a + b)]
     home = parts[0][:, 0]
     away = np.abs(home - home.mean()) / home.std(ddof=1)
     out = {f"within {k}": float((away <= k).mean()) for k in (1.5, 3)}

@@ -1,0 +1,118 @@
+"""What masks, attacks and measures do with the rows: each function calls a verb of the engine and keeps the roles.
+
+The verbs are those of `RecordTable` in `data.contracts`, which says what each one requires of the function it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from larvatus.core.randomness import RecordRandom
+    from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction
+    from larvatus.data.microdata import Microdata
+    from larvatus.data.sub_groups import GroupSettlement
+    from larvatus.stats.linear.moments import SampleMoments
+
+_T = TypeVar("_T")
+
+
+def map_rows(data: Microdata, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
+    """Replace or add columns by a function that treats each row on its own."""
+    return with_table(data, data.table.map_rows(function, names, made))
+
+
+def map_groups(
+    data: Microdata, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+    together: ManyGroupsFunction | None = None,
+) -> Microdata:
+    """Replace or add columns by a function of whole sub-groups.
+
+    `together` does the same for many sub-groups in one call; an engine may use it where sub-groups are small.
+    """
+    if together is None or "together" not in signature(data.table.map_groups).parameters:  # an engine from elsewhere
+        return with_table(data, data.table.map_groups(function, names, made))
+    return with_table(data, data.table.map_groups(function, names, made, together))
+
+
+def reduce_groups(
+    data: Microdata, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+) -> list[_T]:
+    """One result per sub-group: a function of canonical chunks of rows, combined in record order."""
+    return data.table.reduce(names, function, combine)
+
+
+def moments_by_group(data: Microdata, names: Sequence[str]) -> list[SampleMoments]:
+    """Counts, means and covariances per sub-group, over pairs of non-missing values."""
+    from larvatus.stats.linear.moments import SampleMoments
+
+    return reduce_groups(data, names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
+
+
+def add_ranks(data: Microdata, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:
+    """Add columns (new name → column to rank) of ranks; ties are averaged, or broken by random words if `random` is given."""
+    return with_table(data, data.table.ranks(names, random))
+
+
+def place_by_rank(
+    data: Microdata, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Microdata | None = None
+) -> Microdata:
+    """Add columns (new name → (order, values)): the row ranked r-th by `order` gets the r-th smallest of `values`.
+
+    The values come from `source` if it is given, else from the data themselves.
+    """
+    return with_table(data, data.table.place(placed, random, None if source is None else source.table))
+
+
+def fold_in_order(
+    data: Microdata, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
+    random: RecordRandom | None = None,
+) -> list[_T]:
+    """The final state of one pass over each sub-group in the order of a column; rows with no value of it are skipped.
+
+    Without `random`, tied rows come in any order and blocks have no record ids.
+    """
+    return data.table.fold_in_order(order, names, start, function, random)
+
+
+def take_rows(data: Microdata, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
+    """Only the rows for which `keep` is true."""
+    return with_table(data, data.table.take(keep, names))
+
+
+def settle_groups(data: Microdata, outcome: GroupSettlement) -> Microdata:
+    """The same data in effective sub-groups."""
+    target = np.array(outcome.target, dtype=np.int64)
+    table = data.table.regroup(
+        lambda group, block: np.full(len(block), target[group]), (), data.groups.columns, outcome.labels, outcome.declared,
+    )
+    return with_table(data, table)
+
+
+def as_one_group(data: Microdata) -> Microdata:
+    """The same data as one group."""
+    return with_table(data, data.table.regroup(lambda group, block: np.zeros(len(block), dtype=np.int64), (), (), [()]))
+
+
+def with_table(data: Microdata, table: RecordTable) -> Microdata:
+    """The same roles with another table."""
+    return replace(data, table=table)
+
+
+def count_present(data: Microdata) -> NDArray[np.int64]:
+    """Number of non-missing values, sub-groups × confidential columns (number of records if no column is confidential)."""
+    names, columns = data.confidential, data.table.columns
+    if not any(columns[n].missing for n in names):
+        return np.repeat(np.array(data.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
+
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        there = [np.isfinite(block[n]) if columns[n].kind == "number" else block[n] >= 0 for n in names]
+        return np.array([int(t.sum()) for t in there], dtype=np.int64)
+
+    return np.array(reduce_groups(data, names, count, np.add))
