@@ -25,7 +25,7 @@ def release() -> lv.Release:
 
 def test_a_release_is_frozen_and_named_after_its_steps(release):
     assert release.name == "additive_noise(variance=0.5)"
-    assert release.described()["steps"][0]["variance"] == 0.5
+    assert release.plain()["steps"][0]["variance"] == 0.5
     with pytest.raises(dataclasses.FrozenInstanceError):
         release.name = "other"
     assert lv.mask(release.data, "additive_noise", name="mine", secret=SECRET).name == "mine"

@@ -58,10 +58,10 @@ def test_a_value_is_found_wherever_it_stands_alone():
 
 def test_representations_hold_neither_values_nor_the_secret(data, release):
     block = next(iter(data.table.blocks(["income"])))[1]
-    for thing in (data, data.table, release, release.order, block, RecordRandom(stream_key(SECRET, "x"))):
+    for thing in (data, data.table, release, release.internals.row_random, block, RecordRandom(stream_key(SECRET, "x"))):
         assert clean(repr(thing)), type(thing).__name__
         assert clean(str(thing)), type(thing).__name__
-    assert "key" not in repr(release.order).replace("RecordRandom", "")
+    assert "key" not in repr(release.internals.row_random).replace("RecordRandom", "")
 
 
 def test_notes_and_scores_hold_neither(data, release):

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, multivariate_normal, norm, poisson
 
 import larvatus as lv
+from larvatus.data.release import ReleaseInternals
 from sample import SECRET
 from worked_examples.test_census import CODED, CODES, SIZES, X
 
@@ -169,12 +170,13 @@ def test_the_average_of_copies_has_its_own_law():
         def copies_made(self) -> int:
             return 16
 
-    shown = Release("average", (average(copies),), (Copied(variance=1.0),), averaged=16)
+    shown = Release("average", (average(copies),), (Copied(variance=1.0),), internals=ReleaseInternals(copies_averaged=16))
     law = law_of(shown, data)
     assert law is not None
     assert law.noise is not None
     assert law.noise[0] == pytest.approx(noise.law(data).groups[0].covariance / 16)
-    before = law_of(Release("noise, then copies", (average(copies),), (noise, Copied(columns=("a",))), averaged=16), data)
+    before = law_of(Release("noise, then copies", (average(copies),), (noise, Copied(columns=("a",))),
+                            internals=ReleaseInternals(copies_averaged=16)), data)
     assert before is not None
     assert before.noise is None
 

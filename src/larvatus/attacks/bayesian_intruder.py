@@ -160,7 +160,7 @@ class BayesianIntruder(Attack):
     ) -> tuple[dict[str, FactorLaw], bool, list[str]]:
         """The law of each column, whether its standard deviations are unknown, and notes about that."""
         stated = factor_laws(release, original) if release.steps else None
-        steps = [s for r in (release, *release.others) for s in r.steps]
+        steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
         hidden = not intruder.told(steps)
         if self.parameters == "unknown":
             return {} if hidden else stated or {}, True, []
@@ -169,7 +169,8 @@ class BayesianIntruder(Attack):
         if not release.steps or hidden:
             return {}, True, ["the intruder does not know how the file was masked, assumes a random factor and noise, and has "
                               "a prior on the size of both"]
-        if stated is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
+        one_copy = replace(release, internals=replace(release.internals, copies_averaged=1))
+        if stated is None and release.internals.copies_averaged > 1 and factor_laws(one_copy, original) is not None:
             return {}, True, ["the average of several copies does not follow the law of one copy, so the sizes of its factor "
                               "and noise are treated as unknown"]
         if stated is None:
@@ -180,7 +181,7 @@ class BayesianIntruder(Attack):
         return stated, False, []
 
     def _stated(self, original: Microdata, release: Release, error: float) -> dict[str, FactorLaw]:
-        base = dict(release.joined)
+        base = dict(release.internals.original_columns)
         names = tuple(n for n in original.numeric(original.confidential) if n in release.data.table.columns)
         try:
             factor = per_column("bayesian_intruder.bias_sd", self.bias_sd or 0.0, names)

@@ -59,7 +59,8 @@ class GroupIntersection(Attack):
             if name not in names:
                 raise RiskError(f"group_intersection.column_groups: {name!r} is not a numeric confidential column that the "
                                 f"intruder knows; {nearest_names(name, names)}")
-        stated = None if self.column_groups is not None or release.joined else _stated_groups(release, names)
+        several = bool(release.internals.original_columns)
+        stated = None if self.column_groups is not None or several else _stated_groups(release, names)
         tried = [self.column_groups] if stated is None else [stated, None]
         links = [_linker(groups, release) for groups in tried]
         two = len(links) == 2
@@ -99,6 +100,7 @@ def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callabl
 
 def _places(groups: Sequence[Sequence[str]], names: Sequence[str], release: Release) -> list[list[int]]:
     """Positions of the columns of each group, and of the same columns in other releases."""
-    shown = [{n: n for n in names if n not in release.joined}, *({b: n for n, b in o.joined.items()} for o in release.others)]
+    shown = [{n: n for n in names if n not in release.internals.original_columns},
+             *({b: n for n, b in o.internals.original_columns.items()} for o in release.internals.other_releases)]
     found = [[names.index(there[n]) for n in group if there.get(n) in names] for there in shown for group in groups]
     return [places for places in found if places]

@@ -71,7 +71,8 @@ def _stated_bases(release: Release) -> dict[str, float]:
 
     if not release.steps or release.steps[-1].name() != "rounding":
         return {}
-    names = release.steps[-1].columns or release.data.numeric([n for n in release.data.confidential if n not in release.joined])
+    names = release.steps[-1].columns or release.data.numeric([n for n in release.data.confidential
+                                                               if n not in release.internals.original_columns])
     base = getattr(release.steps[-1], "base", None)
     return {} if base is None else dict(zip(names, per_column("rounding.base", base, names).tolist(), strict=True))
 

@@ -70,7 +70,7 @@ class Uniqueness(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data, pool = release.data, pool_of(release.data, intruder)
         inside = data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
-        first = tuple(n for n in data.confidential if n not in release.joined)
+        first = tuple(n for n in data.confidential if n not in release.internals.original_columns)
         masked, given = intruder.columns(first, (*inside, *data.known))
         known = (*masked, *given, *data.sub_groups.columns)
         for name in self.keys:

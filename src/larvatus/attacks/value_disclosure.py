@@ -49,7 +49,7 @@ class ValueDisclosure(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         released = common_numbers(original, release.data)
-        names = [n for n in released if n not in release.joined]
+        names = [n for n in released if n not in release.internals.original_columns]
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)

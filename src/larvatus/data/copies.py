@@ -57,7 +57,10 @@ def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
     if len(release.copies) == 1:
         return [("1", release)]
     alone = [(str(c), replace(release, copies=(copy,))) for c, copy in enumerate(release.copies, 1)]
-    return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),), averaged=len(alone)))] if averaged else alone
+    if not averaged:
+        return alone
+    internals = replace(release.internals, copies_averaged=len(alone))
+    return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),), internals=internals))]
 
 
 def average(copies: Sequence[Microdata]) -> Microdata:

@@ -46,18 +46,18 @@ def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] |
     `original` is in the release's sub-groups. Columns of other releases of the same records have their own law. A sampling step
     changes no values, but steps after it took standard deviations from the sample, and steps before it from the whole file.
     """
-    if release.averaged > 1:
+    if release.internals.copies_averaged > 1:
         return None
-    base = dict(release.joined)
+    base = dict(release.internals.original_columns)
     mine = _of_steps(release, original)
-    if mine is None or any(r.data.groups.labels != release.data.groups.labels for r in release.others):
+    if mine is None or any(r.data.groups.labels != release.data.groups.labels for r in release.internals.other_releases):
         return None
     out = {n: mine[n] for n in release.data.confidential if n not in base and n in mine}
-    for other in release.others:
+    for other in release.internals.other_releases:
         theirs = _of_steps(other, original)
         if theirs is None:
             return None
-        out |= {n: theirs[base[n]] for n in base if other.joined.get(n) == base[n] and base[n] in theirs}
+        out |= {n: theirs[base[n]] for n in base if other.internals.original_columns.get(n) == base[n] and base[n] in theirs}
     return out
 
 

@@ -57,7 +57,7 @@ def as_release(
             raise
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
-    return Release(label, (released,), notes=tuple(notes), paired=False)
+    return Release(label, (released,), notes=tuple(notes), is_paired=False)
 
 
 def _of_copies(copies: Sequence[Release]) -> Release:
@@ -65,7 +65,7 @@ def _of_copies(copies: Sequence[Release]) -> Release:
     if not copies:
         raise PairingError("no released file is given. Give at least one.")
     first = copies[0]
-    paired = all(c.paired for c in copies)
+    paired = all(c.is_paired for c in copies)
     for other in copies[1:]:
         if (other.data.confidential, other.data.rows) != (first.data.confidential, first.data.rows):
             raise PairingError(
@@ -77,7 +77,7 @@ def _of_copies(copies: Sequence[Release]) -> Release:
             first.data.table.pair(other.data.table, {n: n for n in other.data.confidential})
     notes = dict.fromkeys(n for c in copies for n in c.notes)
     label = first.name if len(copies) == 1 else f"{first.name} and {len(copies) - 1} more"
-    return Release(label, tuple(c for one in copies for c in one.copies), notes=tuple(notes), paired=paired)
+    return Release(label, tuple(c for one in copies for c in one.copies), notes=tuple(notes), is_paired=paired)
 
 
 def _confirms(released: Microdata) -> bool:
@@ -101,7 +101,7 @@ def _check_order_is_known(other: Any) -> None:
 def in_declared_groups(data: Microdata, release: Release) -> Release | None:
     """A release with pooled sub-groups, in the declared ones; None if no sub-groups were pooled."""
     groups = release.data.groups
-    if not release.paired or all(len(held) <= 1 for held in groups.declared):
+    if not release.is_paired or all(len(held) <= 1 for held in groups.declared):
         return None
     return replace(release, copies=tuple(in_records_of(copy, data) for copy in release.copies))
 

@@ -20,24 +20,35 @@ if TYPE_CHECKING:
     from larvatus.data.microdata import Microdata
 
 
+@dataclass(frozen=True, slots=True)
+class ReleaseInternals:
+    """What the pipeline and attacks keep with a release.
+
+    `row_random` gives the row order of a written file. The other fields describe what an attack is given. `copies_averaged` is
+    the number of copies of which the data are the average. `original_columns` maps the columns that come from `other_releases`
+    (of the same records) to the original columns that they mask.
+    """
+
+    row_random: RecordRandom | None = field(default=None, repr=False)
+    copies_averaged: int = 1
+    original_columns: Mapping[str, str] = field(default_factory=dict)
+    other_releases: tuple[Release, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """The data that may be released. Internally, its records are paired with the original by record id.
+    """The data that may be released: one copy or several, the steps that made them, and notes on what the steps did.
 
-    Two fields describe what an attack is given. `averaged` is the number of copies of which the data are the average. `joined`
-    maps the columns that come from `others` (other releases of the same records) to the original columns that they mask.
+    `is_paired` tells whether the records are paired with the original, by record id; attacks need that.
     """
 
     name: str
     copies: tuple[Microdata, ...]
     steps: tuple[Mask, ...] = ()
     notes: tuple[Note, ...] = ()
-    paired: bool = True
+    is_paired: bool = True
     rules: Rows = field(default_factory=Rows)
-    order: RecordRandom | None = field(default=None, repr=False)
-    averaged: int = 1
-    joined: Mapping[str, str] = field(default_factory=dict, repr=False)
-    others: tuple[Release, ...] = field(default=(), repr=False)
+    internals: ReleaseInternals = field(default_factory=ReleaseInternals, repr=False)
 
     def __repr__(self) -> str:
         steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"
@@ -52,7 +63,7 @@ class Release:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The files, folders and patterns that the release was made from."""
-        every = [*self.copies, *(copy for other in self.others for copy in other.copies)]
+        every = [*self.copies, *(copy for other in self.internals.other_releases for copy in other.copies)]
         return tuple(dict.fromkeys(path for data in every for path in data.inputs))
 
     def frame(self, copy: int = 0) -> Any:
@@ -116,12 +127,13 @@ class Release:
             check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():
                 raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
-        words = _row_words(self.order) if row_order == "random" and self.order is not None else None
+        order = self.internals.row_random if row_order == "random" else None
+        words = None if order is None else _row_words(order)
         for target, data in zip(targets, self.copies, strict=True):
             data.engine.write(data.table, data.released, target, words, beside, overwrite)
             beside = None
 
-    def described(self) -> Mapping[str, Any]:
+    def plain(self) -> Mapping[str, Any]:
         """Name and steps as plain values; a list of record ids is given as its length."""
         return {"name": self.name, "steps": [redacted_settings(s) for s in self.steps]}
 

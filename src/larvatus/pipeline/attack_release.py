@@ -58,7 +58,7 @@ def run_attacks(
     must: Sequence[str] = (), progress: Progress = silent,
 ) -> Scores:
     """Run the attacks that apply; those in `must` raise an error if they do not."""
-    if not candidate.paired:
+    if not candidate.is_paired:
         raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
     views = [_View.of(data, candidate)]
     if others:

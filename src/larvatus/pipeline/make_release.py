@@ -18,7 +18,7 @@ from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
-from larvatus.data.release import Release
+from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.score import Rows
 from larvatus.pipeline.apply_step import apply_step, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.pipeline.engine_errors import doing
@@ -64,7 +64,7 @@ def mask(
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
-    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table)
+    return Release(label, tuple(current), told_steps, tuple(notes), internals=ReleaseInternals(row_random=order), rules=table)
 
 
 def _stepped(

@@ -69,7 +69,7 @@ class Nulls:
         for k in range(self.resamples):
             progress(f"null distribution{clock.left()}", k, self.resamples)
             random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
-            drawn = Release("drawn again", (drawn_again(held, rows, random),), paired=False)
+            drawn = Release("drawn again", (drawn_again(held, rows, random),), is_paired=False)
             for i, method in enumerate(self.methods):
                 values = found[i]
                 if isinstance(values, str):

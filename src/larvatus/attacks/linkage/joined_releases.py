@@ -29,7 +29,7 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
     every: dict[str, str] = {}
     copies = list(release.copies)
     for i, other in enumerate(others, 2):
-        if not other.paired:
+        if not other.is_paired:
             raise PairingError(f"other_releases: {other.name} is not paired with the original. Give its pairing file.")
         label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
         shown = average(other.copies) if len(other.copies) > 1 else other.data
@@ -40,9 +40,11 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
                  and n in release.data.confidential and release.data.table.columns[n].kind == mine[n].kind}
         copies = [_with_columns(copy, shown, names) for copy in copies]
         data = with_table(data, data.table.pair(data.table, names)).with_confidential((*data.roles.confidential, *names))
-        kept.append(replace(other, copies=(shown,), averaged=len(other.copies), joined=names))
+        kept.append(replace(other, copies=(shown,),
+                            internals=replace(other.internals, copies_averaged=len(other.copies), original_columns=names)))
         every |= names
-    return data, replace(release, copies=tuple(copies), joined=every, others=tuple(kept))
+    return data, replace(release, copies=tuple(copies),
+                         internals=replace(release.internals, original_columns=every, other_releases=tuple(kept)))
 
 
 def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -> Microdata:
@@ -73,9 +75,9 @@ def with_average(original: Microdata, release: Release) -> tuple[Microdata, Rele
 
     For attacks on values, which treat another release as a second observation of the same column.
     """
-    if not release.joined:
+    if not release.internals.original_columns:
         return original, release
-    data, base = release.data, release.joined
+    data, base = release.data, release.internals.original_columns
     first = tuple(n for n in data.confidential if n not in base)
     shown = {n: [n, *(j for j in data.confidential if base.get(j) == n)] for n in data.numeric(first)}
 
@@ -91,7 +93,8 @@ def with_average(original: Microdata, release: Release) -> tuple[Microdata, Rele
     wanted = [n for names in shown.values() for n in names]
     mean = map_rows(data, average_of, wanted, [Column(n, "number") for n in shown]).with_confidential(first)
     kept = tuple(n for n in original.roles.confidential if n not in base)
-    return original.with_confidential(kept), replace(release, copies=(mean,), joined={}, others=())
+    return original.with_confidential(kept), replace(
+        release, copies=(mean,), internals=replace(release.internals, original_columns={}, other_releases=()))
 
 
 def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score:

@@ -73,7 +73,7 @@ def keys_of(
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
     there = set(own.table.columns) if own else set(original.table.columns)
-    base = dict(release.joined)
+    base = dict(release.internals.original_columns)
     first = tuple(n for n in data.confidential if n not in base)
     known, beside = intruder.columns(first, (*data.sub_groups.columns, *data.known))
     known, beside = (tuple(n for n in names if n in there) for names in (known, beside))

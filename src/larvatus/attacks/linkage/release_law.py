@@ -37,23 +37,24 @@ class ReleaseLaw:
 
 def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
     """The law, or None if a step has no linear law; `original` must be grouped as the release."""
-    base = dict(release.joined)
+    base = dict(release.internals.original_columns)
     first = tuple(n for n in original.numeric(original.confidential) if n not in base)
     whole = original.with_confidential(first)
     try:
         design = design_of(whole, whole.non_confidential)
     except RolesError:
         return None
-    if any(r.data.groups.labels != release.data.groups.labels for r in release.others):
+    if any(r.data.groups.labels != release.data.groups.labels for r in release.internals.other_releases):
         return None
-    found = [_alone(r, whole, design) for r in (release, *release.others)]
+    found = [_alone(r, whole, design) for r in (release, *release.internals.other_releases)]
     laws = [f for f in found if f is not None]
     if len(laws) < len(found):
         return None
     mine = release.data.numeric(release.data.confidential)
     columns = [[n for n in mine if n not in base]]
-    for i in range(len(release.others)):
-        columns.append([n for n in mine if n in base and release.others[i].joined.get(n) == base[n]])
+    for i in range(len(release.internals.other_releases)):
+        columns.append([n for n in mine if n in base
+                        and release.internals.other_releases[i].internals.original_columns.get(n) == base[n]])
     rows = [[first.index(base.get(n, n)) for n in names] for names in columns]
     on = tuple(np.vstack([law[0][g][r] for law, r in zip(laws, rows, strict=True)]) for g in range(len(whole.groups)))
     noise: tuple[Matrix, ...] | None = None
@@ -83,7 +84,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
             return None
         at = [names.index(n) for n in law.confidential]
         s = _places(law.given, terms)
-        copies = release.averaged if i >= start else 1
+        copies = release.internals.copies_averaged if i >= start else 1
         for g, here in enumerate(law.groups):
             x, own = np.eye(p), np.zeros((p, q))
             x[np.ix_(at, at)] = here.on_x

@@ -157,7 +157,7 @@ def split_by_domain(domain: Domain, original: Microdata, release: Release) -> Do
     parts = _parts(domain, original)
     columns = domain.uses()
     marked = original.table.map_rows(_marker(parts.coder(original.table.columns)), columns, [Column(_PART, "number")])
-    if release.paired:
+    if release.is_paired:
         theirs = release.data.table.pair(marked, {_PART: _PART})
     else:
         as_they_are = {*original.non_confidential, *original.sub_groups.columns}
