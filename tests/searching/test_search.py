@@ -13,8 +13,8 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
-from larvatus.data.sampling import sample_records
 from larvatus.data.score import Score, Scores
+from larvatus.data.verbs import sample_records
 from larvatus.searching.goal import Goal, judge_of, measures_for, objective_loss, objective_problems
 from larvatus.searching.result import Finalist, FreshDraw, Trial
 from larvatus.searching.search import ScoredDraw, search_releases

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.randomness import RecordRandom, stream_key
+
 if TYPE_CHECKING:
-    from larvatus.core.randomness import RecordRandom
     from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction
     from larvatus.data.microdata import Microdata
     from larvatus.data.sub_groups import GroupSettlement
@@ -116,3 +117,20 @@ def count_present(data: Microdata) -> NDArray[np.int64]:
         return np.array([int(t.sum()) for t in there], dtype=np.int64)
 
     return np.array(reduce_groups(data, names, count, np.add))
+
+
+def take_share(data: Microdata, share: float, random: RecordRandom, purpose: str = "sample") -> Microdata:
+    """About this share of the records, drawn by record id; all of them for a share of 1 or more."""
+    if share >= 1:
+        return data
+    return take_rows(data, lambda group, block: random.uniform(block.record, purpose=purpose)[0] < share, ())
+
+
+def sample_records(data: Microdata, records: int, secret: bytes) -> Microdata:
+    """About `records` of the records, with equal expected shares in all sub-groups (all records if 0, or if there are fewer).
+
+    Sub-groups from which no record is drawn are absent.
+    """
+    if not 0 < records < data.rows:
+        return data
+    return take_share(data, records / data.rows, RecordRandom(stream_key(secret, "sample")))

@@ -16,8 +16,8 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.sampling import take_share
 from larvatus.data.score import Score
+from larvatus.data.verbs import take_share
 from larvatus.engines._resampling import drawn_again, in_memory
 from larvatus.measures.scoring.null_placement import place_in_null, without_null
 

@@ -14,7 +14,7 @@ from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress
 from larvatus.core.randomness import checked_secret
 from larvatus.data.microdata import Microdata
-from larvatus.data.sampling import sample_records
+from larvatus.data.verbs import sample_records
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, kept_in
 from larvatus.pipeline.search_candidates import Drawing, Draws
 from larvatus.searching.goal import (

@@ -12,7 +12,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array
 from larvatus.data.microdata import collect
-from larvatus.data.sampling import take_share
+from larvatus.data.verbs import take_share
 from larvatus.measures.propensity_models.files import TwoFiles, Variable
 from larvatus.stats.models.cart import ClassTree, grow_tree
 
