@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from larvatus.stats.bias_and_noise.known_records import Chains, Problem
-from larvatus.stats.bias_and_noise.links import Pool, linked_by
+from larvatus.stats.bias_and_noise.links import Pool, link_targets
 from larvatus.stats.bias_and_noise.priors import nodes_of
 from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, paper_priors
 from run import Claim, MemoryClaim
@@ -30,7 +30,7 @@ def claim_bayesian_closed_form() -> Claim:
     pairs = np.random.default_rng(2).normal(size=(1000, 1000))
     return Claim(
         "Bayesian intruder, parameters released, 1,000 × 1,000, three kernels and their links", lambda: np.exp(pairs),
-        lambda: linked_by(pool, fill), 50.0, "np.exp of as many numbers",
+        lambda: link_targets(pool, fill), 50.0, "np.exp of as many numbers",
     )
 
 
@@ -39,8 +39,8 @@ def claim_bayesian_quadrature() -> Claim:
     closed = fill_stated(pool.z, np.array([0.2 / 6]), np.array([19 / 6]))
     unknown = fill_nodes(pool.z, nodes_of(*paper_priors(pool.z)))
     return Claim(
-        "Bayesian intruder, parameters unknown, 1,000 × 1,000", lambda: linked_by(pool, closed),
-        lambda: linked_by(pool, unknown), 200.0, "parameters released", repeats=5,
+        "Bayesian intruder, parameters unknown, 1,000 × 1,000", lambda: link_targets(pool, closed),
+        lambda: link_targets(pool, unknown), 200.0, "parameters released", repeats=5,
     )
 
 
@@ -71,7 +71,7 @@ def claim_bayesian_blocks() -> MemoryClaim:
         "their values (250 × is 0.2 GB)", BLOCKS + """
 INPUT = whole.x.nbytes
 def work():
-    return linked_by(some, fill)
+    return link_targets(some, fill)
 """,
     )
 
@@ -81,7 +81,7 @@ def claim_bayesian_hundred_thousand_targets() -> MemoryClaim:
     return MemoryClaim(
         "Bayesian intruder, peak memory of 100,000 targets against 100,000 records", 250.0, "their values (250 × is 0.2 GB)",
         BLOCKS + """
-from larvatus.stats.bias_and_noise.windows import linked_nearby
+from larvatus.stats.bias_and_noise.windows import link_nearby
 rng = np.random.default_rng(3)
 x = np.sort(whole.x, axis=1)
 z = x * (1 + 0.01 / 6 * rng.normal(size=x.shape)) + 0.19 * rng.normal(size=x.shape)
@@ -90,7 +90,7 @@ everybody = np.zeros(100_000, dtype=np.int64)
 light = Pool(np.ascontiguousarray(x[:, order]), np.ascontiguousarray(z[:, order]), everybody, everybody, np.arange(100_000))
 INPUT = whole.x.nbytes
 def work():
-    return linked_nearby(light, 0.01 / 6, 0.19)
+    return link_nearby(light, 0.01 / 6, 0.19)
 """,
     )
 
@@ -98,11 +98,11 @@ def work():
 BLOCKS = """
 import numpy as np
 from claims.bayesian_intruder import _pool
-from larvatus.stats.bias_and_noise.links import Pool, linked_by
+from larvatus.stats.bias_and_noise.links import Pool, link_targets
 from larvatus.stats.bias_and_noise.scenarios import fill_stated
 whole = _pool(100_000)
 some = Pool(np.ascontiguousarray(whole.x[:, :2000]), whole.z, whole.cell[:2000], whole.cells, whole.own[:2000])
 few = Pool(np.ascontiguousarray(whole.x[:, :2]), whole.z, whole.cell[:2], whole.cells, whole.own[:2])
 fill = fill_stated(whole.z, np.array([0.2 / 6]), np.array([19 / 6]))
-linked_by(few, fill)
+link_targets(few, fill)
 """

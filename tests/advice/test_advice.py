@@ -13,7 +13,7 @@ import scipy.stats
 import larvatus as lv
 from larvatus.advice.column_profile import _runs, column_profiles
 from larvatus.advice.column_relations import find_relations
-from larvatus.advice.rule_detection import _solved, guessed_rules
+from larvatus.advice.rule_detection import _solved, detect_rules
 from larvatus.cli.main import main
 from larvatus.study import study_from_advice
 from sample import ROLES, SECRET, people
@@ -111,18 +111,18 @@ def test_totals_are_guessed_and_broken_ones_are_not():
     frame["a"] = frame.b + frame.c
     frame["t 3"] = frame.b + frame.d + frame.e
     frame["nearly"] = frame.c + frame.d + (frame.index == N - 1)
-    rules = guessed_rules(lv.read(frame, confidential=list(frame)))
+    rules = detect_rules(lv.read(frame, confidential=list(frame)))
     assert set(rules.identities) == {"a = b + c", "`t 3` = b + d + e"}
     assert "b <= a" in rules.inequalities
     assert "nearly <= a" not in rules.inequalities
-    known = guessed_rules(lv.read(frame, confidential=["b", "d"], non_confidential=["a", "c"]))
+    known = detect_rules(lv.read(frame, confidential=["b", "d"], non_confidential=["a", "c"]))
     assert known.identities == ("b = a - c",)
 
 
 def test_columns_apart_in_scale_or_constant_make_no_rules():
     rng = np.random.default_rng(7)
     frame = pd.DataFrame({"x": rng.random(N), "y": 1000 + rng.random(N), "zero": 0.0, "x2": rng.random(N)})
-    found = guessed_rules(lv.read(frame, confidential=list(frame)))
+    found = detect_rules(lv.read(frame, confidential=list(frame)))
     assert found.identities == ()
     assert "x <= y" not in found.inequalities
 
@@ -133,11 +133,11 @@ def test_identities_do_not_go_in_circles():
     frame["a"] = frame.b + frame.c
     frame["d"] = frame.a + frame.c
     data = lv.read(frame, confidential=["a", "b", "c", "d"])
-    rules = guessed_rules(data).identities
+    rules = detect_rules(data).identities
     assert len(rules) == 2
     lv.mask(data, "data_shuffling", secret=SECRET, constraints=list(rules))
     known = lv.read(frame, confidential=["a", "b", "c"], non_confidential=["d"])
-    for found in (guessed_rules(known).identities, _solved([(0, (1, 2)), (3, (0, 2))], "abcd", known)):
+    for found in (detect_rules(known).identities, _solved([(0, (1, 2)), (3, (0, 2))], "abcd", known)):
         lv.mask(known, "data_shuffling", secret=SECRET, constraints=list(found))
     assert found == ["a = b + c"], "c = d - a would need itself"
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.analysis import ParetoTail, filled_tail
+from larvatus.analysis import ParetoTail, fill_tail
 
 FALSE_ALARM = 1e-6
 
@@ -28,21 +28,21 @@ def test_by_hand():
 
 def test_the_sum_is_the_published_one_and_the_rest_is_untouched():
     values = np.array([5.0, 100, np.nan, 100, 7, 100])
-    filled = filled_tail(values, 100, 150, 3)
+    filled = fill_tail(values, 100, 150, 3)
     assert filled[[1, 3, 5]].sum() == pytest.approx(450, rel=1e-14)
     assert np.array_equal(filled[[0, 2, 4]], values[[0, 2, 4]], equal_nan=True)
     assert (filled[[1, 3, 5]] > 100).all()
-    assert np.array_equal(filled, filled_tail(values, 100, 150, 3), equal_nan=True)
-    orders = {tuple(filled_tail(values, 100, 150, seed=s)[[1, 3, 5]]) for s in range(60)}
+    assert np.array_equal(filled, fill_tail(values, 100, 150, 3), equal_nan=True)
+    orders = {tuple(fill_tail(values, 100, 150, seed=s)[[1, 3, 5]]) for s in range(60)}
     assert len(orders) == 6, "another seed gives another order, and every order comes"
 
 
 def test_values_that_were_at_the_bound_before_stay_there():
     x = np.array([10.0, 250, 250, 300, 400, 20])
-    filled = filled_tail(np.minimum(x, 250), 250, 350, count=2)
+    filled = fill_tail(np.minimum(x, 250), 250, 350, count=2)
     assert filled.sum() == pytest.approx(x.sum(), rel=1e-14)
     assert (filled == 250).sum() == 2
-    with_mean = filled_tail(np.where(x > 250, 350, x), 250, 350, count=2)
+    with_mean = fill_tail(np.where(x > 250, 350, x), 250, 350, count=2)
     assert with_mean.sum() == pytest.approx(x.sum(), rel=1e-14)
     assert np.array_equal(with_mean[[1, 2]], [250, 250])
 
@@ -51,10 +51,10 @@ def test_weighted_sums_are_exact():
     rng = np.random.default_rng(3)
     x, w = stats.pareto(3, scale=100).rvs(500, random_state=rng), rng.uniform(0, 5, 500)
     cut = x > 200
-    filled = filled_tail(np.minimum(x, 200), 200, np.average(x[cut], weights=w[cut]), int(cut.sum()), weights=w)
+    filled = fill_tail(np.minimum(x, 200), 200, np.average(x[cut], weights=w[cut]), int(cut.sum()), weights=w)
     assert filled @ w == pytest.approx(x @ w, rel=1e-13)
     assert filled.sum() != pytest.approx(x.sum(), rel=1e-6)
-    ones = [filled_tail(np.minimum(x, 200), 200, 300, weights=v) for v in (None, np.ones(500))]
+    ones = [fill_tail(np.minimum(x, 200), 200, 300, weights=v) for v in (None, np.ones(500))]
     np.testing.assert_allclose(*ones, rtol=1e-12)
 
 
@@ -63,11 +63,11 @@ def test_what_top_coding_tells_fills_its_tail():
     release = lv.mask(lv.read(pd.DataFrame({"x": x}), confidential="x"), lv.masks.TopCoding(tail=0.05))
     told = next(n.text for n in release.notes if n.public)
     count, bound, mean = map(float, re.findall(r"[\d.]+", told))
-    assert filled_tail(release.frame().x, bound, mean, int(count)).sum() == pytest.approx(x.sum(), rel=1e-9)
+    assert fill_tail(release.frame().x, bound, mean, int(count)).sum() == pytest.approx(x.sum(), rel=1e-9)
 
 
 def test_records_that_were_left_out_are_added():
-    filled = filled_tail([1.0, 2, 3], 10, 20, 4)
+    filled = fill_tail([1.0, 2, 3], 10, 20, 4)
     assert len(filled) == 7
     assert filled[3:].mean() == pytest.approx(20, rel=1e-14)
 
@@ -79,7 +79,7 @@ def test_a_top_coded_release_of_pareto_values_gets_its_variance_and_quantiles_ba
     bound = float(np.quantile(x, 0.95))
     coded = lv.mask(data, lv.masks.TopCoding(bound=bound, replacement="bound")).frame()["x"]
     above = x[x > bound]
-    filled = filled_tail(coded, bound, above.mean(), len(above))
+    filled = fill_tail(coded, bound, above.mean(), len(above))
     assert filled.mean() == pytest.approx(x.mean(), rel=1e-12)
     assert abs(filled.var() / x.var() - 1) < abs(np.var(coded) / x.var() - 1) / 3
     limit = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * len(above)))  # Dvoretzky, Kiefer and Wolfowitz
@@ -88,16 +88,16 @@ def test_a_top_coded_release_of_pareto_values_gets_its_variance_and_quantiles_ba
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: ParetoTail(0, 5), "above 0"), (lambda: ParetoTail(5, 5), "must exceed"),
-    (lambda: filled_tail([1, 10.0], 10, 20, 2), "2 values were cut"), (lambda: filled_tail([1.0], 10, 20), "no value lies"),
-    (lambda: ParetoTail(1, 2).quantile(1.0), "below 1"), (lambda: filled_tail([1, 10.0], 10, 20, -1), "count: .*got -1"),
-    (lambda: filled_tail([1, 10.0], 10, 20, 1.5), "count: .*got 1.5"), (lambda: filled_tail([1.0], 10, 20, 0), "1 or more"),
-    (lambda: filled_tail(["a", 10.0], 10, 20), "values: need numbers"), (lambda: filled_tail([10.0], "x", 20), "bound: needs"),
-    (lambda: filled_tail([12.0, 12, 10], 10, 20, 1), "2 values lie above the bound and 1 at it"),
-    (lambda: filled_tail([10.0, 10], 10, 20, weights=[1.0]), "one for each value"),
-    (lambda: filled_tail([10.0, 10], 10, 20, weights=[1.0, -1]), "none missing or negative"),
-    (lambda: filled_tail([10.0, 10], 10, 20, weights=[0.0, 0]), "all zero"),
-    (lambda: filled_tail([10.0, 10], 10, 20, 1, weights=[1.0, 2]), "not known which"),
-    (lambda: filled_tail([1.0], 10, 20, 2, weights=[1.0]), "omitted records"),
+    (lambda: fill_tail([1, 10.0], 10, 20, 2), "2 values were cut"), (lambda: fill_tail([1.0], 10, 20), "no value lies"),
+    (lambda: ParetoTail(1, 2).quantile(1.0), "below 1"), (lambda: fill_tail([1, 10.0], 10, 20, -1), "count: .*got -1"),
+    (lambda: fill_tail([1, 10.0], 10, 20, 1.5), "count: .*got 1.5"), (lambda: fill_tail([1.0], 10, 20, 0), "1 or more"),
+    (lambda: fill_tail(["a", 10.0], 10, 20), "values: need numbers"), (lambda: fill_tail([10.0], "x", 20), "bound: needs"),
+    (lambda: fill_tail([12.0, 12, 10], 10, 20, 1), "2 values lie above the bound and 1 at it"),
+    (lambda: fill_tail([10.0, 10], 10, 20, weights=[1.0]), "one for each value"),
+    (lambda: fill_tail([10.0, 10], 10, 20, weights=[1.0, -1]), "none missing or negative"),
+    (lambda: fill_tail([10.0, 10], 10, 20, weights=[0.0, 0]), "all zero"),
+    (lambda: fill_tail([10.0, 10], 10, 20, 1, weights=[1.0, 2]), "not known which"),
+    (lambda: fill_tail([1.0], 10, 20, 2, weights=[1.0]), "omitted records"),
 ])
 def test_what_cannot_be_filled_is_refused(call, said):
     with pytest.raises(lv.LarvatusError, match=said):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from larvatus.core import philox
-from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.core.randomness import RecordRandom, secret_or_new, stream_key
 
 FALSE_ALARM = 1e-6
 ONES = 0xFFFFFFFFFFFFFFFF
@@ -101,8 +101,8 @@ def test_stream_keys_keep_words_apart_and_the_secret_hidden():
 
 
 def test_secrets_are_checked():
-    assert checked_secret(None) != checked_secret(None)
-    assert checked_secret(b"x" * 16) == b"x" * 16
+    assert secret_or_new(None) != secret_or_new(None)
+    assert secret_or_new(b"x" * 16) == b"x" * 16
     for bad in (b"short", "text instead of bytes", 12345678901234567890):
         with pytest.raises(Exception, match="secret"):
-            checked_secret(bad)
+            secret_or_new(bad)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 import larvatus as lv
 from catalogue import ENGINES, engine_of
-from larvatus.attacks.linkage.linkage_keys import held_column, keys_of
+from larvatus.attacks.linkage.linkage_keys import keys_of, known_values_column
 from larvatus.cli.main import main
 from larvatus.data.contracts import Block
 from larvatus.pipeline.attack_release import attack_random
@@ -69,7 +69,7 @@ def test_errors_are_keyed_and_have_the_stated_spread(data, release):
     who = lv.Intruder(error=0.1)
     attack = lv.attacks.NearestRecord()
     seen = [keys_of("x", data, release, who, attack_random(a), None) for a in (attack, attack, lv.attacks.PosteriorMatch())]
-    columns = [{n: _column(keys.joined, held_column(n)) for n in "abs"} for keys in seen]
+    columns = [{n: _column(keys.joined, known_values_column(n)) for n in "abs"} for keys in seen]
     assert all((columns[0][n] == other[n]).all() for other in columns[1:] for n in "abs")
     true = table().sort_values(["g"], kind="stable")
     for n in "abs":

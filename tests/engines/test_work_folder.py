@@ -153,13 +153,13 @@ def test_a_command_told_to_end_removes_its_files(tmp_path, number):
 
 
 def test_what_a_killed_process_left_beside_a_target_goes_at_the_next_write(tmp_path):
-    from larvatus.core.files import moved_in_place
+    from larvatus.core.files import replace_file
 
     script = """
     import sys, time
     from pathlib import Path
-    from larvatus.core.files import folder_in_place, moved_in_place
-    with moved_in_place(Path(sys.argv[1]) / "a.csv"), folder_in_place(Path(sys.argv[1]) / "b") as folder:
+    from larvatus.core.files import folder_in_place, replace_file
+    with replace_file(Path(sys.argv[1]) / "a.csv"), folder_in_place(Path(sys.argv[1]) / "b") as folder:
         (folder / "part").write_text("x")
         print("written", flush=True)
         time.sleep(600)
@@ -174,7 +174,7 @@ def test_what_a_killed_process_left_beside_a_target_goes_at_the_next_write(tmp_p
     for path in tmp_path.glob(".*.tmp"):
         os.utime(path, (old, old))
     assert len(list(tmp_path.glob(".*.tmp"))) == 4
-    with moved_in_place(tmp_path / "c.csv"):
+    with replace_file(tmp_path / "c.csv"):
         assert len(list(tmp_path.glob(".[ab]*.tmp"))) == 2
     processes[1].kill()
     processes[1].communicate(timeout=60)

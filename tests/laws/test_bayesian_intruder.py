@@ -76,7 +76,7 @@ def test_many_pairs_in_one_column_are_looked_at_nearby_only_and_found_alike(monk
     release = lv.mask(data, "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
     all_ = scored(data, release)
     monkeypatch.setattr("larvatus.attacks.bayesian.links._MANY", 1)
-    monkeypatch.setattr("larvatus.attacks.bayesian.links.linked_by", lambda *a: pytest.fail("all records were looked at"))
+    monkeypatch.setattr("larvatus.attacks.bayesian.links.link_targets", lambda *a: pytest.fail("all records were looked at"))
     near = scored(data, release)
     assert np.array_equal(near.by_record, all_.by_record)
     for a, b in zip(near.details["thresholds"], all_.details["thresholds"], strict=True):

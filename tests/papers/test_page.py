@@ -8,7 +8,7 @@ from html import escape
 import pytest
 
 from larvatus.papers.framework.model import Claim, Evidence, Experiment, Paper, PublishedTable, Where
-from larvatus.papers.framework.page import counted_claims, markdown, page, stand_in_note, summary_of
+from larvatus.papers.framework.page import count_claims, markdown, page, stand_in_note, summary_of
 from larvatus.papers.framework.reproduction import Reproduction
 from larvatus.papers.framework.verdicts import check_table, figures_by_name, judge_claim
 from larvatus.papers.framework.wording import over_seeds
@@ -62,7 +62,7 @@ def test_figures_of_stand_ins_that_were_fitted_are_counted(found):
 
 
 def test_several_claims_are_in_the_plural(found):
-    assert counted_claims(found.claims * 2) == "4 claims: 2 do not hold, 2 hold."
+    assert count_claims(found.claims * 2) == "4 claims: 2 do not hold, 2 hold."
 
 
 def test_summary_claims_and_reasons_come_before_the_papers(found):
@@ -88,7 +88,7 @@ def test_the_docs_hold_summary_claims_and_rows(found):
     text = markdown(found)
     assert "| 001 | 5 | 1 | 2 | 1 | 1 |" in text
     assert "By row. Over 20 seeds.<br>X: mean 0.742" in text
-    assert counted_claims(found.claims) in text
+    assert count_claims(found.claims) in text
     assert "1 figure is outside" in text
 
 

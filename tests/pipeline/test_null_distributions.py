@@ -17,7 +17,7 @@ from larvatus.core.progress import silent
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Measure
 from larvatus.data.score import Score
-from larvatus.engines._resampling import drawn_again, in_memory
+from larvatus.engines._resampling import in_memory, resample_records
 from larvatus.pipeline import null_distributions as nulls
 from sample import ROLES, SECRET, close, people
 
@@ -47,7 +47,7 @@ def test_records_are_drawn_whole_and_evenly():
     data = in_memory(read, read.released)
     seen = np.zeros(50)
     for k in range(200):
-        drawn = drawn_again(data, 80, RecordRandom(b"0123456789abcdef").child(str(k)))
+        drawn = resample_records(data, 80, RecordRandom(b"0123456789abcdef").child(str(k)))
         assert drawn.rows == 80
         for g, block in drawn.table.blocks(["income", "wealth", "age"]):
             row = block["income"].astype(int)
@@ -169,7 +169,7 @@ def test_paired_measures_have_none_and_say_so():
 def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypatch):
     data = lv.read(people(200), **ROLES)
     made, said = [], []
-    monkeypatch.setattr(nulls, "drawn_again", lambda *a: made.append(1) or drawn_again(*a))
+    monkeypatch.setattr(nulls, "resample_records", lambda *a: made.append(1) or resample_records(*a))
     releases = [lv.mask(data, "additive_noise", secret=SECRET, name="noise"),
                 lv.mask(data, "sufficiency_based", secret=SECRET, name="exact")]
     comparison = lv.compare(

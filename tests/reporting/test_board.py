@@ -9,7 +9,7 @@ import pytest
 
 from larvatus.core.errors import LarvatusError
 from larvatus.data.score import Rows, Score, Scores
-from larvatus.study.redaction import told_study
+from larvatus.study.redaction import redacted_study
 
 PARTS = (
     "Summary", "The chosen release", "Purpose, data and roles", "What the intruder is assumed to know", "Each release", "Risk",
@@ -108,7 +108,7 @@ def test_reproduction_tells_neither_ids_nor_folders(comparison, parsed):
         "release": [{"name": "a/b", "steps": [{"method": "m", "where": [4711, 4712]}, {"where": "@in/ids.csv"}]}],
         "domain": [{"where": "age / 2 > 3"}],
     }
-    told = told_study(plain)
+    told = redacted_study(plain)
     assert not any(s in told for s in ("anna", "keys", "x/y", "4711", "in/ids"))
     for kept in ('"people.csv"', '"theirs.csv"', '"old release"', '"y.csv"', '"and/or"', '"a/b"', '"2 record ids"',
                  '"@ids.csv"', "age / 2 > 3"):

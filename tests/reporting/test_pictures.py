@@ -9,7 +9,7 @@ import pytest
 
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.histograms import cumulate, histograms_of
-from larvatus.reporting.figures.scatter_grids import chosen_pairs
+from larvatus.reporting.figures.scatter_grids import select_pairs
 from larvatus.reporting.figures.value_axis import ValueAxis, short
 from reporting.pictured import FEW_ORIGINAL, TITLES, histogram, pictured, with_scores
 
@@ -132,4 +132,4 @@ def test_short_values(value, said):
 
 def test_every_release_gets_a_pair_of_its_own():
     one, other = {("a", "b"): 1, ("a", "c"): 1}, {("d", "e"): 1}
-    assert ("d", "e") in chosen_pairs([one, one, other], 2)
+    assert ("d", "e") in select_pairs([one, one, other], 2)

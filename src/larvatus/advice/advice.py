@@ -9,7 +9,7 @@ from typing import Any
 
 from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_values, record_numbering
 from larvatus.advice.column_relations import Relation, find_relations
-from larvatus.advice.draft_constraints import DraftConstraints, advised_constraints
+from larvatus.advice.draft_constraints import DraftConstraints, advise_constraints
 from larvatus.advice.mask_reasons import (
     MANY_MISSING,
     MANY_OUTLIERS,
@@ -25,7 +25,7 @@ from larvatus.advice.mask_reasons import (
     percent,
 )
 from larvatus.advice.pooling_preview import POOLED, Pooling, foreseen_pooling
-from larvatus.advice.rule_detection import DetectedRules, guessed_rules
+from larvatus.advice.rule_detection import DetectedRules, detect_rules
 from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
@@ -77,7 +77,7 @@ class Advice:
 
 def advice(data: Microdata) -> Advice:
     """Examine the data and recommend masks."""
-    columns, related, rules = column_profiles(data), find_relations(data), guessed_rules(data)
+    columns, related, rules = column_profiles(data), find_relations(data), detect_rules(data)
     running, few = record_numbering(data, data.non_confidential)
     rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
@@ -85,7 +85,7 @@ def advice(data: Microdata) -> Advice:
     odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
     many = {n: k for n in data.non_confidential if (k := _levels(data, n)) > MOST_LEVELS}
     odd += [n for n in many if n not in odd]
-    constraints = advised_constraints(columns, rules)
+    constraints = advise_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
     kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
     pooling = _pooling(data, rules, kept)

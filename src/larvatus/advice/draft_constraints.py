@@ -53,7 +53,7 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def advised_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -> DraftConstraints:
+def advise_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -> DraftConstraints:
     """Draft constraints: whole numbers, decimals, non-negative columns, and rules between columns."""
     identities = [parse_rule(text).lines[0] for text in rules.identities]
     derived = {line.left.columns[0]: line.right for line in identities}

@@ -27,7 +27,7 @@ class DetectedRules:
     inequalities: tuple[str, ...] = ()
 
 
-def guessed_rules(data: Microdata) -> DetectedRules:
+def detect_rules(data: Microdata) -> DetectedRules:
     """Rules that hold in every record with values present, among numeric columns of which at least one is confidential."""
     names = data.numeric([n for n in data.released if n != data.roles.weight])[:_MOST_COLUMNS]
     first = _first_rows(data, names)

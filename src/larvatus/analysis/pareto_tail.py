@@ -60,7 +60,7 @@ class ParetoTail:
         return np.asarray(self.bound + (q - self.bound) * ((self.mean - self.bound) * total / (weights @ (q - self.bound))))
 
 
-def filled_tail(
+def fill_tail(
     values: Sequence[float] | Floats, bound: float, mean: float, count: int | None = None, seed: int = 0,
     weights: Sequence[float] | Floats | None = None,
 ) -> Floats:
@@ -84,7 +84,7 @@ def filled_tail(
     if len(cut) == 0:
         if count is None or by is not None:
             way_out = "Weights of omitted records are not known." if count else "Give the count that was cut off."
-            raise AnalysisError(f"filled_tail: no value lies at or above the bound. {way_out}")
+            raise AnalysisError(f"fill_tail: no value lies at or above the bound. {way_out}")
         cut = np.arange(len(out), len(out) + count)
         out = np.concatenate([out, np.full(count, np.nan)])
     cut = cut[np.argsort(random.words(cut)[0], kind="stable")]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.core.errors import LarvatusError, ReadError, StudyError
-from larvatus.core.randomness import checked_secret
+from larvatus.core.randomness import secret_or_new
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.study import Study
@@ -189,6 +189,6 @@ def secret_of(path: Path | None) -> bytes | None:
             f"/dev/urandom | base64 > {path}), or omit --secret-file to use a fresh secret that is not stored."
         ) from None
     try:
-        return checked_secret(raw.removesuffix(b"\n").removesuffix(b"\r"))
+        return secret_or_new(raw.removesuffix(b"\n").removesuffix(b"\r"))
     except LarvatusError as error:
         raise ReadError(f"secret file {path}: {error}") from None

@@ -124,7 +124,7 @@ def _problems(made: Combination) -> list[str]:
     return []
 
 
-def with_combined(scores: Sequence[Score], combinations: Sequence[Combination]) -> tuple[Score, ...]:
+def add_combined_scores(scores: Sequence[Score], combinations: Sequence[Combination]) -> tuple[Score, ...]:
     """The scores, followed by their combinations."""
     made = (c.of(scores) for c in combinations)
     return (*scores, *(s for s in made if s is not None))

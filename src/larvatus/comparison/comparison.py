@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from larvatus.comparison.combined_scores import Combination, with_combined
+from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits import Judgement, Limits, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, Scores
-from larvatus.data.step_columns import taken_by
+from larvatus.data.step_columns import columns_of_step
 from larvatus.measures.scoring.null_placement import NULL
 
 
@@ -153,7 +153,7 @@ class Comparison:
 
     def combined(self, candidate: Candidate) -> tuple[Score, ...]:
         """The combined scores of a release."""
-        return with_combined(candidate.scores, self.combine)[len(candidate.scores) :]
+        return add_combined_scores(candidate.scores, self.combine)[len(candidate.scores) :]
 
     def frontier(self, *axes: str) -> Rows:
         """The releases that no other release beats on all axes (default: `risk` and `loss`).
@@ -270,7 +270,7 @@ class Comparison:
 
 def _kinds(step: Mask, released: Microdata) -> set[str]:
     """The kinds of the columns that a step was applied to."""
-    return {released.table.columns[n].kind for n in taken_by(step, released)}
+    return {released.table.columns[n].kind for n in columns_of_step(step, released)}
 
 
 def _permuted(steps: Sequence[Mask]) -> bool:

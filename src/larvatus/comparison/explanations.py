@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from larvatus.comparison.combined_scores import with_combined
+from larvatus.comparison.combined_scores import add_combined_scores
 from larvatus.comparison.frontier import undominated
 from larvatus.comparison.headline import Headline, baseline, excess, headlines
 from larvatus.comparison.limits_by_release import broken_in_words
@@ -131,7 +131,8 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
     """One sentence per measure: unchanged, nearly unchanged or changed, and where most."""
     return [
         _row("loss", candidate.name, _lost(s), s.method, s.value)
-        for s in with_combined(candidate.scores, comparison.combine) if s.kind == "loss" and finite_number(s.value) is not None
+        for s in add_combined_scores(candidate.scores, comparison.combine) if s.kind == "loss"
+        and finite_number(s.value) is not None
     ]
 
 

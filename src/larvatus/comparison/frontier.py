@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from larvatus.comparison.combined_scores import with_combined
+from larvatus.comparison.combined_scores import add_combined_scores
 from larvatus.comparison.score_figures import FIGURES, figure_of
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.core.number_format import Cell
@@ -18,7 +18,7 @@ RISK, LOSS = "risk", "loss"
 _EXACT = 1e-9  # figures below this are rounding, and zero
 
 
-def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
+def figures_on_axes(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
     """The figure of every release on each axis, if it has one.
 
     An axis is `risk` (its strongest attack), `loss` (its mean loss), a score or combination by name, or one of its other
@@ -29,7 +29,7 @@ def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str
     heads = headlines(comparison.candidates)
     out: dict[str, dict[str, float]] = {}
     for candidate, head in zip(comparison.candidates, heads, strict=True):
-        scores = {s.method: s for s in reversed(with_combined(candidate.scores, comparison.combine))}
+        scores = {s.method: s for s in reversed(add_combined_scores(candidate.scores, comparison.combine))}
         here = out.setdefault(candidate.name, {})
         for axis in axes:
             name, _, figure = axis.partition(".")
@@ -44,7 +44,7 @@ def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str
 
 def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
     """Reject axes that no release has a figure on."""
-    there = [s.method for c in comparison.candidates for s in with_combined(c.scores, comparison.combine)]
+    there = [s.method for c in comparison.candidates for s in add_combined_scores(c.scores, comparison.combine)]
     known = [RISK, LOSS, *dict.fromkeys(there)]
     problems = []
     if len(set(axes)) < 2:
@@ -64,7 +64,7 @@ def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
 def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
     """The undominated releases: no other is as low on every axis and lower on one. Lowest on the first axis first."""
     check_axes(comparison, axes)
-    placed = {n: f for n, f in placed_on(comparison, axes).items() if len(f) == len(set(axes))}
+    placed = {n: f for n, f in figures_on_axes(comparison, axes).items() if len(f) == len(set(axes))}
     names = list(placed)
     best = undominated([[placed[n][a] for a in axes] for n in names])
     rows: list[Row] = [{"release": names[i], **dict[str, Cell](placed[names[i]])} for i in best]

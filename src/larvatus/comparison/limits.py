@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from larvatus.comparison.combined_scores import Combination, with_combined
+from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.score_figures import LIMITED, OF_ATTACKS, UPPER_END, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
@@ -105,7 +105,7 @@ class Limits(BaseModel):
         self, scores: Sequence[Score], combinations: Sequence[Combination] = (), not_run: Mapping[str, str] | None = None
     ) -> Judgement:
         """Check scores against every limit. A score that did not run, or lacks the figure, breaks its limit."""
-        found = with_combined(scores, combinations)
+        found = add_combined_scores(scores, combinations)
         why = dict(not_run or {})
         rows: list[Row] = []
         for name, limit in self.scores.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.release_sentences import plain_name
-from larvatus.comparison.score_figures import limited_figure
+from larvatus.comparison.score_figures import figure_of_limit
 from larvatus.core.discovery import file_names
 from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural
 from larvatus.data.score import Row, Rows
@@ -73,7 +73,7 @@ def limit_figure(row: Row, value: object) -> str:
     """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; or a loss."""
     if not isinstance(value, float):
         return NONE
-    figure = limited_figure(row)
+    figure = figure_of_limit(row)
     if figure == "times_chance":
         return f"{value:.4g}{SPACE}times"
     if not of_attack(row["score"]):

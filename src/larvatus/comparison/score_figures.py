@@ -64,6 +64,6 @@ def _is_number(value: float) -> bool:
     return not math.isnan(value)
 
 
-def limited_figure(row: Row) -> str:
+def figure_of_limit(row: Row) -> str:
     """Which figure of a score a row of limits is about, by the name that it has in a limit."""
     return next(name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END))

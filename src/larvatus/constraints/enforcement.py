@@ -16,12 +16,12 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask
-from larvatus.data.copies import said_of_copies
+from larvatus.data.copies import notes_of_copies
 from larvatus.data.method_parsing import built
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
-from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
+from larvatus.data.step_columns import TAKEN, columns_of_step, mark_chosen_records
 from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
 
 _OFF, FOR = scratch("off"), scratch("some step is for it")
@@ -65,7 +65,7 @@ class ConstraintEnforcer:
     def steps(self, masks: tuple[Mask, ...], data: Microdata) -> tuple[Mask, ...]:
         """The steps, followed by reverse_map if that is the repair and the last mask of some column does not permute."""
         names = data.numeric(self.seen(data).confidential)
-        last = {n: s for s in masks for n in taken_by(s, data)}
+        last = {n: s for s in masks for n in columns_of_step(s, data)}
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
             return masks
         every = names == self.seen(data).confidential
@@ -78,7 +78,7 @@ class ConstraintEnforcer:
 
         Records that no step masks (`where`) are not changed here either, even if they break a rule.
         """
-        chosen = chosen_by(steps, original)
+        chosen = mark_chosen_records(steps, original)
         before = self._counts(self._lines(original, original), original)
         copies, said, counts = [], [], []
         moved: dict[str, None] = {}
@@ -105,11 +105,11 @@ class ConstraintEnforcer:
             said.append([*self._notes(before, raw, after, done), *redrawn, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
-        noisy = {n for s in steps if with_noise(s) for n in taken_by(s, self.seen(original))}
+        noisy = {n for s in steps if with_noise(s) for n in columns_of_step(s, self.seen(original))}
         for_public = rule_notes(
             self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
         )
-        notes = [*self._derived_notes(original), *said_of_copies(said), *for_public]
+        notes = [*self._derived_notes(original), *notes_of_copies(said), *for_public]
         return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> LinearRules:

@@ -80,7 +80,7 @@ def not_written(path: Path, error: OSError) -> WriteError:
 
 
 @contextmanager
-def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
+def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
     """A temporary file in the target's folder; moved to the target on success, removed on failure."""
     temporary = temporary_beside(path)
     try:
@@ -128,7 +128,7 @@ def _umask() -> int:
 def write_text(path: Path, text: str, overwrite: bool) -> None:
     """Write a text file atomically."""
     check_free(path, overwrite)
-    with moved_in_place(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -142,7 +142,7 @@ def check_folder(folder: Path) -> None:
 
 
 @contextmanager
-def moved_into(folder: Path) -> Iterator[Path]:
+def fill_folder(folder: Path) -> Iterator[Path]:
     """A private folder for several files; at the end all of them are moved into the target, or none."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]

@@ -19,7 +19,7 @@ from larvatus.core.errors import LarvatusError
 SHORTEST_SECRET = 16
 
 
-def checked_secret(secret: bytes | None) -> bytes:
+def secret_or_new(secret: bytes | None) -> bytes:
     """The given secret, or a new one from the operating system; short ones are refused."""
     if secret is None:
         return secrets.token_bytes(32)

@@ -26,7 +26,7 @@ def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
     return names
 
 
-def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
+def common_non_confidential(original: Microdata, released: Microdata) -> tuple[str, ...]:
     """Non-confidential columns that both files have, with the same kind and the same levels."""
     mine, theirs = original.table.columns, released.table.columns
     return tuple(
@@ -37,7 +37,7 @@ def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
 
 def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, dict[str, str]]:
     """Both files with design terms for their common non-confidential columns, and a name for people of each of these terms."""
-    given = common_given(original, released)
+    given = common_non_confidential(original, released)
     designs = [design_of(data, given) for data in (original, released)]
     theirs = {t.made for t in designs[1].terms}
     shared = {t.made: t.name for t in designs[0].terms if t.made in theirs}

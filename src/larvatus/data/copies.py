@@ -22,7 +22,7 @@ from larvatus.data.verbs import with_table
 AVERAGE = "average"
 
 
-def copies_asked(masks: Sequence[Mask]) -> tuple[int, int]:
+def copies_of_steps(masks: Sequence[Mask]) -> tuple[int, int]:
     """Number of copies that the steps make, and the index of the step that makes them."""
     several = [i for i, step in enumerate(masks) if step.copies_made > 1]
     if not several:
@@ -41,7 +41,7 @@ def copies_asked(masks: Sequence[Mask]) -> tuple[int, int]:
     return masks[first].copies_made, first
 
 
-def said_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:
+def notes_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:
     """Notes of all copies: those that hold for every copy once, the others with the number of the copy."""
     if len(notes) == 1:
         return list(notes[0])

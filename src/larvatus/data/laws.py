@@ -62,7 +62,7 @@ def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] |
 
 
 def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
-    from larvatus.data.step_columns import seen_by
+    from larvatus.data.step_columns import view_of_step
 
     out: dict[str, FactorLaw] = {}
     sampled = [i for i, step in enumerate(release.steps) if step.drops]
@@ -72,7 +72,7 @@ def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | N
         if step.drops:
             continue
         data = _records_of(release.data, original) if sampled and i > sampled[-1] else original
-        found = None if step.where is not None else step.factor_law(seen_by(step, data))
+        found = None if step.where is not None else step.factor_law(view_of_step(step, data))
         if found is None or set(found) & set(out):
             return None
         out |= found

@@ -64,7 +64,7 @@ def _agreeing_partly(
         lambda a, b: {pair: a[pair] & b[pair] for pair in a},
     )
     for i, j in sorted({pair for found in inside for pair, signs in found.items() if signs}):
-        both = ranked_together(data, names[i], names[j])
+        both = rank_pair(data, names[i], names[j])
         total = [float(m.count[i, j]) for m in moments]
         ways = [
             _compared(both, RANKS_TOGETHER, [{(0, 1): sign} if sign in f.get((i, j), ()) else {} for f in inside], total)
@@ -76,7 +76,7 @@ def _agreeing_partly(
     return out
 
 
-def ranked_together(data: Microdata, one: str, other: str) -> Microdata:
+def rank_pair(data: Microdata, one: str, other: str) -> Microdata:
     """Ranks of two columns over the records that have both."""
 
     def clear(group: int, block: Block) -> Mapping[str, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError, RiskError
-from larvatus.core.files import check_free, moved_in_place
+from larvatus.core.files import check_free, replace_file
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.score import Score
@@ -65,7 +65,7 @@ def read_ids(path: Path, record_id: str | None = None) -> tuple[int | str, ...]:
 def write_ids(path: Path, ids: Sequence[int], overwrite: bool = False) -> None:
     """Write a file of record numbers that only its owner can read."""
     check_free(path, overwrite)
-    with moved_in_place(path, private=True) as temporary:
+    with replace_file(path, private=True) as temporary:
         temporary.write_text("\n".join([_OWN, *map(str, ids)]) + "\n", encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ from larvatus.data.verbs import map_rows, with_table
 TAKEN = scratch("taken")
 
 
-def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
+def columns_of_step(step: Mask, data: Microdata) -> tuple[str, ...]:
     """The confidential columns that a step masks, in role order: those it names, else all of the kinds it handles."""
     asked = step.columns or data.confidential
     return tuple(n for n in data.confidential if n in asked and is_maskable(step, n, data))
@@ -30,17 +30,17 @@ def is_maskable(step: Mask, name: str, data: Microdata) -> bool:
     return kind in step.handles or (kind == "nominal" and "ordered" in step.handles and has_order(data.roles, name))
 
 
-def seen_by(step: Mask, data: Microdata) -> Microdata:
+def view_of_step(step: Mask, data: Microdata) -> Microdata:
     """The data as the step sees them, without the confidential columns that it does not mask."""
-    return data.with_confidential(taken_by(step, data))
+    return data.with_confidential(columns_of_step(step, data))
 
 
-def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
+def columns_by_step(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
     """The columns that each step masks, including columns that an earlier step makes categorical."""
     made: set[str] = set()
     out = []
     for step in masks:
-        now = taken_by(step, data)
+        now = columns_of_step(step, data)
         asked = step.columns or data.confidential
         more = {n for n in made if n in asked and "nominal" in step.handles}
         out.append(tuple(n for n in data.confidential if n in now or n in more))
@@ -61,7 +61,7 @@ def mark_records(step: Mask, original: Microdata) -> Microdata:
     )
 
 
-def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
+def mark_chosen_records(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
     """The original with a column that is 1 for records that some step masks; None if a step masks all records."""
     if not masks or any(step.where is None for step in masks):
         return None

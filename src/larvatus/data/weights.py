@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from larvatus.stats.linear.moments import SampleMoments
 
 
-def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
+def weight_column(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
     """The weight column. An error is raised if there is none, or if weights are missing, negative or (unless allowed) zero."""
     name = data.roles.weight
     if name is None or name not in data.table.columns:

@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
-from larvatus.data.step_columns import taken_in_turn
+from larvatus.data.step_columns import columns_by_step
 from larvatus.data.verbs import reduce_groups
 
 _SMALLEST, _MOST_LEVELS = 10, 50
@@ -64,7 +64,7 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     derived = derived_order([parse_rule(str(r["rule"])) for r in release.rules])
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
-    taken = taken_in_turn(original.with_confidential(names), release.steps)
+    taken = columns_by_step(original.with_confidential(names), release.steps)
     out = dict.fromkeys(release.data.confidential, "masked; the method is not described")
     for name in out:
         if name in derived:

@@ -14,7 +14,7 @@ _PARQUET = b"PAR1"
 COPY = ("copy", "records")  # fields of a copy in a manifest, besides size and hash
 
 
-def described_files(paths: Sequence[Path], records: Sequence[int]) -> list[dict[str, Any]]:
+def file_descriptions(paths: Sequence[Path], records: Sequence[int]) -> list[dict[str, Any]]:
     """Records, size and hash of each copy; for a folder, of its parts."""
     return [{"copy": i, "records": n, **describe_file(p)} for i, (p, n) in enumerate(zip(paths, records, strict=True), 1)]
 

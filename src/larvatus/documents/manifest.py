@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import StudyError
-from larvatus.core.files import check_free, moved_in_place, write_text
+from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.contracts import engine_name
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
-from larvatus.data.step_columns import taken_by
+from larvatus.data.step_columns import columns_of_step
 from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
-from larvatus.documents.file_digests import describe_file, described_files
+from larvatus.documents.file_digests import describe_file, file_descriptions
 
 FORMAT, INSIDE = "larvatus manifest 1", "internal"
 
@@ -40,7 +40,8 @@ class DecisionFacts:
     limits: Mapping[str, Any] | None = None
 
 
-def decided_for(study: Any, row_order: str, approved_by: str = "", selection: Mapping[str, Any] | None = None) -> DecisionFacts:
+def decision_facts(study: Any, row_order: str, approved_by: str = "",
+                   selection: Mapping[str, Any] | None = None) -> DecisionFacts:
     """The decisions recorded in a study and the approval given now; limits are not evaluated yet."""
     at = _now() if approved_by else ""
     asked = study.constraints.model_dump(mode="json", exclude_defaults=True)
@@ -66,7 +67,7 @@ def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by:
     before = json.loads((internal if internal.is_file() else public).read_text(encoding="utf-8"))
     internal.parent.mkdir(mode=0o700, exist_ok=True)
     whole = {**before, "internal": True, **told, **approved}
-    with moved_in_place(internal, private=True) as temporary:
+    with replace_file(internal, private=True) as temporary:
         temporary.write_text(_text(whole), encoding="utf-8")
 
 
@@ -115,7 +116,7 @@ def write_beside(
     """Write both manifests and the codebook of a release already written; only the owner can read the internal manifest."""
     decided = decided or DecisionFacts()
     outside, internal = manifest_paths(path, inside)
-    files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
+    files = file_descriptions(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
     refuse_inputs(paths_beside(path, inside), (*release.inputs, *original.inputs))
     for target in paths_beside(path, inside):
         check_free(target, overwrite)
@@ -123,7 +124,7 @@ def write_beside(
     write_text(codebook_path(path), codebook_text(book), overwrite)
     told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), describe_file(codebook_path(path)))
     write_text(outside, _text(told), overwrite)
-    with moved_in_place(internal, private=True) as temporary:
+    with replace_file(internal, private=True) as temporary:
         temporary.write_text(_text(internal_manifest(release, original, told, decided)), encoding="utf-8")
 
 
@@ -141,7 +142,7 @@ def public_manifest(
         "format": FORMAT, "larvatus": __version__, "records": data.rows, "columns": len(data.released),
         "masked_columns": masked, "copies": len(release.copies),
         "steps": [
-            {"method": s.name(), "settings": s.published({data.table.columns[n].kind for n in taken_by(s, data)}),
+            {"method": s.name(), "settings": s.published({data.table.columns[n].kind for n in columns_of_step(s, data)}),
              "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps

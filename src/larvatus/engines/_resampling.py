@@ -22,7 +22,7 @@ def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
     return Microdata(held, data.roles, data.sub_groups, Memory())
 
 
-def drawn_again(data: Microdata, rows: int, random: RecordRandom) -> Microdata:
+def resample_records(data: Microdata, rows: int, random: RecordRandom) -> Microdata:
     """`rows` records of a file in memory, resampled with replacement; the draws depend only on the order of record ids."""
     table, groups = as_memory(data.table), data.groups
     ids = np.arange(rows, dtype=np.int64)

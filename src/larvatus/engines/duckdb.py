@@ -22,7 +22,7 @@ from larvatus.engines._disk import reading, writing
 from larvatus.engines._disk.layout import ColumnBlocks, Room
 from larvatus.engines._disk.partition_sort import sort_in_parts
 from larvatus.engines._disk.table import DiskTable, as_disk
-from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
+from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._layout.stored_columns import WIDE
 from larvatus.engines._layout.work_folder import WorkFolder
 
@@ -58,7 +58,7 @@ class Duckdb:
 
     def names(self, source: Any) -> list[str]:
         """The columns of the source."""
-        return checked_names([str(c) for c in source.columns]) if is_relation(source) else column_names(source)
+        return distinct_names([str(c) for c in source.columns]) if is_relation(source) else column_names(source)
 
     def keyed(self, source: Any) -> bool:
         """Whether the source states that its rows are in keyed random order."""

@@ -14,7 +14,7 @@ from larvatus.core.memory_size import bytes_of
 from larvatus.data.contracts import RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import writing as _disk_writing
-from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
+from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._spark import reading, writing
 from larvatus.engines._spark.jobs import SparkCluster
 from larvatus.engines._spark.session import folder_beside, is_spark, parallel_tasks, session_for
@@ -71,10 +71,10 @@ class Spark:
     def names(self, source: Any) -> list[str]:
         """The columns of the source."""
         if is_spark(source):
-            return checked_names([str(c) for c in source.columns])
+            return distinct_names([str(c) for c in source.columns])
         if isinstance(source, str) and "://" in source:
             try:
-                return checked_names([str(c) for c in self._on(source).session.read.parquet(source).columns])
+                return distinct_names([str(c) for c in self._on(source).session.read.parquet(source).columns])
             except Exception as error:
                 raise ReadError(f"Spark cannot read Parquet files at {source} ({type(error).__name__}).") from None
         return column_names(source)

@@ -176,12 +176,12 @@ def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array
 
 def _imputed(x: Array, mean: Array, u: Array, limits: ValueLimits, law: tuple[list[int], list[int], Array, Array]) -> Array:
     """Draw the blanked cells one after another, each given the known cells and those already drawn, within its limits."""
-    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.row_maps import rows_times_weights
     from larvatus.stats.linear.truncated_normal import truncated_normal
 
     wanted, known, weights, root = law
     out, (low, high) = x.copy(), limits
-    given = mean[wanted] + (mapped_rows(x[known] - mean[known], weights.T) if known else 0.0)
+    given = mean[wanted] + (rows_times_weights(x[known] - mean[known], weights.T) if known else 0.0)
     z = np.zeros((len(wanted), x.shape[1]))
     for i, j in enumerate(wanted):
         centre = given[i] + sum(root[i, k] * z[k] for k in range(i))

@@ -72,10 +72,10 @@ class LatinHypercube(Mask):
         weights = [_weights(m.correlation, c) for m, c in zip(moments_by_group(data, score), copulas, strict=True)]
 
         def pair(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.stats.linear.row_maps import mapped_rows
+            from larvatus.stats.linear.row_maps import rows_times_weights
 
             copula, own = copulas[group], score[: len(copulas[group].root)]
-            y = mapped_rows(np.array([block[s] for s in own]), weights[group])[copula.member] * copula.sign[:, None]
+            y = rows_times_weights(np.array([block[s] for s in own]), weights[group])[copula.member] * copula.sign[:, None]
             return {into: np.where(np.isnan(block[n]), np.nan, v) for into, n, v in zip(latent, names, y, strict=True)}
 
         data = map_rows(data, pair, [*names, *score], [Column(n, "number") for n in latent])

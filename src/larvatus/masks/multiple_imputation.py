@@ -24,8 +24,8 @@ from larvatus.masks.imputation.regressions import (
     draw_coefficients,
     expected_values,
     fit_notes,
-    kept_where_missing,
     regressions,
+    with_missing_unchanged,
 )
 
 
@@ -60,7 +60,7 @@ class MultipleImputation(Mask):
         return len(design_of(data, data.non_confidential).terms) + len(data.confidential) + 3
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.linear.row_maps import mapped_rows
+        from larvatus.stats.linear.row_maps import rows_times_weights
 
         names = current.confidential
         design = design_of(current, current.non_confidential)
@@ -71,8 +71,8 @@ class MultipleImputation(Mask):
             draw, fixed = draws[group], fits[group].fixed
             y = expected_values(draw, design, group, block)
             if len(draw.root):
-                y = y + mapped_rows(random.normal(block.record, len(draw.root), purpose="imputation"), draw.root)
-            return kept_where_missing(block, names, [block[n] if fixed[j] else y[j] for j, n in enumerate(names)])
+                y = y + rows_times_weights(random.normal(block.record, len(draw.root), purpose="imputation"), draw.root)
+            return with_missing_unchanged(block, names, [block[n] if fixed[j] else y[j] for j, n in enumerate(names)])
 
         columns = list(dict.fromkeys([*names, *design.columns]))
         least = min((fit.freedom for fit in fits if not fit.fixed.all()), default=0.0)

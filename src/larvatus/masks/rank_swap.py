@@ -22,7 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import add_ranks, count_present, map_groups, map_rows, place_by_rank
-from larvatus.masks.categories.ordered_levels import numbers_to_levels, placed_levels
+from larvatus.masks.categories.ordered_levels import distinct_numbers, numbers_to_levels
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 Partners = dict[str, list[NDArray[np.int64]]]
@@ -72,7 +72,7 @@ class RankSwap(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        numbers = placed_levels(current, original, names)
+        numbers = distinct_numbers(current, original, names)
         partners = self._partners(numbers, random)
         held = max(current.groups.sizes) <= HELD
         swapped = _exchanged(numbers, partners, random) if held else _placed(numbers, partners, random)

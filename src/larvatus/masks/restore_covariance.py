@@ -120,13 +120,13 @@ class RestoreCovariance(Mask):
         return losses
 
     def _random(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
-        from larvatus.stats.linear.row_maps import mapped_rows
+        from larvatus.stats.linear.row_maps import rows_times_weights
 
         names = data.confidential
 
         def add(group: int, block: Block) -> Mapping[str, Array]:
             draws = random.normal(block.record, len(names))[losses[group].lanes]
-            y = column_matrix(block, names) + mapped_rows(draws, losses[group].weights)
+            y = column_matrix(block, names) + rows_times_weights(draws, losses[group].weights)
             return dict(zip(names, y, strict=True))
 
         return map_rows(data, add, names)

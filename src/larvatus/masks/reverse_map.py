@@ -19,7 +19,7 @@ from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import place_by_rank
-from larvatus.masks.categories.ordered_levels import levels_to_numbers, numbers_to_levels, placed_levels
+from larvatus.masks.categories.ordered_levels import distinct_numbers, levels_to_numbers, numbers_to_levels
 
 
 class ReverseMap(Mask):
@@ -54,7 +54,7 @@ class ReverseMap(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        ranked, values = levels_to_numbers(current, original, names), placed_levels(original, original, names)
+        ranked, values = levels_to_numbers(current, original, names), distinct_numbers(original, original, names)
         placed = place_by_rank(ranked, {n: (n, n) for n in names}, random, values)
         placed = numbers_to_levels(placed, original, original, names)
         return Masked(placed, [Note("the smallest and the largest value of every column are released unchanged", "warning")])

@@ -24,7 +24,7 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
-from larvatus.data.weights import checked_weight
+from larvatus.data.weights import weight_column
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
@@ -81,7 +81,7 @@ class SufficiencyBased(Mask):
 
         names = current.confidential
         beta = self._beta(names)
-        weight = checked_weight(current, self.name(), MaskError) if self.weighted else None
+        weight = weight_column(current, self.name(), MaskError) if self.weighted else None
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
         design = design_of(data, data.non_confidential)
 
@@ -109,7 +109,7 @@ class SufficiencyBased(Mask):
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
-        weight = checked_weight(original, self.name(), MaskError) if self.weighted else None
+        weight = weight_column(original, self.name(), MaskError) if self.weighted else None
         return linear_law(original, self._beta(original.confidential), weight)
 
     def altered(self) -> str:

@@ -24,15 +24,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import count_present, map_rows
-from larvatus.masks.coarsening.tails import (
-    SHARED_BY,
-    Tail,
-    cut_name,
-    largest_shares,
-    marked_by_bounds,
-    marked_by_shares,
-    tail_of,
-)
+from larvatus.masks.coarsening.tails import SHARED_BY, Tail, cut_name, largest_shares, mark_by_bounds, mark_by_shares, tail_of
 
 _Share = Annotated[float, Field(gt=0, lt=0.5)]
 Number = Annotated[float, Field(ge=-1e300, le=1e300)]
@@ -182,9 +174,9 @@ class TopCoding(Mask):
         shared = self.replacement == "mean"
         if self.period is not None:
             shares = {**largest_shares(data, names, bounds), **shares}
-            return marked_by_shares(data, names, shares, shared), tuple(shares)
-        marked = marked_by_bounds(data, names, bounds) if bounds else data
-        return marked_by_shares(marked, names, shares, shared) if shares else marked, (*bounds, *shares)
+            return mark_by_shares(data, names, shares, shared), tuple(shares)
+        marked = mark_by_bounds(data, names, bounds) if bounds else data
+        return mark_by_shares(marked, names, shares, shared) if shares else marked, (*bounds, *shares)
 
     def _values(
         self, data: Microdata, names: Sequence[str], side: int, tail: Tail

@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.verbs import moments_by_group
-from larvatus.data.weights import checked_weight, weighted_moments
+from larvatus.data.weights import weight_column, weighted_moments
 from larvatus.measures.scoring.correlation_pairs import (
     NO_PAIRS,
     SHOWN,
@@ -72,4 +72,4 @@ class Correlation(Measure):
     def _moments(self, data: Microdata, columns: list[str]) -> list[SampleMoments]:
         if not self.weighted:
             return moments_by_group(data, columns)
-        return weighted_moments(data, columns, checked_weight(data, self.name(), UtilityError, zeros=True))
+        return weighted_moments(data, columns, weight_column(data, self.name(), UtilityError, zeros=True))

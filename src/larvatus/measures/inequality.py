@@ -21,7 +21,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel
 from larvatus.data.verbs import as_one_group, fold_in_order, reduce_groups
-from larvatus.data.weights import checked_weight
+from larvatus.data.weights import weight_column
 
 if TYPE_CHECKING:
     from larvatus.stats.estimates.lorenz import Lorenz
@@ -57,7 +57,7 @@ class Inequality(Measure):
             if name not in names:
                 raise UtilityError(f"inequality: {name!r} is not a masked numeric column; {nearest_names(name, names)}")
         names = self.columns or names
-        weights = [checked_weight(d, self.name(), UtilityError, zeros=True) if self.weighted else None
+        weights = [weight_column(d, self.name(), UtilityError, zeros=True) if self.weighted else None
                    for d in (original, released)]
         files = list(zip((original, released), weights, strict=True))
         whole = [self._in_periods(as_one_group(data), names, weight) for data, weight in files]

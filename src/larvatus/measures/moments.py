@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.verbs import moments_by_group
-from larvatus.data.weights import checked_weight, weighted_moments
+from larvatus.data.weights import weight_column, weighted_moments
 from larvatus.stats.linear.moments import SampleMoments as Sample
 
 
@@ -55,7 +55,7 @@ class Moments(Measure):
     def _moments(self, data: Microdata, names: Sequence[str]) -> list[Sample]:
         if not self.weighted:
             return moments_by_group(data, names)
-        return weighted_moments(data, names, checked_weight(data, self.name(), UtilityError, zeros=True))
+        return weighted_moments(data, names, weight_column(data, self.name(), UtilityError, zeros=True))
 
 
 def _shift(inside: Sequence[Row], whole: Sequence[Row]) -> float | None:

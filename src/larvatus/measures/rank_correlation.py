@@ -17,7 +17,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.rank_agreement import RANKS_TOGETHER, ranked_together
+from larvatus.data.rank_agreement import RANKS_TOGETHER, rank_pair
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.verbs import add_ranks, as_one_group, reduce_groups
@@ -84,7 +84,7 @@ def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDAr
     moments = _moments(add_ranks(data, ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):
-        together = _moments(ranked_together(data, columns[i], columns[j]), RANKS_TOGETHER)
+        together = _moments(rank_pair(data, columns[i], columns[j]), RANKS_TOGETHER)
         for r, m in zip(out, together, strict=True):
             r[i, j] = r[j, i] = m.correlation[0, 1]
     return out

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 
 from larvatus.core.errors import StudyError, UtilityError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.alignment import common_given, common_groups, common_numbers
+from larvatus.data.alignment import common_groups, common_non_confidential, common_numbers
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -80,7 +80,7 @@ class RegressionOverlap(Measure):
         if self.formulas:
             return [formula(text).columns for text in self.formulas]
         outcomes = original.numeric(original.confidential)
-        every = [*outcomes, *original.numeric(common_given(original, released))]
+        every = [*outcomes, *original.numeric(common_non_confidential(original, released))]
         return [(o, x) for o in outcomes for x in every if x != o] or [(o,) for o in outcomes]
 
     def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
@@ -117,7 +117,7 @@ class RegressionOverlap(Measure):
     def _fixed(self, original: Microdata, released: Microdata, names: Sequence[str]) -> list[str]:
         from larvatus.stats.linear.moments import SampleMoments
 
-        columns = [*names, *original.numeric(common_given(original, released))]
+        columns = [*names, *original.numeric(common_non_confidential(original, released))]
         fixed = [] if self.formulas else _unvaried(SampleMoments.total(moments_by_group(original, columns)), columns)
         return [f"{n} does not vary in the original and is in no model" for n in fixed]
 
@@ -172,7 +172,7 @@ def _default(
     original: Microdata, released: Microdata, names: Sequence[str]
 ) -> tuple[list[_Model], list[list[ModelTerms]]]:
     """Regressions of every confidential column on the others and numeric S, from one matrix."""
-    columns = [*names, *original.numeric(common_given(original, released))]
+    columns = [*names, *original.numeric(common_non_confidential(original, released))]
     from larvatus.stats.linear.moments import SampleMoments
 
     fixed = _unvaried(SampleMoments.total(moments_by_group(original, columns)), columns)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.alignment import common_given, common_numbers
+from larvatus.data.alignment import common_non_confidential, common_numbers
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -49,7 +49,7 @@ class Scatter(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
-        given = original.numeric(common_given(original, release.data))
+        given = original.numeric(common_non_confidential(original, release.data))
         edges = edges_of(original, [*names, *given], self.cells)
         pairs = _chosen(original, names, given)
         before, after = _counted(original, pairs, edges), _counted(release.data, pairs, edges)

@@ -18,12 +18,12 @@ from larvatus.data.roles import Small
 from larvatus.data.step_columns import (
     TAKEN,
     codes_in,
+    columns_by_step,
+    columns_of_step,
     is_maskable,
     mark_records,
     merged_column,
-    seen_by,
-    taken_by,
-    taken_in_turn,
+    view_of_step,
 )
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.text_columns import texts
@@ -43,7 +43,7 @@ _NOTABLE, ALIKE = 0.1, 1e-7
 
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
     """Raise an error for columns that a step cannot mask, and for confidential columns that no step masks."""
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     for step, names in zip(masks, taken, strict=True):
         for name in step.columns or ():
             if name not in data.confidential:
@@ -64,7 +64,7 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
     """Raise an error if a step would weaken the protection of a column that an earlier step has masked."""
-    taken = taken_in_turn(data, masks)
+    taken = columns_by_step(data, masks)
     for i, step in enumerate(masks):
         for name in taken[i]:
             step.check_order([m for m, names in zip(masks[:i], taken, strict=False) if name in names])
@@ -85,7 +85,7 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Refuse, pool or suppress small sub-groups, as the most demanding step requires."""
-    seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
+    seen = [data.with_confidential(names) for names in columns_by_step(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     present = count_present(data).tolist()
@@ -135,11 +135,11 @@ def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
 
 def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     """Apply one mask to the records and within the sub-groups it is set to; only confidential columns may change."""
-    for name in taken_by(step, original):
-        if name in current.confidential and name not in taken_by(step, current):
+    for name in columns_of_step(step, original):
+        if name in current.confidential and name not in columns_of_step(step, current):
             raise MaskError(f"{step.name()}: needs numbers, and an earlier step made {name!r} categorical. Put it before that "
                             "step, or leave the column out of its columns.")
-    whole, current = current, seen_by(step, current)
+    whole, current = current, view_of_step(step, current)
     beside = _in_same_groups(original, current).with_confidential(current.confidential)
     masked = _applied(step, current, beside, random)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)

@@ -15,7 +15,7 @@ from larvatus.comparison.limits import LimitsLike
 from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
 from larvatus.core.progress import Clock, Progress, silent
-from larvatus.core.randomness import checked_secret, stream_key
+from larvatus.core.randomness import secret_or_new, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
 from larvatus.data.contracts import Attack, Mask, Measure, sendable
 from larvatus.data.intruder import Intruder
@@ -30,15 +30,15 @@ from larvatus.documents.codebook import make_codebook
 from larvatus.documents.manifest import INSIDE, DecisionFacts, write_beside
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import domains_of
-from larvatus.measures.scoring.null_placement import checked_resamples
+from larvatus.measures.scoring.null_placement import resample_count
 from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
-from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
+from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
-from larvatus.study import Execution, PlannedRelease, Scoring, Study, planned_of
-from larvatus.study.redaction import told_study
+from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
+from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
 
 PAIRINGS = "pairings"
@@ -64,10 +64,10 @@ def compare(
     given = list(study.release) if study else _given(data, releases)
     if not given:
         raise RolesError("compare: no release is given. Pass at least one.")
-    work, how = work_of(data, asked, checked_secret(secret), study), execution or Execution()
+    work, how = work_of(data, asked, secret_or_new(secret), study), execution or Execution()
     if how.cache_dir is None:
         return compare_candidates(work, given, asked, study, None, how.jobs, how.progress)
-    with kept_in(how.cache_dir) as kept:
+    with open_cache(how.cache_dir) as kept:
         return compare_candidates(replace(work, kept=kept), given, asked, study, secret, how.jobs, how.progress)
 
 
@@ -76,7 +76,7 @@ def _given(data: Microdata, releases: Any) -> list[Any]:
     out: list[Any] = []
     for r in releases:
         if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
-            out += planned_of([r])
+            out += plan_releases([r])
         else:
             out.append(r if isinstance(r, str | Path) else as_release(data, r))
     return out
@@ -141,7 +141,7 @@ class Work:
 
 def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | None = None) -> Work:
     """What all candidates share, from how they are scored and the study they belong to."""
-    nulls = Nulls(all_of(Measure, scoring.measures), checked_resamples(scoring.null_resamples), attack_random)
+    nulls = Nulls(all_of(Measure, scoring.measures), resample_count(scoring.null_resamples), attack_random)
     return Work(
         data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
         study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
@@ -183,7 +183,7 @@ def compare_candidates(
         raise here.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
-    told = (study.purpose, told_study(study.plain())) if study else ()
+    told = (study.purpose, redacted_study(study.plain())) if study else ()
     return Comparison(made, about(data, work.who, *told), lost, scoring.combine, scoring.limits, there, inputs=data.inputs)
 
 

@@ -10,10 +10,10 @@ from larvatus.constraints.enforcement import ConstraintEnforcer
 from larvatus.constraints.settings import Constraints, ConstraintsLike, constraints_of
 from larvatus.core.errors import MaskError
 from larvatus.core.progress import Progress, silent
-from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.core.randomness import RecordRandom, secret_or_new, stream_key
 from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
-from larvatus.data.copies import copies_asked, said_of_copies
+from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -38,7 +38,7 @@ def mask(
     masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
         raise MaskError("mask: no step is given. Give at least one, for example \"additive_noise\".")
-    secret = checked_secret(secret)
+    secret = secret_or_new(secret)
     asked = constraints_of(constraints)
     rules = ConstraintEnforcer.of(asked, data, masks) if asked != Constraints() else None
     seen = data
@@ -60,7 +60,7 @@ def mask(
             current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
         notes = [*(n for n in notes if not n.promise), *said]
-    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
+    notes += notes_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
@@ -71,7 +71,7 @@ def _stepped(
     masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str
 ) -> tuple[list[Microdata], list[Note]]:
     """Every copy after all steps, and their notes. A new attempt draws again all that copies do not share."""
-    copies, first = copies_asked(masks)
+    copies, first = copies_of_steps(masks)
     current = [original]
     notes: list[Note] = []
     for i, step in enumerate(masks):
@@ -90,5 +90,5 @@ def _stepped(
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:
             notes = [n for n in notes if not n.promise]
-        notes += said_of_copies(said)
+        notes += notes_of_copies(said)
     return current, notes

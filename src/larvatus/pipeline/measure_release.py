@@ -22,7 +22,7 @@ from larvatus.measures.analyses.compare import compare_analyses
 from larvatus.measures.analyses.spec import METHOD, AnalysisLike, analyses_of
 from larvatus.measures.scoring.domains import DomainLike, DomainParts, domains_of, split_by_domain
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
-from larvatus.measures.scoring.null_placement import checked_resamples
+from larvatus.measures.scoring.null_placement import resample_count
 from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
 from larvatus.pipeline.engine_errors import doing
 from larvatus.pipeline.null_distributions import Nulls
@@ -43,7 +43,7 @@ def utility(
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
     methods = all_of(Measure, measures)
-    nulls = Nulls(methods, checked_resamples(null_resamples), attack_random)
+    nulls = Nulls(methods, resample_count(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 

@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
 from larvatus.data.verbs import take_share
-from larvatus.engines._resampling import drawn_again, in_memory
+from larvatus.engines._resampling import in_memory, resample_records
 from larvatus.measures.scoring.null_placement import place_in_null, without_null
 
 MOST_ROWS = 100_000
@@ -69,7 +69,7 @@ class Nulls:
         for k in range(self.resamples):
             progress(f"null distribution{clock.left()}", k, self.resamples)
             random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
-            drawn = Release("drawn again", (drawn_again(held, rows, random),), is_paired=False)
+            drawn = Release("drawn again", (resample_records(held, rows, random),), is_paired=False)
             for i, method in enumerate(self.methods):
                 values = found[i]
                 if isinstance(values, str):

@@ -13,24 +13,24 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, StudyError, WriteError
-from larvatus.core.files import check_folder, moved_into, write_text
+from larvatus.core.files import check_folder, fill_folder, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.progress import Progress, silent
-from larvatus.core.randomness import checked_secret, stream_key
+from larvatus.core.randomness import secret_or_new, stream_key
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
-from larvatus.documents.manifest import INSIDE, complete, decided_for, manifest_paths, paths_beside, write_beside
+from larvatus.documents.manifest import INSIDE, complete, decision_facts, manifest_paths, paths_beside, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, kept_in
+from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.compare_releases import compare_candidates, work_of
 from larvatus.pipeline.read_source import read_for_study
-from larvatus.pipeline.search_release import search_kept
+from larvatus.pipeline.search_release import search_with_cache
 from larvatus.searching.goal import Goal
 from larvatus.searching.result import SearchResult
 from larvatus.study import Execution, Study
-from larvatus.study.redaction import told_study
+from larvatus.study.redaction import redacted_study
 
 _WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.csv", "report.html")
 
@@ -51,7 +51,7 @@ def search_study(
     how = Execution(jobs=jobs, progress=progress)
 
     def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
-        return search_kept(
+        return search_with_cache(
             data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal, secret,
             study.folder, kept, how.jobs, how.progress,
         )
@@ -60,15 +60,15 @@ def search_study(
         return found_in(None)[0]
     check_folder(Path(output_dir))
     refuse_inputs(search_files(Path(output_dir), suffix), (*data.inputs, *study.input_paths()))
-    with kept_in(Path(output_dir) / KEPT, Path(output_dir)) as kept:
+    with open_cache(Path(output_dir) / KEPT, Path(output_dir)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
-            "searched", data_digest(data), told_study(study.model_copy(update={"goal": goal}).plain()),
+            "searched", data_digest(data), redacted_study(study.model_copy(update={"goal": goal}).plain()),
             stream_key(secret, "kept").hex(), suffix,
         )
         _check_free(kept, Path(output_dir), mine, f"chosen{suffix}", secret, overwrite)
         found, keys = found_in(kept)
-        with moved_into(Path(output_dir)) as folder:
+        with fill_folder(Path(output_dir)) as folder:
             more, loud = _write(
                 study, data, found, folder, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress
             )
@@ -127,7 +127,7 @@ def _write(
     for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
         (folder / inner).mkdir(mode=mode)
     release.write(target, row_order)
-    decided = decided_for(study, row_order, approved_by, found.selection())
+    decided = decision_facts(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     reason = "; ".join(found.notes)
     decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, warned)
@@ -155,7 +155,7 @@ def _compared(
 ) -> tuple[Comparison, list[str]]:
     """The chosen release with all scores of the study, checked against its limits."""
     asked = study.scoring()
-    work = replace(work_of(data, asked, checked_secret(secret), study), kept=kept if secret is not None else None)
+    work = replace(work_of(data, asked, secret_or_new(secret), study), kept=kept if secret is not None else None)
     keys: dict[str, str] = {}
     found = compare_candidates(work, [release], asked, chosen, secret, 1, progress, False, lambda made: keys.update(made))
     return found, [k for k in keys.values() if k]

@@ -13,10 +13,10 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, MaskError, StudyError, WriteError, nearest_names
-from larvatus.core.files import check_folder, moved_into, write_text
+from larvatus.core.files import check_folder, fill_folder, write_text
 from larvatus.core.input_paths import refuse_inputs
-from larvatus.core.randomness import checked_secret
-from larvatus.data.copies import copies_asked
+from larvatus.core.randomness import secret_or_new
+from larvatus.data.copies import copies_of_steps
 from larvatus.data.release import copy_paths
 from larvatus.data.score import csv_text
 from larvatus.documents.manifest import (
@@ -25,13 +25,13 @@ from larvatus.documents.manifest import (
     approved_before,
     approved_release,
     complete,
-    decided_for,
+    decision_facts,
     manifest_paths,
     paths_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, kept_in
+from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, open_cache
 from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates, work_of
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
@@ -70,7 +70,7 @@ def run(
     asked = scoring_of(scoring, {}, study.scoring())
     data = read_for_study(study.source_path(), study)
     check_can_be_made(asked.analyses, data)
-    work = replace(work_of(data, asked, checked_secret(secret), study), decided=decided_for(study, files.row_order))
+    work = replace(work_of(data, asked, secret_or_new(secret), study), decided=decision_facts(study, files.row_order))
 
     if output_dir is None:
         found = compare_candidates(work, study.release, asked, study, secret, how.jobs, how.progress)
@@ -78,7 +78,7 @@ def run(
     folder = Path(output_dir)
     refuse_inputs(output_files(study, folder, files), (*data.inputs, *study.input_paths()))
     targets = _targets(folder, study, f".{files.format}")
-    with kept_in(folder / KEPT, folder) as kept:
+    with open_cache(folder / KEPT, folder) as kept:
         there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
         keys: dict[str, str] = {}
 
@@ -96,7 +96,7 @@ def run(
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
-        with moved_into(folder) as temporary:
+        with fill_folder(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
@@ -141,7 +141,7 @@ def _check_free(
     kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], overwrite: bool
 ) -> None:
     """Refuse to overwrite existing files, except those that an earlier run of these same releases wrote."""
-    files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
+    files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     there = [p for p in (*names, *files) if p.exists()]
     if overwrite or not there:
@@ -168,7 +168,7 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
     targets: dict[str, Path] = {}
     files: list[Path] = []
     for planned in study.release:
-        stem, copies = file_stem(planned.name), copies_asked(planned.steps)[0]
+        stem, copies = file_stem(planned.name), copies_of_steps(planned.steps)[0]
         named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
         targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *_made_of(t, copies)})
         files += _made_of(targets[planned.name], copies)
@@ -179,7 +179,7 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
 def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     """Every file that a run writes into a folder, and the folder of finished releases."""
     targets = _targets(folder, study, f".{files.format}")
-    made = [f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
+    made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     pairings = [Path(PAIRINGS) / f"{target.stem}.parquet" for target in targets.values()] if files.pairings else []
     return [folder / p for p in (*made, *pairings)] + [folder / name for name in (*_REPORTS, KEPT)]
 

@@ -12,10 +12,10 @@ from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress
-from larvatus.core.randomness import checked_secret
+from larvatus.core.randomness import secret_or_new
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import sample_records
-from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, kept_in
+from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
 from larvatus.searching.goal import (
     Goal,
@@ -54,14 +54,14 @@ def search(
     judge = limits if hasattr(limits, "violation") and not isinstance(limits, Limits) else None
     asked, how = scoring_of(scoring, {"limits": None if judge is not None else limits}), execution or Execution()
     refuse_unused(asked, "search", "domains", "null_resamples", *(["limits"] if judge is not None else []))
-    with kept_in(how.cache_dir) if how.cache_dir is not None else nullcontext() as kept:
-        found, _ = search_kept(
+    with open_cache(how.cache_dir) if how.cache_dir is not None else nullcontext() as kept:
+        found, _ = search_with_cache(
             data, space, judge, objective, asked, constraints, goal or Goal(), secret, None, kept, how.jobs, how.progress
         )
     return found
 
 
-def search_kept(
+def search_with_cache(
     data: Microdata, space: Any, own_judge: Any, objective: Objective, scoring: Scoring, constraints: Any, goal: Goal,
     secret: bytes | None, folder: Path | None, kept: CandidateCache | None, jobs: int | None, progress: Progress,
 ) -> tuple[SearchResult, list[str]]:
@@ -74,7 +74,7 @@ def search_kept(
     if isinstance(judge, LimitsJudge):
         attacks = judge.attacks_among(attacks)
     used, analysed = measures_for(objective, scoring.measures, judge, combine)
-    own = checked_secret(secret)
+    own = secret_or_new(secret)
     explored = sample_records(data, goal.sample, own)
     work = Drawing(
         data, explored, attacks, used, analyses if analysed else None, scoring.intruder, constraints, folder, own,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from larvatus.comparison.combined_scores import Combination, with_combined
+from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits import Limits, limits_of, needed_for
 from larvatus.comparison.score_figures import figure_of, known_scores, upper_end
 from larvatus.core.errors import StudyError, nearest_names
@@ -160,7 +160,7 @@ def objective_loss(scores: Sequence[Score], objective: Objective, combine: Seque
     """The loss to minimise: of a measure or combination, a weighted mean of several, or the mean relative loss of all."""
     if callable(objective):
         return float(objective(scores))
-    losses = {s.method: s.value for s in with_combined(scores, combine) if s.kind == "loss"}
+    losses = {s.method: s.value for s in add_combined_scores(scores, combine) if s.kind == "loss"}
     if objective is None:
         shares = [v for s in scores if s.kind == "loss" and s.decides and not math.isnan(v := s.relative_loss)]
         return math.fsum(shares) / len(shares) if shares else math.nan

@@ -26,7 +26,7 @@ class PlannedRelease(BaseModel):
     steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
 
 
-def planned_of(given: Any) -> tuple[PlannedRelease, ...]:
+def plan_releases(given: Any) -> tuple[PlannedRelease, ...]:
     """Planned releases from tables as in a study file. All problems are reported in one error."""
     problems: list[str] = []
     out = releases(given, problems)

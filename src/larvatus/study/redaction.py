@@ -10,7 +10,7 @@ _FILES = frozenset({"source", "file", "other_releases"})
 ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
 
 
-def told_study(plain: Mapping[str, Any]) -> str:
+def redacted_study(plain: Mapping[str, Any]) -> str:
     """The study as TOML, from its plain values, without folders and record ids."""
     import tomli_w
 

@@ -15,7 +15,7 @@ from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, validation_problems
 from larvatus.measures.analyses.spec import Analysis, analyses_of
 from larvatus.measures.scoring.domains import Domain, domain_of
-from larvatus.measures.scoring.null_placement import checked_resamples
+from larvatus.measures.scoring.null_placement import resample_count
 
 
 class Scoring(BaseModel):
@@ -80,7 +80,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "limits": lambda given, read: limits_of(given, read.get("combine", ())),
     "domains": lambda given, _: _domains(given),
     "analyses": lambda given, _: analyses_of(given),
-    "null_resamples": lambda given, _: checked_resamples(given) if isinstance(given, int) else given,
+    "null_resamples": lambda given, _: resample_count(given) if isinstance(given, int) else given,
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from larvatus.stats.bias_and_noise.kernels import APART, BIAS, NOISE_CODES, closed_pair, fill_known, law_pair
-from larvatus.stats.bias_and_noise.links import Pool, linked_by, normal_background
+from larvatus.stats.bias_and_noise.links import Pool, link_targets, normal_background
 from larvatus.stats.bias_and_noise.scenarios import fill_stated
 
 FALSE_ALARM = 1e-6
@@ -112,7 +112,7 @@ def test_links_are_those_of_a_plain_softmax_and_ties_share_the_credit():
     z[0, 7] = z[0, 8]
     cell = np.repeat([0, 1], 15)
     pool = Pool(x, z, cell, cell, np.arange(30), present=0.7)
-    links = linked_by(pool, fill_stated(z, np.array([0.05]), np.array([0.3])))
+    links = link_targets(pool, fill_stated(z, np.array([0.05]), np.array([0.3])))
     logs = np.array([[closed_pair(a, b, 0.0025, 0.09)[0] for b in z[0]] for a in x[0]]) - normal_background(z, False)
     for t in range(30):
         mine = cell == cell[t]

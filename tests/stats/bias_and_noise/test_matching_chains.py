@@ -13,7 +13,7 @@ from larvatus.datasets import key_variables
 from larvatus.stats.bias_and_noise.convergence import effective_size, r_hat
 from larvatus.stats.bias_and_noise.kernels import closed_pair
 from larvatus.stats.bias_and_noise.known_records import Chains, Problem
-from larvatus.stats.bias_and_noise.links import Pool, linked_by, normal_background
+from larvatus.stats.bias_and_noise.links import Pool, link_targets, normal_background
 from larvatus.stats.bias_and_noise.priors import SpreadPrior
 from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, mask_columns, nodes_of
 
@@ -179,7 +179,7 @@ def test_the_truth_becomes_more_probable_when_all_others_are_known_under_light_m
         zero, own = np.zeros(100, dtype=np.int64), np.arange(100)
         priors = [SpreadPrior(0.01, 2.0)], [SpreadPrior(0.01 * float(np.ptp(z)), 2.0)]
         fill = fill_stated(z, np.array(LIGHT[:1]), sd) if told else fill_nodes(z, nodes_of(*priors, 32))
-        one.append(linked_by(Pool(x, z, zero, zero, own), fill).own[0])
+        one.append(link_targets(Pool(x, z, zero, zero, own), fill).own[0])
         given = {"bias_sd": np.full((1, 100), LIGHT[0]), "noise_sd": np.full((1, 100), sd[0])} if told else {
             "bias_prior": priors[0], "noise_prior": priors[1]}
         chains = Chains(Problem(x, z, zero, zero, own, NORMAL, NORMAL, "likelihood", **given), (KEY[0], np.uint64(seed)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from larvatus.stats.bias_and_noise.links import Pool, linked_by
+from larvatus.stats.bias_and_noise.links import Pool, link_targets
 from larvatus.stats.bias_and_noise.scenarios import fill_stated
-from larvatus.stats.bias_and_noise.windows import LEFT_OUT, linked_nearby, window_fits
+from larvatus.stats.bias_and_noise.windows import LEFT_OUT, link_nearby, window_fits
 
 
 def made(n, bias_sd, noise_ratio, skewed=False, present=1.0, seed=0):
@@ -33,8 +33,8 @@ def made(n, bias_sd, noise_ratio, skewed=False, present=1.0, seed=0):
 def test_links_are_those_of_all_records(bias_sd, noise_ratio, present, skewed):
     pool, spread = made(400, bias_sd, noise_ratio, skewed, present)
     assert window_fits(pool, np.full((1, 400), bias_sd), np.full((1, 400), spread))
-    wanted = linked_by(pool, fill_stated(pool.z, np.array([bias_sd]), np.array([spread])))
-    found = linked_nearby(pool, bias_sd, spread)
+    wanted = link_targets(pool, fill_stated(pool.z, np.array([bias_sd]), np.array([spread])))
+    found = link_nearby(pool, bias_sd, spread)
     assert np.array_equal(found.better, wanted.better)
     assert np.array_equal(found.tied, wanted.tied)
     assert found.top == pytest.approx(wanted.top, abs=LEFT_OUT)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from larvatus.stats.linear.row_maps import solved_rows
+from larvatus.stats.linear.row_maps import solve_rows
 from larvatus.stats.linear.sufficiency import Infeasible, basis_of, mask_group, mask_groups, noise_root, status_of
 
 EXACT = 1e-12
@@ -93,7 +93,7 @@ def test_rows_of_the_basis_span_the_columns_however_thin():
     x, s, _ = thin_data(500, 1e-10)
     a = np.vstack([np.ones(500), standardised(s)[0], standardised(x)[0]])
     basis = basis_of(np.linalg.qr(a.T, mode="r"), 3, 500)
-    q = solved_rows(a, basis.chosen, basis.triangle)
+    q = solve_rows(a, basis.chosen, basis.triangle)
     assert basis.given == 3
     assert basis.rank == 7
     assert np.abs(basis.triangle.T @ q - a[basis.chosen]).max() < 1e-14

@@ -69,7 +69,7 @@ def test_values_are_placed_as_in_each_sub_group(name, share):
     theirs = np.concatenate([[0], np.cumsum(sizes)])
     given = np.resize(given, theirs[-1])
     expected = [
-        ranks.placed_by(ranks.keyed_order(order[p], RECORD[p], words), p.stop - p.start, given[a:b])
+        ranks.values_in_order(ranks.keyed_order(order[p], RECORD[p], words), p.stop - p.start, given[a:b])
         for p, a, b in zip(PARTS, theirs[:-1], theirs[1:], strict=True)
     ]
     found = group_ranks.place_in_groups(group_ranks.keyed_orders(order, STARTS, RECORD, words), STARTS, given, theirs)

@@ -19,9 +19,9 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.laws import FactorLaw
 from larvatus.data.score import Row, Rows
 from larvatus.stats.bias_and_noise.kernels import fill_known
-from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, linked_by, weigh
+from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, link_targets, weigh
 from larvatus.stats.bias_and_noise.priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
-from larvatus.stats.bias_and_noise.windows import linked_nearby, window_fits
+from larvatus.stats.bias_and_noise.windows import link_nearby, window_fits
 
 if TYPE_CHECKING:
     from larvatus.attacks.bayesian_intruder import BayesianIntruder
@@ -167,10 +167,10 @@ def _linked(c: Candidates, pool: Pool, fill: Fill, unknown: bool, clock: _Clock)
     targets = pool.x.shape[1]
     plain = not unknown and not c.bias.any() and not c.noise.any()
     if plain and targets * c.records >= _MANY and window_fits(pool, c.bias_sd, c.noise_sd):
-        return linked_nearby(
+        return link_nearby(
             pool, float(c.bias_sd[0, 0]), float(c.noise_sd[0, 0]), lambda done: clock("", done, targets)
         )
-    return linked_by(pool, fill, lambda done: clock("", done, targets))
+    return link_targets(pool, fill, lambda done: clock("", done, targets))
 
 
 def _few_absent(at: Ints, n: int) -> Ints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, remembered_columns
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, add_recall_error
 from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.contracts import Block
@@ -74,7 +74,7 @@ def _absent(
     if any(n not in columns or columns[n].levels != theirs[n].levels for n in keys.exact):
         return None
     base = [keys.base.get(n, n) for n in names]
-    held = remembered_columns(original, {n: n for n in dict.fromkeys(base)}, intruder)
+    held = add_recall_error(original, {n: n for n in dict.fromkeys(base)}, intruder)
     read = list(dict.fromkeys([*base, *keys.exact]))
     all_records, group, values = collect(held, read)
     out = ~np.isin(all_records, record) & (group < len(data.groups))

@@ -22,7 +22,7 @@ TARGET = scratch("target")
 IN_FILE = scratch("in own file")
 
 
-def held_column(name: str) -> str:
+def known_values_column(name: str) -> str:
     """The column with the values that the intruder knows of a released column."""
     return scratch("held", name)
 
@@ -48,7 +48,7 @@ class Keys:
 
     def held(self, name: str) -> str:
         """The column with the known values of a released column, of this release or another one."""
-        return held_column(self.base.get(name, name))
+        return known_values_column(self.base.get(name, name))
 
     def both(self, name: str, block: Block) -> tuple[Array, Array]:
         """Known and released values of a column: numbers, or category codes shared by both sides."""
@@ -95,9 +95,10 @@ def keys_of(
         raise RiskError(f"{method}: the intruder knows no confidential column of the release. List one in intruder.known, or "
                         "leave intruder.known empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
-    joined = with_table(pool, pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
+    joined = with_table(pool,
+                        pool.table.pair(source.table, {known_values_column(n): n for n in wanted}, partly=own is not None))
     joined, more, sampled = _mark_targets(joined, own, random, targets)
-    joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
+    joined = add_recall_error(joined, {known_values_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
                                 intruder)
     return Keys(
         joined, tuple(n for n in usable if n in masked and kinds[n][0] == "number"),
@@ -114,14 +115,14 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
     kinds = {n: (own.table.columns[n], data.table.columns[n]) for n in names}
     alike = [n for n, (mine, theirs) in kinds.items() if mine.kind == theirs.kind]
     ones = own.table.map_rows(lambda g, b: {here: np.ones(len(b))}, (), [Column(here, "number")])
-    joined = data.table.pair(ones, {here: here, **{held_column(n): n for n in alike}}, partly=True)
+    joined = data.table.pair(ones, {here: here, **{known_values_column(n): n for n in alike}}, partly=True)
     codes = {n: _codes(*kinds[n]) for n in alike if kinds[n][0].kind == "nominal"}
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         there = block[here] == 1
         out = []
         for n in alike:
-            a, b = block[held_column(n)], block[n]
+            a, b = block[known_values_column(n)], block[n]
             if n in codes:
                 same = codes[n][0][a] == codes[n][1][b]
             else:
@@ -129,7 +130,8 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
             out.append(int((there & ~same).sum()))
         return np.array(out, dtype=np.int64)
 
-    off = np.sum(joined.reduce([here, *alike, *(held_column(n) for n in alike)], count, np.add), axis=0) if alike else ()
+    off = np.sum(joined.reduce([here, *alike, *(known_values_column(n) for n in alike)], count, np.add),
+                 axis=0) if alike else ()
     return (*(n for n in names if n not in alike), *(n for n, k in zip(alike, off, strict=True) if k))
 
 
@@ -201,7 +203,7 @@ def _mark_targets(
     return with_table(joined, marked), notes, limit is not None
 
 
-def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
+def add_recall_error(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
     """Add the intruder's error to known numbers; `columns` maps each column of known values to the column it refers to."""
     if not intruder.error or not columns:
         return joined

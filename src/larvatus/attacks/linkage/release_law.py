@@ -13,11 +13,11 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.errors import RolesError
-from larvatus.data.copies import copies_asked
+from larvatus.data.copies import copies_of_steps
 from larvatus.data.design import Design, design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.step_columns import seen_by
+from larvatus.data.step_columns import view_of_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
     groups = len(original.groups)
     on = [np.hstack([np.eye(p), np.zeros((p, q))]) for _ in range(groups)]
     noise: list[Matrix] | None = [np.zeros((p, p)) for _ in range(groups)]
-    start = copies_asked(release.steps)[1]
+    start = copies_of_steps(release.steps)[1]
     for i, step in enumerate(release.steps):
         if step.drops or step.where is not None:
             return None
-        law = step.law(seen_by(step, original))
+        law = step.law(view_of_step(step, original))
         if law is None or len(law.groups) != groups or not set(law.given) <= set(terms):
             return None
         at = [names.index(n) for n in law.confidential]
@@ -94,7 +94,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
                 added = np.zeros((p, p))
                 added[np.ix_(at, at)] = here.covariance / copies
                 noise[g] = x @ noise[g] @ x.T + added
-        if i > 0 and {n for s in release.steps[:i] for n in seen_by(s, original).confidential} & set(law.confidential):
+        if i > 0 and {n for s in release.steps[:i] for n in view_of_step(s, original).confidential} & set(law.confidential):
             noise = None
     return on, noise
 

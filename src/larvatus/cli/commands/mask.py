@@ -43,11 +43,11 @@ def mask(
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.data.contracts import Mask
-    from larvatus.data.copies import copies_asked
+    from larvatus.data.copies import copies_of_steps
     from larvatus.data.method_parsing import all_of
     from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths
-    from larvatus.documents.manifest import decided_for, paths_beside, write_beside
+    from larvatus.documents.manifest import decision_facts, paths_beside, write_beside
     from larvatus.engines._files.targets import check_target
     from larvatus.pipeline import mask as walk
 
@@ -55,7 +55,7 @@ def mask(
     study = roles.load()
     steps = all_of(Mask, _steps(study, method, step, release, settings))
     secret = secret_of(secret_file)
-    files = copy_paths(output, copies_asked(steps)[0])
+    files = copy_paths(output, copies_of_steps(steps)[0])
     refuse_inputs([*files, *paths_beside(output), pairing], [source, secret_file, *roles.files(), *lists_of(steps)])
     for target in (*files, pairing):
         if target is not None:
@@ -67,7 +67,7 @@ def mask(
         inside = None if method or step else study.folder
         made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         made.write(output, row_order, pairing, overwrite)
-        decided = decided_for(study, row_order, approved_by)
+        decided = decision_facts(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)

@@ -23,7 +23,7 @@ from larvatus.cli.options import (
     Who,
     open_command,
 )
-from larvatus.cli.output.summaries import told_scores
+from larvatus.cli.output.summaries import print_scores
 
 
 def risk(
@@ -64,4 +64,4 @@ def risk(
         ids = scores.at_risk(at_risk_share, at_risk, overwrite)
         terminal.hint(f"{at_risk}: the {len(ids):,} records most at risk. The list is confidential. To mask them, use where = "
                       f"\"@{at_risk}\".")
-    told_scores(terminal, scores)
+    print_scores(terminal, scores)

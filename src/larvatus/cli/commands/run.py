@@ -24,7 +24,7 @@ from larvatus.cli.options import (
     SecretFile,
     Who,
 )
-from larvatus.cli.output.summaries import summary, told_at_the_end
+from larvatus.cli.output.summaries import delay_limit_warnings, summary
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -58,7 +58,7 @@ def run(
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory, master)
     files = OutputFiles(format=format, row_order=row_order, pairings=pairings)
     refuse_inputs(output_files(plan, output, files), [secret_file, *files_of(study)])
-    with terminal.progress() as progress, told_at_the_end():
+    with terminal.progress() as progress, delay_limit_warnings():
         comparison = walk(
             plan, output, secret=secret_of(secret_file), overwrite=overwrite,
             fresh=fresh, scoring=Scoring(intruder=intruder) if intruder is not None else None,

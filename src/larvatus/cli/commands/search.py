@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from larvatus.cli.inputs import files_of, override, secret_of, with_engine
 from larvatus.cli.options import ApprovedBy, EngineName, Jobs, Json, MemoryLimit, Output, Overwrite, Quiet, RowOrder, SecretFile
-from larvatus.cli.output.summaries import told_at_the_end
+from larvatus.cli.output.summaries import delay_limit_warnings
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.number_format import Cell
 from larvatus.data.score import Row
@@ -48,7 +48,7 @@ def search(
     if trials is not None:
         plan = plan.model_copy(update={"goal": override(type(plan.goal), plan.goal, {"trials": trials})})
     refuse_inputs(search_files(output, f".{format}"), [secret_file, *files_of(study)])
-    with terminal.progress() as progress, told_at_the_end():
+    with terminal.progress() as progress, delay_limit_warnings():
         found = search_study(
             plan, output, secret=secret_of(secret_file), overwrite=overwrite, suffix=f".{format}", row_order=row_order,
             approved_by=approved_by, jobs=jobs, progress=progress,

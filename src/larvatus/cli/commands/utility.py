@@ -15,7 +15,7 @@ from larvatus.cli.options import (
     ReleasedOrder,
     open_command,
 )
-from larvatus.cli.output.summaries import told_scores
+from larvatus.cli.output.summaries import print_scores
 
 
 def utility(
@@ -43,4 +43,4 @@ def utility(
             null_resamples=study.utility.null_resamples if null_resamples is None else null_resamples,
             analyses=analysis or study.analysis, progress=progress,
         )
-    told_scores(terminal, scores)
+    print_scores(terminal, scores)

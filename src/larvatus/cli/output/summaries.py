@@ -20,7 +20,7 @@ ACROSS, _MOST_ROWS = 4, 24
 
 
 @contextmanager
-def told_at_the_end() -> Iterator[None]:
+def delay_limit_warnings() -> Iterator[None]:
     """Delay warnings about broken limits until after the tables, so that they are not missed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
@@ -84,7 +84,7 @@ def _losses(candidates: Sequence[Any]) -> list[Row]:
     return list(rows.values())
 
 
-def told_scores(terminal: Terminal, scores: Any) -> None:
+def print_scores(terminal: Terminal, scores: Any) -> None:
     """Print every score of one release, with its details if they are short."""
     for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")

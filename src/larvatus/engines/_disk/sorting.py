@@ -12,7 +12,7 @@ from larvatus.data.contracts import Array, Block, Words
 from larvatus.engines._disk.layout import ColumnBlocks, PlacedColumn, Room, rechunk
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
-from larvatus.engines._memory.table import matched_rows
+from larvatus.engines._memory.table import positions_among
 
 _KINDS = {"float64": "float64", "int64": "int64", "int32": "int32"}
 
@@ -193,7 +193,7 @@ def match_rows(
     """Rows of `mine` that have a counterpart, with its columns."""
     counts = sum(len(b) for b in mine.stream()), sum(len(b) for b in theirs.stream())
     if max(counts) <= room.rows:
-        rows, found = matched_rows(np.concatenate([np.zeros(0, dtype=np.int64), *mine.stream()]),
+        rows, found = positions_among(np.concatenate([np.zeros(0, dtype=np.int64), *mine.stream()]),
                                    np.concatenate([np.zeros(0, dtype=np.int64), *theirs.stream()]))
         yield np.flatnonzero(found), [np.concatenate(list(c.stream()))[rows[found]] for c in columns.values()]
         return

@@ -33,7 +33,7 @@ from larvatus.engines._disk.pairing import pair_on_disk
 from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
-from larvatus.engines._memory.table import carried_along, decode_labels, dtype_of, fold_groups, offsets, scanned_along, ties
+from larvatus.engines._memory.table import decode_labels, dtype_of, fold_block, fold_groups, offsets, scan_block, ties
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 _T = TypeVar("_T")
@@ -204,7 +204,7 @@ class DiskTable(LaidOut):
         def run(job: tuple[int, int, int]) -> None:
             _, low, high = job
             block = self.block(low, high, wanted)
-            out = scanned_along(block, order, names, start, function, random, made)
+            out = scan_block(block, order, names, start, function, random, made)
             for name, values in out.items():
                 new[name].write(low, values)
 
@@ -227,7 +227,7 @@ class DiskTable(LaidOut):
 
         def in_memory(g: int) -> _T:
             parts = list(self._in_parts(g, wanted, random is not None))
-            return carried_along(joined_blocks(parts, wanted), order, names, start, partial(function, g), random)
+            return fold_block(joined_blocks(parts, wanted), order, names, start, partial(function, g), random)
 
         small = [g for g in range(len(sizes)) if sizes[g] <= most]
         found = dict(zip(small, self._work(in_memory, small), strict=True))

@@ -72,10 +72,10 @@ def column_names(source: Any) -> list[str]:
         names = [*own, *(k for k in parts.keys if k not in own)]
     else:
         names = [str(c) for c in _native_columns(source)]
-    return checked_names(names)
+    return distinct_names(names)
 
 
-def checked_names(names: list[str]) -> list[str]:
+def distinct_names(names: list[str]) -> list[str]:
     """The names, if there are any and all differ."""
     twice = [n for n, times in Counter(names).items() if times > 1]
     if twice:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import check_free, folder_in_place, moved_in_place
+from larvatus.core.files import check_free, folder_in_place, replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +32,8 @@ def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row
     import pyarrow as pa
 
     with ExitStack() as stack:
-        inside = stack.enter_context(moved_in_place(pairing, private=True)) if pairing is not None else None
-        place = moved_in_place(path) if path.suffix else folder_in_place(path)
+        inside = stack.enter_context(replace_file(pairing, private=True)) if pairing is not None else None
+        place = replace_file(path) if path.suffix else folder_in_place(path)
         outside = stack.enter_context(place)
         pairs = stack.enter_context(_File(inside, pairing.suffix, row_order)) if inside and pairing else None
         released: _File | _Folder = _File(outside, path.suffix, row_order) if path.suffix else _Folder(outside, row_order)

@@ -22,7 +22,7 @@ from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, Re
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.stats.ranks import grouped_ranks as group_ranks
-from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, placed_by, present_order
+from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, present_order, values_in_order
 
 _T = TypeVar("_T")
 WORTH_THREADS, WORTH_A_JOB, WORTH_A_BATCH = 1 << 18, 1 << 12, 1 << 15
@@ -102,7 +102,7 @@ class MemoryTable:
             order, record = self.values[placed[into][0]][self._rows(first, last)], self.record[self._rows(first, last)]
             words = ties(random, placed[into][0])
             if len(order) > CHUNK:
-                return placed_by(keyed_order(order, record, words), len(order), given)
+                return values_in_order(keyed_order(order, record, words), len(order), given)
             starts, theirs = (t.starts[first : last + 1] - t.starts[first] for t in (self, other))
             return group_ranks.place_in_groups(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
 
@@ -176,7 +176,7 @@ class MemoryTable:
         function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> MemoryTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
-            return scanned_along(block, order, names, start, function, random, made)
+            return scan_block(block, order, names, start, function, random, made)
 
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
@@ -186,7 +186,7 @@ class MemoryTable:
     ) -> list[_T]:
         def run(job: tuple[int, int, int]) -> _T:
             block = self.block(job[1], job[2], list(dict.fromkeys([order, *names])))
-            return carried_along(block, order, names, start, partial(function, job[0]), random)
+            return fold_block(block, order, names, start, partial(function, job[0]), random)
 
         return list(self._work(run, list(self.slices())))
 
@@ -196,7 +196,7 @@ class MemoryTable:
         if np.array_equal(theirs.record, self.record):
             added = {new: theirs.values[old] for new, old in names.items()}
         else:
-            rows, found = matched_rows(self.record, theirs.record)
+            rows, found = positions_among(self.record, theirs.record)
             if not partly and not found.all():
                 raise PairingError(
                     f"{int((~found).sum()):,} of {self.rows:,} records have no counterpart in the other table. "
@@ -259,7 +259,7 @@ class MemoryTable:
                 yield from pool.map(function, jobs)
 
 
-def scanned_along(
+def scan_block(
     block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]],
     random: RecordRandom, made: Sequence[Column], size: int = CHUNK,
 ) -> dict[str, Array]:
@@ -274,7 +274,7 @@ def scanned_along(
     return out
 
 
-def carried_along(
+def fold_block(
     block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], _T], random: RecordRandom | None
 ) -> _T:
     """The final state of a pass over the rows of a block in the order of a column."""
@@ -292,7 +292,7 @@ def ties(random: RecordRandom, name: str) -> Words:
     return lambda record: random.words(record, purpose=f"ties {stream_text(name)}")[0]
 
 
-def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def positions_among(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """The position of each record in `among`, and whether it is there."""
     if len(among) == 0:
         return np.zeros(len(record), dtype=np.int64), np.zeros(len(record), dtype=bool)

@@ -34,7 +34,7 @@ class DescribedTable:
         raise EngineError(f"a function of rows uses {name} of the whole table, which is not available in a task on a cluster.")
 
 
-def made_by(
+def write_made_columns(
     reader: Reader, place: Any, folder: str, function: Any, dtypes: Mapping[str, Any], names: Sequence[str],
     slices: Sequence[Slice],
 ) -> dict[str, Piece]:

@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.stored_columns import blank_value
-from larvatus.engines._memory.table import matched_rows
+from larvatus.engines._memory.table import positions_among
 from larvatus.engines._spark.jobs import SparkBlocks, SparkCluster, dump_function, in_arrow, in_arrow_by, load_function
 from larvatus.engines._spark.store import SpreadColumn, new_folder, write_piece
 
@@ -114,7 +114,7 @@ def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, othe
     frame = _sent(cluster, left, partial(by_record, buckets)).union(_sent(cluster, right, partial(by_record, buckets), 1))
 
     def met(_: int, sides: Sequence[Columns]) -> Sent:
-        at, found = matched_rows(sides[0]["record"], sides[1]["record"])
+        at, found = positions_among(sides[0]["record"], sides[1]["record"])
         there = {n: sides[1][n][at[found]] for n in named if n != "row"}
         return by_row(piece, {"row": sides[0]["row"][found], **there})
 

@@ -11,7 +11,7 @@ import numpy as np
 from larvatus.core.errors import PairingError
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.stored_columns import blank_value
-from larvatus.engines._memory.table import matched_rows
+from larvatus.engines._memory.table import positions_among
 from larvatus.engines._spark.exchange import Outgoing, join
 from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.layout import SparkColumn, SparkMovedColumn, SparkRowPlaces, ready, spans
@@ -66,7 +66,7 @@ def _joined(mine: SparkTable, record: SpreadColumn, among: SpreadColumn,
 
 def _at_once(place: Place, record: SpreadColumn, among: SpreadColumn, job: tuple[SpreadColumn, str]) -> tuple[Piece, int]:
     column, folder = job
-    rows, found = matched_rows(record.read(), among.read())
+    rows, found = positions_among(record.read(), among.read())
     out = np.full(record.rows, blank_value(column.dtype), dtype=column.dtype)
     out[found] = column.read()[rows[found]]
     return write_piece(place, folder, "paired", 0, out, column.dtype), int(found.sum())

@@ -21,7 +21,13 @@ from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
 from larvatus.engines._spark import ordering, tasks
-from larvatus.engines._spark.description import DescribedTable, encode_description, keep_columns, made_by, stack_descriptions
+from larvatus.engines._spark.description import (
+    DescribedTable,
+    encode_description,
+    keep_columns,
+    stack_descriptions,
+    write_made_columns,
+)
 from larvatus.engines._spark.jobs import SparkCluster, dump_function, load_function
 from larvatus.engines._spark.layout import (
     GroupAssignment,
@@ -179,7 +185,7 @@ class SparkTable(LaidOut):
         if large:
             (rows,) = ordering.sort_large_groups(self, [order], large, random, ["row", "record"], names)
             aside = Target(self.room.place, new_folder())
-            parts = self.room.run(partial(tasks.scanned_over, aside, list(names), start, function, list(made)), rows)
+            parts = self.room.run(partial(tasks.scan_chunks, aside, list(names), start, function, list(made)), rows)
             along = {
                 r.group: [SpreadColumn.of(self.room.place, dtype_of(c), p[c.name], aside.of(f"{c.name} {r.group}"))
                           for c in made]
@@ -202,7 +208,7 @@ class SparkTable(LaidOut):
             found |= {g: part for (g, _, _), part in zip(batch, parts, strict=True)}
         if large:
             (rows,) = ordering.sort_large_groups(self, [order], large, random, ["row", "record"], names)
-            over = partial(tasks.carried_over, list(names), start, function, random is not None)
+            over = partial(tasks.fold_chunks, list(names), start, function, random is not None)
             found |= {r.group: part for r, part in zip(rows, self.room.run(over, rows), strict=True)}
         return [found[g] for g in range(len(self.groups))]
 
@@ -333,7 +339,7 @@ class SparkTable(LaidOut):
     def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, SpreadColumn]:
         """Additional columns computed from blocks."""
         folder = new_folder()
-        work = partial(made_by, self.reader(names), self.room.place, folder, function, dict(dtypes), list(names))
+        work = partial(write_made_columns, self.reader(names), self.room.place, folder, function, dict(dtypes), list(names))
         found = self.room.run(work, self._batches(CHUNK))
         return {
             n: SpreadColumn.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()

@@ -15,7 +15,7 @@ from larvatus.core.kernels import one_blas_thread
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Words
 from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._memory.table import carried_along, dtype_of, scanned_along, ties
+from larvatus.engines._memory.table import dtype_of, fold_block, scan_block, ties
 from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.store import Piece, Place, Reader, SpreadColumn, write_piece
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
@@ -128,7 +128,7 @@ def scan_groups(
     """New columns from a pass in the order of a column, within whole sub-groups."""
     wanted = list(dict.fromkeys([order, *names]))
     parts = [
-        scanned_along(reader.block(low, high, wanted), order, names, start, function, random, made) for _, low, high in slices
+        scan_block(reader.block(low, high, wanted), order, names, start, function, random, made) for _, low, high in slices
     ]
     return {
         c.name: target.write(c.name, slices[0][1], np.concatenate([p[c.name] for p in parts]), dtype_of(c)) for c in made
@@ -142,7 +142,7 @@ def carry_along(
     """The final state of a pass in the order of a column, for whole sub-groups."""
     wanted = list(dict.fromkeys([order, *names]))
     return [
-        carried_along(reader.block(low, high, wanted), order, names, start, partial(function, group), random)
+        fold_block(reader.block(low, high, wanted), order, names, start, partial(function, group), random)
         for group, low, high in slices
     ]
 
@@ -228,7 +228,7 @@ def receive_values(ordered: Mapping[tuple[int, int], SpreadColumn], job: GroupJo
         yield {"row": rows.row.read(low, high), "c0": given.read(int(index[0]), int(index[-1]) + 1)[index - index[0]]}
 
 
-def carried_over(
+def fold_chunks(
     names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T], with_record: bool, rows: SortedRows
 ) -> _T:
     """The final state of a pass over all rows of a large sub-group, by one task that holds one chunk at a time."""
@@ -237,7 +237,7 @@ def carried_over(
     return start
 
 
-def scanned_over(
+def scan_chunks(
     target: Target, names: Sequence[str], start: _T, function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]],
     made: Sequence[Column], rows: SortedRows,
 ) -> dict[str, list[Piece]]:

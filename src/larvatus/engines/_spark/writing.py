@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import folder_in_place, moved_in_place
+from larvatus.core.files import folder_in_place, replace_file
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Words
 from larvatus.engines._disk.writing import Way, ways_of
@@ -127,7 +127,7 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
         write_batches(leaving.batches(0, table.rows), path, row_order, pairing)
         return
     with ExitStack() as stack:
-        inside = stack.enter_context(moved_in_place(pairing, private=True)) if pairing is not None else None
+        inside = stack.enter_context(replace_file(pairing, private=True)) if pairing is not None else None
         folder = stack.enter_context(folder_in_place(path.absolute()))
         parts = leaving.parts(room.parallel)
         room.run(partial(_part, leaving, str(folder), row_order), parts)

@@ -43,7 +43,7 @@ def levels_to_numbers(data: Microdata, original: Microdata, names: Sequence[str]
     return _as_numbers(data, scores)
 
 
-def placed_levels(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
+def distinct_numbers(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
     """The same with a distinct number for every level, from which `numbers_to_levels` restores the level."""
     places = {}
     for n in names:
@@ -55,7 +55,7 @@ def placed_levels(data: Microdata, original: Microdata, names: Sequence[str]) ->
 
 
 def numbers_to_levels(data: Microdata, like: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
-    """Turn columns made by `placed_levels` back into categories."""
+    """Turn columns made by `distinct_numbers` back into categories."""
     codes = {}
     for n in names:
         if like.table.columns[n].kind == "nominal":

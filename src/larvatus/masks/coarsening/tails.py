@@ -39,7 +39,7 @@ def cut_name(name: str) -> str:
     return scratch("cut", name)
 
 
-def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> Microdata:
+def mark_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> Microdata:
     """Mark the values beyond given bounds, by side."""
 
     def mark(group: int, block: Block) -> Mapping[str, Array]:
@@ -51,7 +51,7 @@ def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int,
     return map_rows(data, mark, names, [Column(cut_name(n), "number") for n in names])
 
 
-def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int, Floats], shared: bool) -> Microdata:
+def mark_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int, Floats], shared: bool) -> Microdata:
     """Mark the outermost share of the present values, by side; equal values are cut together if most lie in the tail.
 
     With `shared`, a tail of one or two values is widened to the third value and those equal to it. Existing marks of the
@@ -104,7 +104,7 @@ def _outermost(one: Floats, other: Floats) -> Floats:
 def largest_shares(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> dict[int, Floats]:
     """By side and column, the largest share of present values that a bound cuts in any sub-group."""
     there = np.maximum(count_present(data.with_confidential(names)), 1)
-    marked = marked_by_bounds(data, names, bounds)
+    marked = mark_by_bounds(data, names, bounds)
     out = {}
     for s in bounds:
         cut = reduce_groups(marked, [cut_name(n) for n in names], _counting(names, s), np.add)

@@ -20,11 +20,11 @@ def latent_values(
     copula: Copula, block: Block, given: Sequence[str], random: RecordRandom, purpose: str
 ) -> NDArray[np.float64]:
     """Columns × rows: E(u | S) plus fresh noise; columns in perfect rank agreement share one draw."""
-    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.row_maps import rows_times_weights
 
     noise = random.normal(block.record, len(copula.root), purpose=purpose)
     parts = np.vstack([*(block[s][None] for s in given), noise])
-    latent = mapped_rows(parts, np.vstack([copula.weights, copula.root]))
+    latent = rows_times_weights(parts, np.vstack([copula.weights, copula.root]))
     return np.asarray(latent[copula.member] * copula.sign[:, None])
 
 

@@ -21,12 +21,12 @@ def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
     figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in moments_by_group(data, names)]
 
     def distance(group: int, block: Block) -> Mapping[str, Array]:
-        from larvatus.stats.linear.row_maps import mapped_rows
+        from larvatus.stats.linear.row_maps import rows_times_weights
 
         centre, whitening = figures[group]
         away = np.array([np.nan_to_num(block[n] - centre[j]) for j, n in enumerate(names)]).reshape(len(names), len(block))
         out = np.zeros(len(block))
-        for part in mapped_rows(away, whitening):
+        for part in rows_times_weights(away, whitening):
             out += part * part
         return {DISTANCE: out}
 

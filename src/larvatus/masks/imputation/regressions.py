@@ -83,13 +83,13 @@ def draw_coefficients(fits: Sequence[Regression], data: Microdata, random: Recor
 
 def expected_values(draw: RegressionDraw, design: Design, group: int, block: Block) -> NDArray[np.float64]:
     """Columns × rows: E(X | S) under drawn coefficients."""
-    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.row_maps import rows_times_weights
 
     terms = np.vstack([np.ones((1, len(block))), design.matrix(group, block).T])
-    return mapped_rows(terms, np.vstack([draw.intercept[None], draw.slope]))
+    return rows_times_weights(terms, np.vstack([draw.intercept[None], draw.slope]))
 
 
-def kept_where_missing(block: Block, names: Sequence[str], values: Sequence[Array]) -> Mapping[str, Array]:
+def with_missing_unchanged(block: Block, names: Sequence[str], values: Sequence[Array]) -> Mapping[str, Array]:
     """New values by column; values that were missing stay missing."""
     return {n: np.where(np.isnan(block[n]), np.nan, y) for n, y in zip(names, values, strict=True)}
 

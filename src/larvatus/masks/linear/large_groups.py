@@ -53,7 +53,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
     """The data with its large sub-groups masked, and the outcome for each."""
     from larvatus.stats.linear import sufficiency_chunks as blocks
     from larvatus.stats.linear.moments import SampleMoments
-    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.row_maps import rows_times_weights
     from larvatus.stats.linear.sufficiency import FAR, MaskedGroup, basis_of, in_units, weight_root
 
     every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
@@ -116,7 +116,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
         names = job.names[group]
         rows = basis[group].rows(scaled(group, block))
         noise = noise_of(group, block)[: len(weights[group]) - len(rows)]
-        change = mapped_rows(np.vstack([rows, noise]), weights[group])
+        change = rows_times_weights(np.vstack([rows, noise]), weights[group])
         by = root(group, block)
         change = change if by is None else change / by
         return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}

@@ -15,7 +15,7 @@ from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Array
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import Level
-from larvatus.data.weights import checked_weight
+from larvatus.data.weights import weight_column
 from larvatus.measures.analyses.spec import Analysis
 
 MOST_ANALYSED = 2_000_000
@@ -45,7 +45,7 @@ def weight_of(analysis: Analysis, data: Microdata) -> str | None:
     """The weight column of an analysis, checked; None if it has none."""
     if not analysis.weighted or data.roles.weight is None or data.roles.weight not in data.table.columns:
         return None
-    return checked_weight(data, f"analysis {analysis.label!r}", AnalysisError, zeros=True)
+    return weight_column(data, f"analysis {analysis.label!r}", AnalysisError, zeros=True)
 
 
 def cannot_be_made(analysis: Analysis, original: Microdata, released: Microdata) -> str:

@@ -15,7 +15,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
-from larvatus.data.step_columns import taken_by
+from larvatus.data.step_columns import columns_of_step
 from larvatus.measures.analyses.columns import AnalysisColumns
 from larvatus.measures.analyses.estimates import Levels, by_levels, level_text
 from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text
@@ -40,7 +40,7 @@ def correction(analysis: Analysis, release: Release, columns: AnalysisColumns, l
     step = _noise_step(release)
     if step is None or analysis.kind == "mean":
         return None
-    masked = taken_by(step, release.data)
+    masked = columns_of_step(step, release.data)
     if not set(masked) & set(analysis.columns):
         return None
     why = _cannot(analysis, release, step, masked, weighted)

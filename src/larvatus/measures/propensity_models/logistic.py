@@ -33,7 +33,7 @@ class Model:
     share: float
 
 
-def fitted_all(files: TwoFiles, recipe: Recipe, models: Sequence[Model]) -> list[LogisticFit]:
+def fit_all(files: TwoFiles, recipe: Recipe, models: Sequence[Model]) -> list[LogisticFit]:
     """Fit every model; each round is one pass over each file and one Newton step of every unfinished model."""
     newtons = [Newton(len(m.rows), m.share) for m in models]
     while any(n.fit is None for n in newtons):

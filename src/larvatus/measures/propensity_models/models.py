@@ -19,7 +19,7 @@ from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.measures.binning.bins import round_edges
 from larvatus.measures.propensity_models.files import TwoFiles
 from larvatus.measures.propensity_models.identities import broken, identities
-from larvatus.measures.propensity_models.logistic import SCORE, Model, fitted_all, with_propensity
+from larvatus.measures.propensity_models.logistic import SCORE, Model, fit_all, with_propensity
 from larvatus.measures.propensity_models.trees import CodedFiles, encode_files, tree_null, tree_of
 from larvatus.stats.models.design_terms import Interactions, Recipe, recipe_of
 from larvatus.stats.models.logistic import LogisticFit
@@ -74,7 +74,7 @@ def by_logit(files: TwoFiles, groups: GroupNumbers, degree: int, interactions: I
           for v in own),
         *chosen.values(),
     ]
-    whole, *others = fitted_all(files, recipe, models)
+    whole, *others = fit_all(files, recipe, models)
     alone, inside = others[: len(own)], dict(zip(chosen, others[len(own):], strict=True))
     value, total = _mean_departure(whole), sum(files.rows)
     by_group = {g: _mean_departure(f) for g, f in inside.items()} if len(groups) > 1 else {g[0]: value for g in groups}

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.alignment import common_given
+from larvatus.data.alignment import common_non_confidential
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, mean_of
 
@@ -18,7 +18,7 @@ NO_PAIRS = "no pair of columns of the original has a correlation, so there is no
 
 def column_pairs(original: Microdata, released: Microdata, numbers: bool = False) -> list[tuple[str, ...]]:
     """Pairs of columns with at least one numeric confidential column; single columns if there is no pair."""
-    masked, given = original.numeric(original.confidential), common_given(original, released)
+    masked, given = original.numeric(original.confidential), common_non_confidential(original, released)
     beside = original.numeric(given) if numbers else given
     return [*combinations(masked, 2), *((n, s) for n in masked for s in beside)] or [(n,) for n in masked]
 

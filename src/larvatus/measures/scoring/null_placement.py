@@ -15,7 +15,7 @@ FEWEST_RESAMPLES, MOST_RESAMPLES = 20, 10_000
 NULL = "null"
 
 
-def checked_resamples(asked: int) -> int:
+def resample_count(asked: int) -> int:
     """The number of resamples, checked; 0 for none."""
     if asked and not FEWEST_RESAMPLES <= asked <= MOST_RESAMPLES:
         raise UtilityError(

@@ -90,7 +90,7 @@ def records(seed: int, where: Where) -> dict[str, float]:
     return out
 
 
-def others_known(seed: int, where: Where) -> dict[str, float]:
+def links_if_others_known(seed: int, where: Where) -> dict[str, float]:
     """Links per hundred targets, DATA2 with minimum bias and noise, if values of other records are known as well."""
     data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
     release = make_releases(data, {"least": _step("minimum", "minimum")}, seed)["least"]

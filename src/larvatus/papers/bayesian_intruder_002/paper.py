@@ -14,7 +14,7 @@ from larvatus.papers.bayesian_intruder_002.experiments import (
     REPLICATIONS,
     VAGUE,
     WIDER,
-    others_known,
+    links_if_others_known,
     paper_scenarios,
     records,
     scenario_cells,
@@ -169,7 +169,7 @@ PAPER = Paper(
     experiments=(
         Experiment("scenarios", paper_scenarios, seeds=REPLICATIONS, quick=3, most="the paper's number of replications"),
         Experiment("records", records, quick=20),
-        Experiment("others known", others_known, seeds=20, quick=1),
+        Experiment("others known", links_if_others_known, seeds=20, quick=1),
     ),
     tables=(
         PublishedTable("1", "records",

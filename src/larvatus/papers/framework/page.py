@@ -90,7 +90,7 @@ def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ..
     return tuple(SUMMARY[i] for i in kept), [tuple(r[i] for i in kept) for r in rows]
 
 
-def counted_claims(claims: Sequence[JudgedClaim]) -> str:
+def count_claims(claims: Sequence[JudgedClaim]) -> str:
     counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
     return f"{len(claims)} claims: " + ", ".join(f"{n} {IN_WORDS[v][n > 1]}" for v, n in counts.items() if n) + "."
 
@@ -112,7 +112,7 @@ def _summary(found: Reproduction, before: int) -> Iterator[ReportBlock]:
 
 
 def _claims(found: Reproduction) -> Iterator[ReportBlock]:
-    yield Paragraph(counted_claims(found.claims))
+    yield Paragraph(count_claims(found.claims))
     for paper in found.papers:
         own = found.of(paper)[1]
         if own:
@@ -180,7 +180,7 @@ def _lines(found: Reproduction) -> Iterator[str]:
         name = f"[{table.name}](#{_anchor(table)}) {table.title}"
         yield f"| {name} | {len(table.rows)} | {table.in_words()} | {over_seeds(table)} |"
     if found.claims:
-        yield f"\n## Claims and slips\n\n{counted_claims(found.claims)}\n"
+        yield f"\n## Claims and slips\n\n{count_claims(found.claims)}\n"
         yield _row(CLAIM_HEADS) + "\n|---|---|---|---|"
         for c in found.claims:
             yield _row([c.paper, c.says, c.verdict, "<br>".join(c.evidence.lines)])

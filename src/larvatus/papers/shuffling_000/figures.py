@@ -8,11 +8,11 @@ from larvatus.core.number_format import share
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.papers.framework.shortcuts import measure_once
-from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, drawn_distributions
+from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, draw_distributions
 from larvatus.reporting.figures.histograms import WHOLE, histograms_of
 from larvatus.reporting.figures.scatter import ScatterPanel as Cloud
 from larvatus.reporting.figures.scatter import ScatterRow as Clouds
-from larvatus.reporting.figures.scatter import drawn_scatter
+from larvatus.reporting.figures.scatter import draw_scatter
 from larvatus.reporting.figures.scatter_grids import grids_of, pair_losses
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 
@@ -32,7 +32,7 @@ def distribution(
     moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
     sentence = f"Share of records that would have to change bin for both histograms to agree: {moved}." + (
         BENDING if panels[0].histogram.axis.widens else "") + (PILED if positive else "")
-    drawn = drawn_distributions(title, sentence, [DistributionRow(variable, tuple(panels))])
+    drawn = draw_distributions(title, sentence, [DistributionRow(variable, tuple(panels))])
     return Figure(f"Figure {number_of}. {title}", sentence, drawn)
 
 
@@ -47,7 +47,7 @@ def scatter_figure(
         clouds.append(Cloud(name, f"{share(moved)} change cell", grids[pair]))
         said.append(f"{share(moved)} ({name})")
     sentence = f"Share of records that would have to change cell for both grids to agree: {', '.join(said)}."
-    return Figure(f"{number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
+    return Figure(f"{number_of}. {title}", sentence, draw_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
 
 
 def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[ReportBlock]:

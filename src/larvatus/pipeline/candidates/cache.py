@@ -22,7 +22,7 @@ import numpy as np
 import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
-from larvatus.core.files import folder_in_place, lock, moved_in_place
+from larvatus.core.files import folder_in_place, lock, replace_file
 from larvatus.data.contracts import engine_name
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -151,7 +151,7 @@ class CandidateCache:
         """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
         assert self.output_dir is not None
         said = {"files": {f: file_digest(self.output_dir / f) for f in files}, "keys": list(keys)}
-        with moved_in_place(self.folder / _WRITTEN, private=True) as temporary:
+        with replace_file(self.folder / _WRITTEN, private=True) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
         for place in self.folder.iterdir():
             if place.name not in (*keys, _WRITTEN):
@@ -161,7 +161,7 @@ class CandidateCache:
 
 
 @contextmanager
-def kept_in(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
+def open_cache(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
     """Open the cache folder for one run at a time; create it if needed, and remove it if it stays empty."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]

@@ -31,10 +31,10 @@ from larvatus.reporting.page.blocks import (
 )
 from larvatus.reporting.page.tables import LONG, fold_table, summary_table
 from larvatus.reporting.sections.analyses import analyses_section
-from larvatus.reporting.sections.chosen_release import chosen_section, told_blocks
+from larvatus.reporting.sections.chosen_release import choice_section, score_sentences
 from larvatus.reporting.sections.exactness import exactness_section
 from larvatus.reporting.sections.limitations import limitations_section
-from larvatus.reporting.sections.limits import decided_section
+from larvatus.reporting.sections.limits import limits_section
 from larvatus.reporting.sections.release_pages import pages
 from larvatus.reporting.sections.reproduction import reproduction_section
 from larvatus.reporting.sections.risk_and_loss import loss_section, risk_section
@@ -90,7 +90,7 @@ def _summary(subject: Subject) -> Section:
 
 
 def _decided(subject: Subject) -> Section | None:
-    return decided_section(subject.comparison)
+    return limits_section(subject.comparison)
 
 
 def _data(subject: Subject) -> Section:
@@ -145,8 +145,8 @@ def _intruder(subject: Subject) -> Section:
 
 def _chosen(subject: Subject) -> Section:
     s = subject
-    made = chosen_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
-    return Section(made.title, (*made.blocks, *told_blocks(s.comparison, s.chosen)))
+    made = choice_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
+    return Section(made.title, (*made.blocks, *score_sentences(s.comparison, s.chosen)))
 
 
 def _pages(subject: Subject) -> Section:

@@ -18,7 +18,7 @@ from larvatus.comparison.comparison import About, Candidate
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.core.number_format import NONE, count, finite_number, list_names
 from larvatus.data.score import Score
-from larvatus.reporting.figures.dot_plot import drawn_dots
+from larvatus.reporting.figures.dot_plot import draw_dots
 from larvatus.reporting.figures.released_histograms import released_histograms
 from larvatus.reporting.page.blocks import (
     Figure,
@@ -35,7 +35,7 @@ from larvatus.reporting.page.lanes import Lane, lanes_of
 from larvatus.reporting.page.tables import fold_table, within_budget
 from larvatus.reporting.sections.codebook import codebook_section
 from larvatus.reporting.sections.how_to_analyse import how_to_analyse
-from larvatus.reporting.sections.preservation import preserved_items
+from larvatus.reporting.sections.preservation import preservation_items
 from larvatus.reporting.sections.public_notes import public_note
 from larvatus.reporting.sections.steps import step_texts
 
@@ -49,7 +49,7 @@ _SMALL = f"Sub-groups of fewer than {_SMALLEST} records are not shown."
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for its users."""
-    kept = preserved_items(candidate, _as_they_are(about), rounded_text) if candidate.records >= _SMALLEST else None
+    kept = preservation_items(candidate, _as_they_are(about), rounded_text) if candidate.records >= _SMALLEST else None
     sections = (
         _done(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about), _losses(candidate, about),
         _limitations(candidate, about), codebook_section(candidate, about),
@@ -120,7 +120,7 @@ def _by_variable(title: str, score: Score, about: About) -> list[ReportBlock]:
     sentence = f"{worst.name} has the largest loss: {rounded_text(worst.worst)}."
     if len(lanes) > _MOST_LANES:
         sentence += f" The figure shows the {_MOST_LANES} largest of {count(len(lanes))}; all are in the table below."
-    return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:_MOST_LANES], "loss"))]
+    return [Figure(caption, sentence, draw_dots(caption, sentence, [NAME], lanes[:_MOST_LANES], "loss"))]
 
 
 def _released(score: Score, about: About) -> list[Lane]:

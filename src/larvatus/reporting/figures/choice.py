@@ -10,10 +10,10 @@ from larvatus.comparison.headline import Headline, excess, unbeaten, under
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.number_format import EXACT, count, loss, plural, share
 from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
-from larvatus.reporting.figures.dot_plot import DotTone, drawn_dots
+from larvatus.reporting.figures.dot_plot import DotTone, draw_dots
 from larvatus.reporting.figures.map_points import live_points
-from larvatus.reporting.figures.risk_utility_map import drawn_map, map_points
-from larvatus.reporting.figures.strip_chart import drawn_strips
+from larvatus.reporting.figures.risk_utility_map import draw_map, map_points
+from larvatus.reporting.figures.strip_chart import draw_strips
 from larvatus.reporting.page.blocks import Figure, Fold, LiveMap, Paragraph, ReportBlock
 from larvatus.reporting.page.lanes import FEW, Lane, select_marks
 from larvatus.reporting.page.search_table import search_table
@@ -50,7 +50,7 @@ def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headlin
         sentence += f" For {plural(others, 'release')} a different attack is the strongest."
     every = f"mean relative loss over {count(len(measures))} measures"
     axis = f"loss: {plain_name(measures[0])}" if len(measures) == 1 else every
-    return Figure(title, sentence, drawn_map(points, title, sentence, plain_name(name), axis))
+    return Figure(title, sentence, draw_map(points, title, sentence, plain_name(name), axis))
 
 
 def lanes_blocks(
@@ -87,7 +87,7 @@ def _dots(
 ) -> Figure:
     shown = lanes[:most]
     sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone, most)
-    return Figure(title, sentence, drawn_dots(title, sentence, [h.name for h in heads], shown, tone))
+    return Figure(title, sentence, draw_dots(title, sentence, [h.name for h in heads], shown, tone))
 
 
 def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone) -> Figure:
@@ -95,7 +95,7 @@ def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[La
     if len(heads) > MOST_STRIPS:
         sentence += f" The figure shows the first {MOST_STRIPS} of {count(len(heads))} releases."
     few = select_marks(lanes, range(min(len(heads), MOST_STRIPS)))[:_MOST_LANES]
-    return Figure(title, sentence, drawn_strips(title, sentence, [h.number for h in heads[:MOST_STRIPS]], few, tone))
+    return Figure(title, sentence, draw_strips(title, sentence, [h.number for h in heads[:MOST_STRIPS]], few, tone))
 
 
 def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: DotTone) -> str:

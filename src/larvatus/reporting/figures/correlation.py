@@ -10,7 +10,7 @@ from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.core.number_format import EXACT, finite_number, loss, plural, quote
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.figures.release_selection import ScoredRelease, drawn_releases
+from larvatus.reporting.figures.release_selection import ScoredRelease, select_releases
 from larvatus.reporting.figures.small_multiples import WIDTH, heading
 from larvatus.reporting.figures.svg import document, element, shorten, text, text_width
 from larvatus.reporting.page.blocks import Figure, Fold, ReportBlock
@@ -21,7 +21,7 @@ _MOST_COLUMNS, _MOST_PLACES = 15, 2
 
 def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure of the columns that changed most, and folded figures of the sub-groups that changed most."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     places = _MOST_PLACES if len(heads) <= FEW else 1
     inside = [figure for head, score in drawn for figure in _sub_groups(head, score, places)]
     fold = [Fold("The same for the sub-groups that changed most", tuple(inside))] if inside else []
@@ -59,7 +59,7 @@ def _figure(drawn: Sequence[ScoredRelease], left_out: str, where: str = "") -> l
     sentence = _sentence(panels) + (some if len(names) > _MOST_COLUMNS else "") + left_out
     order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]
     largest = _scale(max(inside, default=0.0))
-    return [Figure(title, sentence, drawn_correlations(title, sentence, order, original, panels, largest))]
+    return [Figure(title, sentence, draw_correlations(title, sentence, order, original, panels, largest))]
 
 
 def _matrices(score: Score) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
@@ -124,7 +124,7 @@ class CorrelationPanel:
     difference: CorrelationCells
 
 
-def drawn_correlations(
+def draw_correlations(
     title: str, sentence: str, names: Sequence[str], original: CorrelationCells, panels: Sequence[CorrelationPanel],
     largest: float
 ) -> str:

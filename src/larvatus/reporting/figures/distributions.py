@@ -10,7 +10,7 @@ from larvatus.core.number_format import EXACT, plural, quote, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.ecdf import ecdf_blocks
 from larvatus.reporting.figures.histograms import WHOLE, Histogram, cumulate, histograms_of
-from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.figures.small_multiples import (
     WIDTH,
     Frame,
@@ -33,7 +33,7 @@ ByPlace = dict[str, dict[str, Histogram]]
 
 def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure of the whole file with all releases, and folded figures of the sub-groups that changed most."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     found = [(head, histograms_of(score)) for head, score in drawn]
     whole = [(head, places.get(WHOLE, {})) for head, places in found]
     variables = _worst([by_variable for _, by_variable in whole])
@@ -45,7 +45,7 @@ def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | Non
     )
     title = "Original and released distributions"
     sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
-    figure = Figure(title, sentence, drawn_distributions(title, sentence, rows))
+    figure = Figure(title, sentence, draw_distributions(title, sentence, rows))
     gaps = ecdf_blocks([(head.name, by) for head, by in whole if by], variables, left_out)
     inside = [made for head, places in found for made in _sub_groups(head, places, len(heads))]
     if not inside:
@@ -101,7 +101,7 @@ def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[ReportBl
     title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
     sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
     sentence += _variables_text(variables)
-    return [Figure(title, sentence, drawn_distributions(title, sentence, rows))]
+    return [Figure(title, sentence, draw_distributions(title, sentence, rows))]
 
 
 _TOP, _NAMES, _HIGH, BETWEEN, CUMULATED, _FOOT = 34.0, 62.0, 74.0, 10.0, 46.0, 38.0
@@ -124,7 +124,7 @@ class DistributionRow:
     panels: tuple[DistributionPanel, ...]
 
 
-def drawn_distributions(
+def draw_distributions(
     title: str, sentence: str, rows: Sequence[DistributionRow], binned: str = "bin", verb: str = "change bin"
 ) -> str:
     """All rows, each on its own scale, so that neighbouring panels can be compared."""

@@ -26,7 +26,7 @@ _NARROW = 110.0  # width below which only the ends of a scale are named
 DotTone = Literal["risk", "loss"]
 
 
-def drawn_dots(
+def draw_dots(
     title: str, sentence: str, panels: Sequence[str], lanes: Sequence[Lane], tone: DotTone, named: str = ""
 ) -> str:
     """All lanes in all panels on one scale, so that panels can be compared; `named` labels the dots."""

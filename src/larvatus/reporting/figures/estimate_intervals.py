@@ -46,7 +46,7 @@ def interval_lane(name: str, rows: Sequence[Row | None]) -> IntervalLane | None:
     return IntervalLane(name, -middle / half, *sides)
 
 
-def drawn_intervals(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[IntervalLane]) -> str:
+def draw_intervals(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[IntervalLane]) -> str:
     """All lanes in all panels on one scale; marks outside it are drawn at the edge."""
     bottom = _TOP + _LANE * len(lanes)
     names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)

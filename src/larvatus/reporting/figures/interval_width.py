@@ -8,9 +8,9 @@ from dataclasses import replace
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import finite_number, plural, quote, share
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.figures.dot_plot import drawn_dots
+from larvatus.reporting.figures.dot_plot import draw_dots
 from larvatus.reporting.figures.histograms import WHOLE
-from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 from larvatus.reporting.page.lanes import Lane, Mark
 
@@ -22,7 +22,7 @@ _SPREAD = "; the line: narrowest to widest sub-group"
 
 def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """A dot for the file and a line for the sub-groups: one lane per variable, the narrowest first."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     tables = [(head, score.details.get("interval_width", Rows())) for head, score in drawn]
     names = dict.fromkeys(c for _, rows in tables for c in rows.columns if c != "sub_group")
     lanes = [Lane(n, tuple(_mark(rows, n) for _, rows in tables)) for n in names]
@@ -35,7 +35,7 @@ def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) 
         sentence += f" The figure shows the {_MOST_LANES} narrowest of {plural(len(lanes), 'variable')}."
     named = _NAMED + (_SPREAD if any(m.low is not None for lane in lanes for m in lane.marks if m) else "")
     panels = [head.name for head, _ in tables]
-    return [Figure(title, sentence, drawn_dots(title, sentence, panels, lanes[:_MOST_LANES], "risk", named))]
+    return [Figure(title, sentence, draw_dots(title, sentence, panels, lanes[:_MOST_LANES], "risk", named))]
 
 
 def _mark(rows: Rows, name: str) -> Mark | None:

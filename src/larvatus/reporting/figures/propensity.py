@@ -8,9 +8,9 @@ from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import EXACT, quote, share, words
 from larvatus.data.score import Row as Cells
 from larvatus.data.score import Score
-from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, drawn_distributions
+from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, draw_distributions
 from larvatus.reporting.figures.histograms import Histogram, histogram_of
-from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 
 _TITLE = "Propensity scores of original and released records"
@@ -19,7 +19,7 @@ _LEGEND = " The more the two distributions differ, the better a model can tell r
 
 def propensity_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure: one row per model, one panel per release."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     found = [(head, _by_model(score)) for head, score in drawn]
     models = list(dict.fromkeys(m for _, by in found for m in by))
     rows = [DistributionRow(words(m), tuple(DistributionPanel(head.name, by[m]) for head, by in found if m in by))
@@ -27,7 +27,7 @@ def propensity_figures(heads: Sequence[Headline], scores: Sequence[Score | None]
     if not rows:
         return []
     sentence = _sentence(rows, len(found)) + _LEGEND + left_out
-    return [Figure(_TITLE, sentence, drawn_distributions(_TITLE, sentence, rows, "score", "differ"))]
+    return [Figure(_TITLE, sentence, draw_distributions(_TITLE, sentence, rows, "score", "differ"))]
 
 
 def _by_model(score: Score) -> dict[str, Histogram]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import count, finite_number, plural, quote, share
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, base_line, columns, heading, panel_steps
 from larvatus.reporting.figures.svg import document, line, shorten, text, text_width
 from larvatus.reporting.page.blocks import Figure, ReportBlock
@@ -35,7 +35,7 @@ class Changes:
 
 def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure; variables with the most values near their original rank come first."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     found = [c for head, score in drawn if (c := _changes(head.name, score.details.get("rank_change", Rows()))).shares]
     stays: dict[str, float] = {}
     for c in found:

@@ -12,7 +12,7 @@ MOST_RELEASES = 6
 ScoredRelease = tuple[Headline, Score]
 
 
-def drawn_releases(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[list[ScoredRelease], str]:
+def select_releases(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[list[ScoredRelease], str]:
     """All releases with the score if they are few; else some on the frontier, from the least risk to the least loss."""
     there = [(h, s) for h, s in zip(heads, scores, strict=True) if s]
     if len(there) <= MOST_RELEASES:

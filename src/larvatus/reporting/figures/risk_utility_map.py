@@ -44,7 +44,7 @@ def _or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 
-def drawn_map(points: Sequence[Point], title: str, sentence: str, y_name: str, x_name: str) -> str:
+def draw_map(points: Sequence[Point], title: str, sentence: str, y_name: str, x_name: str) -> str:
     """The map as SVG text."""
     chance, alone = _range(points, "chance"), _range(points, "s_alone")
     tops = [*(p.high for p in points), *chance[1:], *alone[1:]]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import EXACT, count, quote, share
 from larvatus.data.score import Score
-from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.figures.scatter_grids import Grid, GridCells, GridPair, chosen_pairs, grids_of, pair_losses
+from larvatus.reporting.figures.release_selection import select_releases
+from larvatus.reporting.figures.scatter_grids import Grid, GridCells, GridPair, grids_of, pair_losses, select_pairs
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, columns, heading, value_ticks
 from larvatus.reporting.figures.svg import document, element, line, shorten, text
 from larvatus.reporting.figures.value_axis import ValueAxis
@@ -22,10 +22,10 @@ _WIDENING = " Cells are wider in the tails, so the axes are not to scale."
 
 def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure: one row for each of the worst pairs, one panel for the original and each release."""
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     grids = grids_of([score for _, score in drawn])
     found = [(head, g, pair_losses(score)) for (head, score), g in zip(drawn, grids, strict=True) if g]
-    pairs = chosen_pairs([g for _, g, _ in found], _MOST_PAIRS)
+    pairs = select_pairs([g for _, g, _ in found], _MOST_PAIRS)
     if not pairs:
         return []
     rows = [
@@ -38,7 +38,7 @@ def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -
         sentence += " Each release is shown for the pairs that changed most in it."
     if any(axis.widens for row in rows for axis in (row.panels[0].grid.x, row.panels[0].grid.y)):
         sentence += _WIDENING
-    return [Figure(title, sentence, drawn_scatter(title, sentence, rows))]
+    return [Figure(title, sentence, draw_scatter(title, sentence, rows))]
 
 
 def _panel(head: Headline, grid: Grid, lost: float | None) -> ScatterPanel:
@@ -87,7 +87,7 @@ class ScatterRow:
     panels: tuple[ScatterPanel, ...]
 
 
-def drawn_scatter(title: str, sentence: str, rows: Sequence[ScatterRow]) -> str:
+def draw_scatter(title: str, sentence: str, rows: Sequence[ScatterRow]) -> str:
     """All rows; within a row every panel has the same axes and the same colours."""
     places = columns(max(len(row.panels) for row in rows) + 1, _START)
     high = _NAMES + min(places[0][1], SIDE) + _FOOT

@@ -49,7 +49,7 @@ def pair_losses(score: Score) -> dict[GridPair, float]:
     return {pair: loss for pair, loss in rows if loss is not None}
 
 
-def chosen_pairs(files: Sequence[Mapping[GridPair, Grid]], most: int) -> list[GridPair]:
+def select_pairs(files: Sequence[Mapping[GridPair, Grid]], most: int) -> list[GridPair]:
     """Choose pairs so that every file has one if possible; first those that most uncovered files have, then most files."""
     left = list(dict.fromkeys(pair for grids in files for pair in grids))
     without = list(files)

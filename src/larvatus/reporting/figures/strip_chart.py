@@ -16,7 +16,7 @@ SHADES = 20
 HINTS = 600  # cells beyond which hints would only make the file heavy; the table has the figures
 
 
-def drawn_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Sequence[Lane], tone: DotTone) -> str:
+def draw_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Sequence[Lane], tone: DotTone) -> str:
     """One cell per release, numbered as in the report."""
     names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = min((_WIDTH - names - 8) / len(numbers), 44.0)

@@ -11,8 +11,8 @@ from larvatus.core.number_format import NONE, SPACE, count, finite_number, loss,
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.display import side_by_side
 from larvatus.measures.analyses.spec import METHOD
-from larvatus.reporting.figures.estimate_intervals import drawn_intervals, interval_lane
-from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.estimate_intervals import draw_intervals, interval_lane
+from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.page.blocks import Figure, Paragraph, ReportBlock, ReportTable, Section
 from larvatus.reporting.page.lanes import FEW
 from larvatus.reporting.page.tables import fold_table, within_budget
@@ -48,7 +48,7 @@ def _rows(score: Score | None, name: str) -> list[Row]:
 
 
 def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    drawn, left_out = drawn_releases(heads, scores)
+    drawn, left_out = select_releases(heads, scores)
     tables = [{str(r["quantity"]): r for r in _rows(s, name)} for _, s in drawn]
     quantities = list(dict.fromkeys(q for rows in tables for q in rows))
     lanes = [(interval_lane(q, [rows.get(q) for rows in tables]), _least(q, tables)) for q in quantities]
@@ -64,7 +64,7 @@ def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         "; marks at the edge lie further out." if any(lane.beyond for lane, _ in kept) else "."
     )
     title = f"{name}: confidence intervals"
-    return [Figure(title, sentence, drawn_intervals(title, sentence, [h.name for h, _ in drawn], [lane for lane, _ in kept]))]
+    return [Figure(title, sentence, draw_intervals(title, sentence, [h.name for h, _ in drawn], [lane for lane, _ in kept]))]
 
 
 def _least(quantity: str, tables: Sequence[dict[str, Row]]) -> float:

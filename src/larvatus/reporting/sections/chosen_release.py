@@ -20,7 +20,7 @@ from larvatus.reporting.sections.verdict import NEAR, preferred_release
 _TITLE = "The chosen release"
 
 
-def chosen_section(
+def choice_section(
     candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None, why: Sequence[str],
     limits: JudgedLimits | None = None, warned: Sequence[str] = (),
 ) -> Section:
@@ -111,7 +111,7 @@ _MOST = 12
 NO_LIMITS = "The study sets no limits, so no release meets or breaks one."
 
 
-def told_blocks(comparison: ComparisonLike, chosen: str | None) -> tuple[ReportBlock, ...]:
+def score_sentences(comparison: ComparisonLike, chosen: str | None) -> tuple[ReportBlock, ...]:
     """A table of sentences on the chosen release, risks first; without one, sentences on all releases."""
     rows = list(comparison.explain())
     missing: tuple[ReportBlock, ...] = () if comparison.limits else (Paragraph(NO_LIMITS),)

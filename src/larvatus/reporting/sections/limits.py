@@ -12,7 +12,7 @@ from larvatus.reporting.page.blocks import Fold, ReportBlock, ReportTable, Secti
 _NAMED = ("combined", "part")  # columns that hold names of scores
 
 
-def decided_section(comparison: ComparisonLike) -> Section | None:
+def limits_section(comparison: ComparisonLike) -> Section | None:
     """One table each for limits, combined scores and releases not made; None if there are none of these."""
     names = {c.name for c in comparison.candidates}
     blocks: list[ReportBlock] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]

@@ -14,7 +14,7 @@ from larvatus.reporting.page.blocks import Listing, Paragraph, Section
 _CLOSE = 0.05
 
 
-def preserved_items(candidate: Candidate, as_they_are: tuple[str, ...], rounded: Callable[[float | None], str]) -> Section:
+def preservation_items(candidate: Candidate, as_they_are: tuple[str, ...], rounded: Callable[[float | None], str]) -> Section:
     """One item each for unchanged, nearly unchanged and changed properties, if there are any."""
     scores = [s for n,
               (s,) in by_method([candidate], "loss").items() if s and n != METHOD and finite_number(s.value) is not None]

@@ -25,7 +25,7 @@ from larvatus.reporting.page.tables import _S_ALONE
 from larvatus.reporting.sections.null_distributions import P95, null_of
 from larvatus.reporting.sections.rules import rules_block
 from larvatus.reporting.sections.steps import steps_section
-from larvatus.reporting.sections.summary import first_seen
+from larvatus.reporting.sections.summary import releases_at_first
 from larvatus.reporting.sections.verdict import preferred_release
 
 _MOST_NOTES = 60
@@ -41,7 +41,7 @@ def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: st
     rest = [Paragraph(f"The HTML file has {plural(others, 'page')} on the other releases.", "paper")] if others else []
     opening = Paragraph("Click a release to open its page. Names and points elsewhere in the report link here.", "quiet")
     all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
-    seen = {h.number for h in first_seen(heads, chosen)}
+    seen = {h.number for h in releases_at_first(heads, chosen)}
     first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]
     later = tuple(page for page, h in zip(all_pages, heads, strict=True) if h.number not in seen)
     fold = [Fold(plural(len(later), "other release"), later)] if later else []

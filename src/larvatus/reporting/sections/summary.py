@@ -39,7 +39,7 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
     rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
-    first = first_seen(heads, chosen)
+    first = releases_at_first(heads, chosen)
     named = tuple(rows[h.number - 1] for h in first)
     few = f" {_which(first, heads, chosen)}" if len(first) < len(heads) else ""
     table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, _NOTE)
@@ -51,7 +51,7 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
     return (table, *([Listing(said)] if said else []), *more)
 
 
-def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
+def releases_at_first(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
     """All releases if they are few; else the chosen one, the one the rule selects, and some on the frontier."""
     return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
 

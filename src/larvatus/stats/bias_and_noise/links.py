@@ -127,7 +127,7 @@ class Pool:
         return np.asarray(odds + top + np.log(np.exp(background - top).mean()))
 
 
-def linked_by(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda done: None) -> Links:
+def link_targets(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda done: None) -> Links:
     """Links of every target under each kernel, on all cores, with at most a million pairs per core in memory."""
     targets, n = pool.x.shape[1], pool.z.shape[1]
     out = Links.empty(len(KERNELS), targets)

@@ -9,7 +9,7 @@ import numpy as np
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.stats.bias_and_noise.kernels import fill_known
-from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, linked_by
+from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, link_targets
 from larvatus.stats.bias_and_noise.priors import (
     BIAS_CENTRE,
     NODES,
@@ -87,7 +87,7 @@ def scenario(
     everybody = np.zeros(n, dtype=np.int64)
     pool = Pool(np.ascontiguousarray(x), np.ascontiguousarray(z), everybody, everybody, np.arange(n))
     stated = fill_stated(z, np.full(len(x), bias_sd), noise_sd)
-    return outcomes(linked_by(pool, stated if released else fill_nodes(z, nodes_of(*paper_priors(z), nodes))))
+    return outcomes(link_targets(pool, stated if released else fill_nodes(z, nodes_of(*paper_priors(z), nodes))))
 
 
 def outcomes(links: Links) -> dict[str, ScenarioOutcome]:

@@ -92,8 +92,8 @@ def _near(
                 mine[k, t] = math.exp(at[k] - best) / whole if own[t] >= 0 else 0.0
 
 
-def linked_nearby(pool: Pool, bias_sd: float, noise_sd: float, step: Callable[[int], None] = lambda done: None) -> Links:
-    """Links of every target under each kernel, equal to those of `linked_by`, for a suitable pool."""
+def link_nearby(pool: Pool, bias_sd: float, noise_sd: float, step: Callable[[int], None] = lambda done: None) -> Links:
+    """Links of every target under each kernel, equal to those of `link_targets`, for a suitable pool."""
     targets, n = pool.x.shape[1], pool.z.shape[1]
     out = Links.empty(len(KERNELS), targets)
     background = normal_background(pool.z, pool.correlated)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.covariance_factors import CentredRows
-from larvatus.stats.linear.row_maps import mapped_rows, solved_rows
+from larvatus.stats.linear.row_maps import rows_times_weights, solve_rows
 from larvatus.stats.linear.sufficiency import THIN, independent, noise_root
 
 
@@ -52,8 +52,8 @@ class FitOnS:
         q, own = len(s), self._standard(beta)
         centre, scale = self.centre[q:], self.scale[q:]
         given = (s - self.centre[:q, None]) / self.scale[:q, None]
-        parts = np.vstack([solved_rows(given, self.chosen, self.triangle), x, draws[self.lanes]])
-        y = mapped_rows(parts, np.vstack([self.on_given @ (np.eye(len(x)) - own).T * scale, beta.T, weights * scale]))
+        parts = np.vstack([solve_rows(given, self.chosen, self.triangle), x, draws[self.lanes]])
+        y = rows_times_weights(parts, np.vstack([self.on_given @ (np.eye(len(x)) - own).T * scale, beta.T, weights * scale]))
         y += (centre - beta @ centre)[:, None]
         return y if self.free.all() else np.where(self.free[:, None], y, x)
 

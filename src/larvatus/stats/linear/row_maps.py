@@ -28,7 +28,7 @@ def _mapped(columns: Matrix, weights: Matrix, out: Matrix) -> None:
                         into[i] += source[i] * w
 
 
-def mapped_rows(columns: Matrix, weights: Matrix) -> Matrix:
+def rows_times_weights(columns: Matrix, weights: Matrix) -> Matrix:
     """For columns given as k × n, the r × n columns of (rows times weights), weights k × r."""
     if len(columns) == 0:
         return np.zeros((weights.shape[1], columns.shape[1]))
@@ -58,7 +58,7 @@ def _solved(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix, out: M
                 into[i] *= scale
 
 
-def solved_rows(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix) -> Matrix:
+def solve_rows(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix) -> Matrix:
     """The rows Q with Q times triangle = the chosen columns, to rounding even if the triangle has thin directions.
 
     Solved row by row: multiplying by the inverse would leave the span of the columns by rounding divided by the thinnest

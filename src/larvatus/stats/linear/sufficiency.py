@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.kernels import kernel
-from larvatus.stats.linear.row_maps import solved_rows
+from larvatus.stats.linear.row_maps import solve_rows
 
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
@@ -65,7 +65,7 @@ class Basis:
 
     def rows(self, columns: Matrix) -> Matrix:
         """Rows of the basis, computed identically each time to the last bit, so that corrections remain valid."""
-        return solved_rows(columns, self.chosen, self.triangle)
+        return solve_rows(columns, self.chosen, self.triangle)
 
 
 @kernel()

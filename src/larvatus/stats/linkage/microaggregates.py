@@ -44,7 +44,7 @@ def _same_parts(a: Ints, b: Ints) -> bool:
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
-def filled_in(y: Floats) -> Floats:
+def fill_blanks(y: Floats) -> Floats:
     """Records of one group of columns, with blanked cells taken from a record that shares a present value.
 
     Only if all records that share the value agree: then the microaggregate is known despite the blank.
@@ -74,7 +74,7 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
     from scipy.spatial import cKDTree
 
     out = [nearest_of(x, y)]
-    y = filled_in(y)
+    y = fill_blanks(y)
     there = ~np.isnan(y)
     partial = np.isnan(out[0][1]) & there.any(axis=1)
     for pattern in np.unique(there[partial], axis=0):
@@ -101,7 +101,7 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """
     from scipy.spatial import cKDTree
 
-    y = filled_in(y)
+    y = fill_blanks(y)
     whole = ~np.isnan(y).any(axis=1)
     mine, theirs = np.full(len(x), np.nan), np.full(len(y), np.nan)
     if not whole.any():

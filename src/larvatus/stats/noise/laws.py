@@ -81,6 +81,6 @@ def coloured_noise(
     shape: NoiseShape, random: RecordRandom, record: NDArray[np.int64], weights: NDArray[np.float64], attempt: int = 0
 ) -> NDArray[np.float64]:
     """Independent draws of the law, multiplied by a covariance factor (rank × columns); columns × records."""
-    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.row_maps import rows_times_weights
 
-    return mapped_rows(standard_noise(shape, random, record, len(weights), attempt), weights)
+    return rows_times_weights(standard_noise(shape, random, record, len(weights), attempt), weights)

@@ -132,7 +132,7 @@ def by_rank(ordered: Floats, m: int) -> Floats:
     return ordered[index]
 
 
-def placed_by(order: Ints, rows: int, given: Floats) -> Floats:
+def values_in_order(order: Ints, rows: int, given: Floats) -> Floats:
     """Given values, sorted, placed in the rows of an order; NaN in the other rows."""
     ordered = np.sort(given)
     if len(ordered) and np.isnan(ordered[-1]):
