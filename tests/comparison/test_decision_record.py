@@ -209,7 +209,7 @@ def test_a_tier_holds_every_attack_that_applies_whatever_the_study_names(folder)
     (folder / "study.toml").write_text(head + "[limits]\ntier = \"public\"\n", encoding="utf-8")
     study = lv.Study.read("study.toml")
     found = lv.run(study, secret=SECRET)
-    judged = found.judged()["noise"]
+    judged = found.judge()["noise"]
     assert {r["score"] for r in judged.rows} > {"nearest_record", "value_disclosure"}
     data = lv.read("people.csv", study.roles)
     release = lv.mask(data, study.release[0].steps[0], secret=SECRET)

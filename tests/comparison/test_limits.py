@@ -28,7 +28,7 @@ GOOD: dict = {"roles": {"confidential": ["x"]}, "release": [{"name": "n", "steps
 ])
 def test_the_figure_that_is_judged(limit, judged):
     found = limits_of({"nearest_record": limit}).judge(SCORES)
-    assert found.kept
+    assert found.meets_limits
     assert math.isclose(found.rows[0]["judged"], judged, rel_tol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_an_interval_wider_than_the_limit_is_told_apart_from_a_value_above_it():
 
 def test_what_did_not_run_has_broken_its_limit():
     found = limits_of({"propensity": 5}).judge(SCORES)
-    assert (found.kept, found.rows[0]["why"], found.violation) == (False, "it did not run", math.inf)
+    assert (found.meets_limits, found.rows[0]["why"], found.violation) == (False, "it did not run", math.inf)
     found = limits_of({"propensity": 5}).judge(SCORES, not_run={"propensity": "no room"})
     assert found.rows[0]["why"] == "no room"
     assert not limits_of("public").judge((MOMENTS,))
@@ -86,7 +86,7 @@ def test_a_tier_and_a_rule_for_every_attack_hold_both():
         ({"above_baseline": 0.5, "interval": "value"}, False, 2),
     ):
         found = limits_of({"tier": "public", "every_attack": stated}).judge((score, SHOWN))
-        assert (found.kept, len(found.rows)) == (kept, rows), stated
+        assert (found.meets_limits, len(found.rows)) == (kept, rows), stated
     stricter = limits_of({"tier": "secure", "every_attack": {"above_baseline": 0.02}}).judge((score,))
     assert [(r["limit"], r["kept"]) for r in stricter.rows] == [(0.02, False)]
     both = limits_of({"tier": "secure", "every_attack": {"times_chance": 2}}).judge((score,))
@@ -208,4 +208,4 @@ def test_both_with_and_without_reverse_mapping():
 def test_a_tier_is_checked_with_every_attack_whatever_the_study_names():
     data = lv.read(people(200), **ROLES)
     release = lv.mask(data, "additive_noise(variance=0.0001)", secret=SECRET)
-    assert not lv.check(data, release, "public", scoring=lv.Scoring(attacks=["interval_match"], measures=[])).kept
+    assert not lv.check(data, release, "public", scoring=lv.Scoring(attacks=["interval_match"], measures=[])).meets_limits

@@ -204,7 +204,7 @@ def test_a_later_draw_is_taken_only_if_it_obeys():
     first, *later = (lv.read(f, confidential=["x", "y"]) for f in frames)
     asked = lv.Constraints(rules=("x >= 0",), repair="redraw", attempts=2)
     rules = ConstraintEnforcer.of(asked, first, [lv.masks.AdditiveNoise()])
-    copies, notes, table = rules.kept([first], first, lambda k: [later[k - 1]])
+    copies, notes, table = rules.enforce([first], first, lambda k: [later[k - 1]])
     assert copies[0].frame().x.tolist() == [1.0, 5.0, 9.0, -3.0]
     assert table[0]["released"] == 1
     assert any("1 records still break a rule after 2 redraws" in str(n) for n in notes)

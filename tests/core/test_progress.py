@@ -35,10 +35,10 @@ def told(durations: list[float], step: float = 1.0) -> list[tuple[int, float, st
     for i, length in enumerate(durations):
         until = hands.at + length
         while hands.at < until:
-            out.append((i, end - hands.at, clock.left()))
+            out.append((i, end - hands.at, clock.time_left()))
             hands.at = min(hands.at + step, until)
         clock.done()
-    assert clock.left() == ""
+    assert clock.time_left() == ""
     return out
 
 
@@ -77,7 +77,7 @@ def test_two_that_end_together_do_not_promise_a_moment():
     clock = Clock(10, hands)
     hands.at += 60
     clock.done(2)
-    assert seconds(clock.left()) >= 100
+    assert seconds(clock.time_left()) >= 100
 
 
 @pytest.mark.parametrize(("given", "said"), [

@@ -122,8 +122,9 @@ def test_publishing_the_parameters_stands_beside_not_publishing_them(census):
 def test_settings_that_are_not_published_are_not_known():
     data = lv.read(normal(), confidential=["a", "b"], non_confidential=["s"])
     known = lv.Intruder(published="publishable")
-    assert known.told([lv.masks.AdditiveNoise(variance=2)])
-    assert not known.told([lv.masks.AdditiveNoise(variance=2, columns=["a"]), lv.masks.AdditiveNoise(columns=["b"])])
+    assert known.knows_settings_of([lv.masks.AdditiveNoise(variance=2)])
+    assert not known.knows_settings_of([lv.masks.AdditiveNoise(variance=2, columns=["a"]),
+                                        lv.masks.AdditiveNoise(columns=["b"])])
     release = lv.mask(data, "additive_noise(columns=[\"a\"])", "additive_noise(columns=[\"b\"])", secret=SECRET)
     score = lv.risk(data, release, ["posterior_match"], intruder=known)[0]
     assert any("does not know how" in n for n in score.notes)
@@ -167,7 +168,7 @@ def test_the_average_of_copies_has_its_own_law():
 
     class Copied(lv.masks.AdditiveNoise):
         @property
-        def copies_made(self) -> int:
+        def copy_count(self) -> int:
             return 16
 
     shown = Release("average", (average(copies),), (Copied(variance=1.0),), internals=ReleaseInternals(copies_averaged=16))

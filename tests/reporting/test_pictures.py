@@ -91,7 +91,7 @@ def test_a_histogram_is_read_as_shares():
     found = histograms_of(hist(*histogram("a", "all records", [10, 10, 20, 40], [20, 20, 20, 20])))["all records"]["a"]
     assert found.original == (0.25, 0.25, 0.25, 0.25)
     assert found.released == (0.125, 0.125, 0.25, 0.5)
-    assert found.moved == 0.25
+    assert found.share_moved == 0.25
     assert cumulate(found.released) == (0.0, 0.125, 0.25, 0.5, 1.0)
     assert found.heights(found.original) == pytest.approx(found.original), "bins of equal width: shares are heights"
 

@@ -26,16 +26,16 @@ TABLE = pd.DataFrame({
     (M.PostRandomisation(matrix={"job": ((0.5, 0.5), (0.5, 0.5))}), {"invariant": True}),
 ])
 def test_settings_without_effect_are_not_published(mask, told):
-    assert mask.published() == told
+    assert mask.public_settings() == told
 
 
 def test_recoding_tells_only_what_its_columns_used():
-    assert set(M.Recoding().published({"number"})) == {"bins", "replacement"}
-    assert set(M.Recoding(cuts=(1.0, 2.0)).published({"number"})) == {"cuts", "replacement"}
-    assert set(M.Recoding(cuts={"x": (1.0, 2.0)}).published({"number"})) == {"cuts", "bins", "replacement"}
-    assert set(M.Recoding(levels={"job": {"cook": "food"}}).published({"nominal"})) == {"rare", "other"}
-    assert M.Recoding(rare=1).published({"nominal"}) == {}
-    assert set(M.Recoding(replacement="label").published({"nominal"})) == {"bins", "replacement"}
+    assert set(M.Recoding().public_settings({"number"})) == {"bins", "replacement"}
+    assert set(M.Recoding(cuts=(1.0, 2.0)).public_settings({"number"})) == {"cuts", "replacement"}
+    assert set(M.Recoding(cuts={"x": (1.0, 2.0)}).public_settings({"number"})) == {"cuts", "bins", "replacement"}
+    assert set(M.Recoding(levels={"job": {"cook": "food"}}).public_settings({"nominal"})) == {"rare", "other"}
+    assert M.Recoding(rare=1).public_settings({"nominal"}) == {}
+    assert set(M.Recoding(replacement="label").public_settings({"nominal"})) == {"bins", "replacement"}
 
 
 @pytest.mark.parametrize(("mask", "said", "unsaid"), [

@@ -33,7 +33,7 @@ class Faked:
 
     heavier = 1.0
 
-    def scored(self, draws, left):
+    def score(self, draws, left):
         for draw in draws:
             try:
                 yield ScoredDraw(self.one(draw))
@@ -80,8 +80,9 @@ def test_a_lucky_draw_is_not_chosen():
     found = ran(Faked(lucky))
     assert found.chosen is not None
     assert found.chosen.candidate.steps[0].variance >= 2
-    assert any(not f.kept and f.candidate.steps[0].variance < 2 for f in found.finalists)
-    assert {len(f.draws) for f in found.finalists if not f.kept} == {1}, "given up at the first secret that breaks the limit"
+    assert any(not f.meets_limits and f.candidate.steps[0].variance < 2 for f in found.finalists)
+    assert {len(f.draws) for f in found.finalists
+            if not f.meets_limits} == {1}, "given up at the first secret that breaks the limit"
     assert min(t.loss for t in found.tried if t.violation <= 0) < 2
 
 
@@ -263,7 +264,7 @@ def test_the_spread_over_secrets_is_told():
     row = Finalist(tried, draws, 3, 1.0).row()
     assert (row["loss"], row["least_loss"], row["most_loss"]) == (3, 1, 6)
     assert (row["nearest_record_least"], row["nearest_record_most"]) == (0.1, 0.6)
-    assert Finalist(tried, draws[:2], 3, 1.0).kept is False
+    assert Finalist(tried, draws[:2], 3, 1.0).meets_limits is False
 
 
 @pytest.fixture(scope="module")

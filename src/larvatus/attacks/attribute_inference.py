@@ -140,11 +140,11 @@ class AttributeInference(Attack):
         def predict(group: int, block: Block) -> Mapping[str, Array]:
             chosen = block[TARGET] == 1
             s = np.hstack([design.matrix(group, block), block.matrix(soft)])
-            held_s = np.hstack([design.matrix(group, block), block.matrix([keys.held(n) for n in soft])])
+            held_s = np.hstack([design.matrix(group, block), block.matrix([keys.known_column(n) for n in soft])])
             out = {n: np.full(len(block), np.nan) for n in made}
             for n in asked:
                 others = [m for m in keys.numbers if m != n]
-                y, x = block.matrix(others), block.matrix([keys.held(m) for m in others])
+                y, x = block.matrix(others), block.matrix([keys.known_column(m) for m in others])
                 truth = block[scratch("original", n)]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)

@@ -161,7 +161,7 @@ class BayesianIntruder(Attack):
         """The law of each column, whether its standard deviations are unknown, and notes about that."""
         stated = factor_laws(release, original) if release.steps else None
         steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
-        hidden = not intruder.told(steps)
+        hidden = not intruder.knows_settings_of(steps)
         if self.parameters == "unknown":
             return {} if hidden else stated or {}, True, []
         if self.bias_sd is not None or self.noise_ratio is not None:

@@ -61,7 +61,8 @@ class IntervalMatch(Attack):
         return link_groups(
             self, "share of records singled out by the rounding intervals of their values", original, release, intruder,
             by, lambda sides: np.array([link(sides) for link in links]),
-            trials=KNOWN_OR_NOT if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
+            trials=KNOWN_OR_NOT if two else ("", (0.0,)),
+            pick=(0 if intruder.knows_settings_of(release.steps) else 1) if two else None,
         )
 
 

@@ -124,7 +124,7 @@ def _parts(
         column = [j for j, (x, _) in enumerate(apart) for _ in x]
         left, right = (stack_coordinates([v for pair in apart for v in pair[side]], len(block)) for side in (0, 1))
         ranges = np.array([_ranges(keys, n, block) for n in used])
-        found = cells.linked(left, right, column, gone, wanted, distance, ranges)
+        found = cells.link(left, right, column, gone, wanted, distance, ranges)
         return [(everyone, found.credit)] if found is not None else [(everyone, *every(block))]
 
     return parts

@@ -71,7 +71,7 @@ class PosteriorMatch(Attack):
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         stated = law_of(release, original) if self.law == "mask" and _pools_are_sub_groups(keys, release) else None
         steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
-        knows_law = stated is not None and intruder.told(steps)
+        knows_law = stated is not None and intruder.knows_settings_of(steps)
         link = PosteriorLink(keys, original, release, guesses, self.rule, random)
         used = link.by(stated if knows_law else None, self.law)
         notes = [] if knows_law or self.law != "mask" else [

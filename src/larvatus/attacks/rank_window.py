@@ -57,10 +57,10 @@ class RankWindow(Attack):
         meaning = "share of records singled out by their ranks (candidates share the credit)"
         if self.window is not None:
             return link_groups(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
-        farthest = np.sort(np.nan_to_num(by.measured(_moves)), axis=1)[:, -2:]
+        farthest = np.sort(np.nan_to_num(by.measure(_moves)), axis=1)[:, -2:]
         return link_groups(
             self, meaning, original, release, intruder, by, _linker(farthest.T[::-1], (False, True)), trials=KNOWN_OR_NOT,
-            pick=0 if intruder.told(release.steps) else 1,
+            pick=0 if intruder.knows_settings_of(release.steps) else 1,
         )
 
 

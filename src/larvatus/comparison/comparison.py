@@ -43,7 +43,7 @@ class Candidate:
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
         """A candidate without figures per record, to save memory; `lv.risk` gives those for one release."""
         steps = tuple(redacted_settings(s) for s in release.steps)
-        public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
+        public = tuple({"method": s.name(), **s.public_settings(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
@@ -144,14 +144,14 @@ class Comparison:
     def tidy(self) -> Rows:
         """One row per figure: overall, by sub-group, variable, pair, domain, copy and null."""
         rows: list[Row] = [row for c in self.candidates for s in c.scores for row in _tidy(c.name, s)]
-        rows += [row for c in self.candidates for s in self.combined(c) for row in _tidy(c.name, s)]
+        rows += [row for c in self.candidates for s in self.combined_scores(c) for row in _tidy(c.name, s)]
         rows += [
             {"release": n.name, "score": "", "kind": "", "level": "not made", "of": n.reason, **_figures({})}
             for n in self.not_made
         ]
         return Rows.of(rows)
 
-    def combined(self, candidate: Candidate) -> tuple[Score, ...]:
+    def combined_scores(self, candidate: Candidate) -> tuple[Score, ...]:
         """The combined scores of a release."""
         return add_combined_scores(candidate.scores, self.combine)[len(candidate.scores) :]
 
@@ -165,22 +165,22 @@ class Comparison:
 
         return frontier(self, axes or (RISK, LOSS))
 
-    def judged(self, limits: Any = None) -> dict[str, Judgement]:
+    def judge(self, limits: Any = None) -> dict[str, Judgement]:
         """Check every release against the limits (default: those of the study)."""
         chosen = self.limits if limits is None else limits_of(limits, self.combine)
         if not chosen:
             raise StudyError(["limits: none are set. Give a table of limits, or a tier such as \"public\"."])
         return {c.name: chosen.judge(c.scores, self.combine) for c in self.candidates}
 
-    def held_to_limits(self) -> dict[str, Rows]:
+    def limit_rows(self) -> dict[str, Rows]:
         """One row per limit and release, with the figure it applies to; empty if no limit is set."""
-        return {name: j.rows for name, j in self.judged().items()} if self.limits else {}
+        return {name: j.rows for name, j in self.judge().items()} if self.limits else {}
 
     def meets(self, limits: Any = None) -> Rows:
         """One row per release: whether it meets every limit, and which limits it breaks and by how much."""
         rows: list[Row] = [
-            {"release": name, "meets": j.kept, "broken": len(j.broken), "which": j.in_words()}
-            for name, j in self.judged(limits).items()
+            {"release": name, "meets": j.meets_limits, "broken": len(j.broken), "which": j.in_words()}
+            for name, j in self.judge(limits).items()
         ]
         rows += [{"release": n.name, "meets": False, "broken": None, "which": f"not made: {n.reason}"} for n in self.not_made]
         return Rows.of(rows)
@@ -188,7 +188,8 @@ class Comparison:
     def decisions(self, names: Collection[str]) -> dict[str, Rows]:
         """Tables for a report on these releases: limits, combined scores with their parts, and releases not made."""
         out = {"Limits": Rows.of(r for r in self.meets() if r["release"] in names)} if self.limits else {}
-        combined = [row for c in self.candidates if c.name in names for s in self.combined(c) for row in _tidy(c.name, s)]
+        combined = [row for c in self.candidates if c.name in names for s in self.combined_scores(c)
+                    for row in _tidy(c.name, s)]
         out["Combined scores and their parts"] = Rows.of(
             {"release": r["release"], "combined": r["score"], "part": r["of"], "value": r["value"]} for r in combined
         )
@@ -224,12 +225,13 @@ class Comparison:
         if self.not_made:
             out["not_made"] = [{"name": n.name, "steps": [dict(s) for s in n.steps], "reason": n.reason} for n in self.not_made]
         if self.combine:
-            out["combined"] = [{"name": c.name, "scores": [s.plain() for s in self.combined(c)]} for c in self.candidates]
+            out["combined"] = [{"name": c.name, "scores": [s.plain() for s in self.combined_scores(c)]}
+                               for c in self.candidates]
         if self.limits:
-            judged = self.judged().items()
+            judged = self.judge().items()
             out["limits"] = {
                 "stated": self.limits.plain(),
-                "releases": [{"name": n, "meets": j.kept, "judged": [dict(r) for r in j.rows]} for n, j in judged],
+                "releases": [{"name": n, "meets": j.meets_limits, "judged": [dict(r) for r in j.rows]} for n, j in judged],
             }
         if self.warnings:
             out["warnings"] = list(self.warnings)

@@ -24,7 +24,7 @@ def warnings_of(
     made = [c.name for c in comparison.candidates]
     out = {}
     for name in dict.fromkeys(n for n in (approved, published) if n in made):
-        if limits is None or limits.kept(name):
+        if limits is None or limits.meets(name):
             continue
         acts = [f"approved{f' by {by}' if by else ''}"] if name == approved else []
         acts += ["published"] if name == published else []
@@ -37,13 +37,13 @@ def decision_on(
     warnings: Mapping[str, str],
 ) -> dict[str, Any]:
     """What the internal manifest records about a release after the comparison: figures, never values or the secret."""
-    judged = comparison.judged().get(candidate.name) if comparison.limits else None
+    judged = comparison.judge().get(candidate.name) if comparison.limits else None
     return {
         "limits": None if judged is None else {
-            "stated": comparison.limits.plain(), "kept": judged.kept, "verdicts": [_finite(r) for r in judged.rows],
+            "stated": comparison.limits.plain(), "kept": judged.meets_limits, "verdicts": [_finite(r) for r in judged.rows],
         },
         "scores": [_finite(s.row()) | {"decides": s.decides} for s in candidate.scores],
-        "combined": [_finite(s.row()) for s in comparison.combined(candidate)],
+        "combined": [_finite(s.row()) for s in comparison.combined_scores(candidate)],
         "intruder": {
             "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),
         },

@@ -55,7 +55,7 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
         said = f"{FRONTIER} {attack}. Loss: {loss(head.loss)}."
         rows.append(_row(_TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
     if comparison.limits:
-        kept = [n for n, j in comparison.judged().items() if j.kept]
+        kept = [n for n, j in comparison.judge().items() if j.meets_limits]
         some = [h for h in heads if h.name in kept]
         said = f"{count(len(kept))} of {plural(len(heads), 'release')} {'meets' if len(kept) == 1 else 'meet'} every limit"
         known = [(h.loss, h.name) for h in some if h.loss is not None]

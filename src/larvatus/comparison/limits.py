@@ -148,13 +148,13 @@ class Judgement:
     rows: Rows
 
     def __bool__(self) -> bool:
-        return self.kept
+        return self.meets_limits
 
     def __repr__(self) -> str:
-        return f"{'all limits are met' if self.kept else 'limits are broken'}\n{self.rows}"
+        return f"{'all limits are met' if self.meets_limits else 'limits are broken'}\n{self.rows}"
 
     @property
-    def kept(self) -> bool:
+    def meets_limits(self) -> bool:
         return all(row["kept"] is True for row in self.rows)
 
     @property

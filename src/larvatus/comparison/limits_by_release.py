@@ -37,7 +37,7 @@ class JudgedLimits:
     def broken(self, name: str) -> Sequence[Row]:
         return [r for r in self.rows[name] if r["kept"] is not True]
 
-    def kept(self, name: str) -> bool:
+    def meets(self, name: str) -> bool:
         return not self.broken(name)
 
     def in_words(self, name: str) -> str:
@@ -56,7 +56,7 @@ def _kept(rows: Rows) -> str:
 
 def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
     """Check the releases of a comparison against its limits; None if no limit is set."""
-    rows = comparison.held_to_limits()
+    rows = comparison.limit_rows()
     if not rows:
         return None
     attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")}

@@ -21,9 +21,9 @@ class ReleaseSubset:
     def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
         return self.whole.decisions(names)
 
-    def held_to_limits(self) -> Mapping[str, Rows]:
+    def limit_rows(self) -> Mapping[str, Rows]:
         names = {c.name for c in self.candidates}
-        return {n: rows for n, rows in self.whole.held_to_limits().items() if n in names}
+        return {n: rows for n, rows in self.whole.limit_rows().items() if n in names}
 
     @property
     def limits(self) -> object:

@@ -58,20 +58,20 @@ class ConstraintEnforcer:
             found._check_identities(found._counts(found._lines(data, data), data), data)
         return found
 
-    def seen(self, data: Microdata) -> Microdata:
+    def without_derived(self, data: Microdata) -> Microdata:
         """The data as the steps see them: without derived columns."""
         return data.with_confidential([n for n in data.roles.confidential if n not in self.derived])
 
     def steps(self, masks: tuple[Mask, ...], data: Microdata) -> tuple[Mask, ...]:
         """The steps, followed by reverse_map if that is the repair and the last mask of some column does not permute."""
-        names = data.numeric(self.seen(data).confidential)
+        names = data.numeric(self.without_derived(data).confidential)
         last = {n: s for s in masks for n in columns_of_step(s, data)}
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
             return masks
-        every = names == self.seen(data).confidential
+        every = names == self.without_derived(data).confidential
         return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
 
-    def kept(
+    def enforce(
         self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()
     ) -> tuple[list[Microdata], list[Note], Rows]:
         """Every copy after rounding, repair and recomputing; notes; and the number of records that break each rule.
@@ -105,7 +105,7 @@ class ConstraintEnforcer:
             said.append([*self._notes(before, raw, after, done), *redrawn, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
-        noisy = {n for s in steps if with_noise(s) for n in columns_of_step(s, self.seen(original))}
+        noisy = {n for s in steps if with_noise(s) for n in columns_of_step(s, self.without_derived(original))}
         for_public = rule_notes(
             self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
         )
@@ -113,7 +113,7 @@ class ConstraintEnforcer:
         return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> LinearRules:
-        names = data.numeric(self.seen(original).confidential)
+        names = data.numeric(self.without_derived(original).confidential)
         used = {n for r in self.rules for n in r.columns} | set(self.asked.units())
         for name in original.numeric([n for n in original.confidential if n in used]):
             if data.table.columns[name].kind != "number":
@@ -174,7 +174,7 @@ class ConstraintEnforcer:
             if self.asked.repair == "nearest":
                 found = _only(lines.nearest(block.values), names)
             else:
-                found = _only(lines.with_derived(lines.rounded(block.values)), names)
+                found = _only(lines.with_derived(lines.round_values(block.values)), names)
             masked = _masked(block)
             return {n: np.asarray(np.where(masked, v, block[n])) for n, v in found.items()}
 
@@ -218,7 +218,7 @@ class ConstraintEnforcer:
     def _left_alone(self, done: Microdata, lines: LinearRules) -> list[Note]:
         """A warning if records that no step masks break a rule or are not rounded."""
         def count(group: int, block: Block) -> int:
-            rounded = lines.rounded(block.values)
+            rounded = lines.round_values(block.values)
             odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.movable]
             off = lines.broken(block.values).any(axis=1) | np.any([np.zeros(len(block), dtype=bool), *odd], axis=0)
             return int((off & ~_masked(block)).sum())
@@ -255,7 +255,7 @@ class ConstraintEnforcer:
 
         def count(group: int, block: Block) -> Ints:
             raw = {n: block[scratch("before", n)] for n in names}
-            to_unit = lines.rounded(raw)
+            to_unit = lines.round_values(raw)
             there = [~np.isnan(raw[n]) & _masked(block) for n in names]
             turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
             off = [(block[n] != to_unit[n]) & t for n, t in zip(names, there, strict=True)]

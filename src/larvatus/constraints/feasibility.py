@@ -33,7 +33,7 @@ def _possible(rules: Sequence[Rule]) -> bool:
     rows: dict[str, list[list[float]]] = {"<=": [], "=": []}
     ends: dict[str, list[float]] = {"<=": [], "=": []}
     for line in (line for r in rules for line in r.lines):
-        parts = line.left.plus(line.right.scaled(-1.0)).gathered({})
+        parts = line.left.plus(line.right.scaled(-1.0)).gather({})
         size = max((abs(c) for n, c in parts.items() if n), default=0.0) or 1.0
         rows[line.sign].append([parts.get(n, 0.0) / size for n in columns])
         ends[line.sign].append(-parts[""] / size)

@@ -46,7 +46,7 @@ class LinearRules:
             out[name] = np.where(np.isnan(values[name]), np.nan, parts.of(out))
         return self._rounded(out, self.derived)
 
-    def rounded(self, values: Values) -> dict[str, Array]:
+    def round_values(self, values: Values) -> dict[str, Array]:
         """The values with every movable column rounded to its unit."""
         return self._rounded(dict(values), self.movable)
 
@@ -86,13 +86,13 @@ class LinearRules:
             _put(out, rows, self._moved(_rows_of(values, rows), system))
         if not self.units:
             return self.with_derived(out)
-        done = self.rounded(out)
+        done = self.round_values(out)
         rows = np.union1d(rows, self._breaking(done))
         _put(done, rows, self._settled(_rows_of(done, rows), system))
         rows = self._breaking(done)
         if len(rows):
             room = system.narrowed(self._units())
-            again = self._settled(self.rounded(self._moved(_rows_of(values, rows), room)), system)
+            again = self._settled(self.round_values(self._moved(_rows_of(values, rows), room)), system)
             better = ~self.broken(self.with_derived(again)).any(axis=1)
             _put(done, rows[better], _rows_of(again, np.flatnonzero(better)))
         return self.with_derived(done)
@@ -133,7 +133,7 @@ class LinearRules:
         target, other = next(((a.lone, b) for a, b in sides if a.lone in self.derived), (None, line.right))
         if target is None or target in self.units:
             return values
-        given = self.derived[target].gathered(self.derived)
+        given = self.derived[target].gather(self.derived)
         parts = [n for n in self.movable if given.get(n) and n not in rule.conditions]
         if not parts:
             return values
@@ -200,9 +200,9 @@ class LinearRules:
         equal: list[bool] = []
         owner: list[int] = []
         for i, rule in enumerate(self.rules):
-            kept = {m for n in rule.conditions for m in (self.derived[n].gathered(self.derived) if n in self.derived else [n])}
+            kept = {m for n in rule.conditions for m in (self.derived[n].gather(self.derived) if n in self.derived else [n])}
             for line in rule.lines if not rule.identity else ():
-                parts = line.left.plus(line.right.scaled(-1.0)).gathered(self.derived)
+                parts = line.left.plus(line.right.scaled(-1.0)).gather(self.derived)
                 a = np.array([parts.pop(n, 0.0) for n in self.movable])
                 alone = np.flatnonzero(a)
                 if len(alone) == 1 and line.sign == "<=" and not rule.given and not any(c for n, c in parts.items() if n):

@@ -55,11 +55,11 @@ class Linear:
     def plus(self, other: Linear) -> Linear:
         return Linear(self.terms + other.terms, self.constant + other.constant)
 
-    def gathered(self, given: Mapping[str, Linear]) -> dict[str, float]:
+    def gather(self, given: Mapping[str, Linear]) -> dict[str, float]:
         """The coefficient of each column, with derived columns replaced by their parts; the key of the constant is ''."""
         out = {"": self.constant}
         for name, factor in self.terms:
-            parts = given[name].gathered(given) if name in given else {name: 1.0}
+            parts = given[name].gather(given) if name in given else {name: 1.0}
             for column, c in parts.items():
                 out[column] = out.get(column, 0.0) + factor * c
         return out

@@ -188,13 +188,13 @@ def _identity_problems(identities: list[Rule], asked: Constraints, roles: Roles)
         problems.append(f"constraints.rules: circular identities between {', '.join(circle)}. Leave one of them out.")
         return problems
     for name in given:
-        if not any(c and n in roles.confidential for n, c in given[name].gathered(given).items()):
+        if not any(c and n in roles.confidential for n, c in given[name].gather(given).items()):
             problems.append(f"constraints.rules: {name!r} follows from columns that are not confidential, so it would be "
                             "released unmasked. Do not release it, or leave the rule out.")
     units = asked.units()
     for name in (n for n in units if n in given):
         parts = [p for p in _reached(name, given) if p not in given]
-        whole = all(float(c).is_integer() for c in given[name].gathered(given).values())
+        whole = all(float(c).is_integer() for c in given[name].gather(given).values())
         if not whole or not all(_multiple(units.get(p, 0.0), units[name]) for p in parts):
             problems.append(
                 f"constraints: {name!r} is recomputed from {', '.join(parts)}, and rounding it would break the rule. Round "

@@ -60,7 +60,7 @@ class Clock:
         """Record that `pieces` more are done."""
         self.marks += [self.now()] * pieces
 
-    def left(self) -> str:
+    def time_left(self) -> str:
         """The remaining time as a clause; empty if it cannot be estimated yet."""
         ready = len(self.marks)
         if not 0 < ready < self.of or ready < _SOON * self.of:

@@ -63,7 +63,7 @@ class RecordRandom:
         """Another stream, for a use that must not share draws with this one."""
         return RecordRandom(stream_key(self.key, *context))
 
-    def shared(self) -> RecordRandom:
+    def shared_draws(self) -> RecordRandom:
         """The stream that all copies of a release share, for choices that must be the same in every copy."""
         return RecordRandom(self.common or self.key)
 

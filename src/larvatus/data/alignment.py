@@ -39,10 +39,10 @@ def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, M
     """Both files with design terms for their common non-confidential columns, and a name for people of each of these terms."""
     given = common_non_confidential(original, released)
     designs = [design_of(data, given) for data in (original, released)]
-    theirs = {t.made for t in designs[1].terms}
-    shared = {t.made: t.name for t in designs[0].terms if t.made in theirs}
+    theirs = {t.new_column for t in designs[1].terms}
+    shared = {t.new_column: t.name for t in designs[0].terms if t.new_column in theirs}
     before, after = (
-        with_terms(data, Design(tuple(t for t in design.terms if t.made in shared)))
+        with_terms(data, Design(tuple(t for t in design.terms if t.new_column in shared)))
         for data, design in zip((original, released), designs, strict=True)
     )
     return before, after, shared

@@ -274,7 +274,7 @@ class Mask(Method):
     )
 
     @property
-    def copies_made(self) -> int:
+    def copy_count(self) -> int:
         """Number of copies of the data that the step makes. Later steps run on each copy."""
         return 1
 
@@ -282,7 +282,7 @@ class Mask(Method):
         """Smallest number of records in a sub-group with which the mask works."""
         return 1
 
-    def made_kind(self, kind: str) -> str:
+    def kind_after(self, kind: str) -> str:
         """The kind ("number" or "nominal") of a masked column after the step, given its kind before."""
         return kind
 
@@ -301,7 +301,7 @@ class Mask(Method):
         """For each column, the law of a mask of the form Y = X · factor + noise, with independent draws for each value."""
         return None
 
-    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+    def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
 

@@ -24,7 +24,7 @@ AVERAGE = "average"
 
 def copies_of_steps(masks: Sequence[Mask]) -> tuple[int, int]:
     """Number of copies that the steps make, and the index of the step that makes them."""
-    several = [i for i, step in enumerate(masks) if step.copies_made > 1]
+    several = [i for i, step in enumerate(masks) if step.copy_count > 1]
     if not several:
         return 1, len(masks)
     first = several[0]
@@ -38,7 +38,7 @@ def copies_of_steps(masks: Sequence[Mask]) -> tuple[int, int]:
                 f"mask: {step.name()} after {masks[first].name()} would choose again in every copy which {what}. One copy "
                 f"would show what another hides. Put {step.name()} before {masks[first].name()}."
             )
-    return masks[first].copies_made, first
+    return masks[first].copy_count, first
 
 
 def notes_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:

@@ -33,7 +33,7 @@ class Term:
     fill: tuple[float, ...] = ()
 
     @property
-    def made(self) -> str:
+    def new_column(self) -> str:
         """The column that holds the term once it is made one."""
         if self.level is None and not self.missing:
             return scratch("term", self.column)
@@ -63,9 +63,9 @@ class Design:
         return tuple(t.name for t in self.terms)
 
     @property
-    def made(self) -> tuple[str, ...]:
+    def new_columns(self) -> tuple[str, ...]:
         """The columns that hold the terms once they are made."""
-        return tuple(t.made for t in self.terms)
+        return tuple(t.new_column for t in self.terms)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def with_terms(data: Microdata, design: Design) -> Microdata:
     """The data with every term of the design as an additional column."""
     if not design.terms:
         return data
-    terms = design.made
+    terms = design.new_columns
 
     def expand(group: int, block: Block) -> Mapping[str, Array]:
         return dict(zip(terms, design.matrix(group, block).T, strict=True))

@@ -82,7 +82,7 @@ class Intruder(BaseModel):
         """The random numbers of the errors, the same in every attack."""
         return RecordRandom(stream_key(b"scores are not secret", "what the intruder knows"))
 
-    def told(self, steps: Sequence[Mask]) -> bool:
+    def knows_settings_of(self, steps: Sequence[Mask]) -> bool:
         """Whether the intruder knows every setting of the steps. Settings that are not published are assumed to be defaults."""
         if self.published == "publishable":
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)

@@ -24,7 +24,7 @@ def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[SampleMome
     """Per sub-group, pairs of columns of ranks (the first columns in the moments) that agree or reverse perfectly."""
     p = len(names)
     near: list[Pairs] = [{} for _ in moments]
-    every = SampleMoments.stacked(moments)
+    every = SampleMoments.stack(moments)
     for g in np.flatnonzero(_close(every, p).any(axis=(1, 2))).tolist():
         near[g] = _nearly(moments[g], p)
     if any(near):

@@ -44,7 +44,7 @@ def columns_by_step(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, .
         asked = step.columns or data.confidential
         more = {n for n in made if n in asked and "nominal" in step.handles}
         out.append(tuple(n for n in data.confidential if n in now or n in more))
-        made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.made_kind("number") == "nominal"}
+        made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.kind_after("number") == "nominal"}
     return out
 
 

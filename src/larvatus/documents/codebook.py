@@ -93,7 +93,7 @@ def label_problems(labels: Mapping[str, str], released: Sequence[str]) -> list[s
 
 
 def _told(step: Mask, kinds: set[str]) -> str:
-    settings = {k: v for k, v in step.published(kinds).items() if k not in ("where", "columns")}
+    settings = {k: v for k, v in step.public_settings(kinds).items() if k not in ("where", "columns")}
     inner = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
     some = " for some records" if step.where is not None else ""
     return step.name().replace("_", " ") + (f" ({inner})" if inner else "") + some

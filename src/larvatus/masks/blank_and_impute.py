@@ -64,7 +64,7 @@ class BlankAndImpute(Mask):
         return cls(), cls(rate=1.0, copies=2, within_range=False), cls(rate=0.1, tail=0.1, scope="file")
 
     @property
-    def copies_made(self) -> int:
+    def copy_count(self) -> int:
         return self.copies
 
     def smallest(self, data: Microdata) -> int:
@@ -77,7 +77,7 @@ class BlankAndImpute(Mask):
         draws = draw_coefficients(fits, current, random, self.name())
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
         fixed = np.array([fit.fixed for fit in fits])
-        chosen = _chooser(names, self._rate, cuts, fixed, random.shared())
+        chosen = _chooser(names, self._rate, cuts, fixed, random.shared_draws())
         spread = [draw.root.T @ draw.root for draw in draws]
         notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread)]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}

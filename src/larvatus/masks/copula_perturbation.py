@@ -64,7 +64,7 @@ class CopulaPerturbation(Mask):
 
         names = current.confidential
         source = rank_columns(current, names, random)
-        copulas, given = copula_of(source), source.given
+        copulas, given = copula_of(source), source.non_confidential
         counts, runs = _counts(current), _frequent(source)
         probability = knot_probabilities()
         quantiles = {n: current.table.quantiles(n, probability.tolist()) for n in names}

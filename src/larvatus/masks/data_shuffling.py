@@ -60,7 +60,7 @@ class DataShuffling(Mask):
         names = current.confidential
         data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
         source = rank_columns(data, names, random)
-        copulas, given = copula_of(source), source.given
+        copulas, given = copula_of(source), source.non_confidential
         latent = [scratch("latent", n) for n in names]
 
         some_missing = {n for n in names if data.table.columns[n].missing}

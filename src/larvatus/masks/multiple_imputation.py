@@ -53,7 +53,7 @@ class MultipleImputation(Mask):
         return cls(), cls(copies=1), cls(copies=2, scope="file")
 
     @property
-    def copies_made(self) -> int:
+    def copy_count(self) -> int:
         return self.copies
 
     def smallest(self, data: Microdata) -> int:

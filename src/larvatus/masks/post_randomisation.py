@@ -73,9 +73,9 @@ class PostRandomisation(Mask):
 
         return Masked(map_rows(current, mask_block, names), _notes(current, names, counts, moves))
 
-    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+    def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""
-        settings = super().published(kinds)
+        settings = super().public_settings(kinds)
         return {k: v for k, v in settings.items() if k not in ("stay", "matrix")} if self.invariant else settings
 
     def altered(self) -> str:

@@ -67,7 +67,7 @@ class Recoding(Mask):
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(rare=5, bins=3, scope="sub_group"), cls(rare=1, bins=25)
 
-    def made_kind(self, kind: str) -> str:
+    def kind_after(self, kind: str) -> str:
         return "nominal" if self.replacement == "label" else kind
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
@@ -79,7 +79,7 @@ class Recoding(Mask):
             notes += said
         return Masked(data, notes)
 
-    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+    def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings that had an effect, for the public. Labelled classes make a categorical column; only cuts are given."""
         labelled = self.replacement == "label"
         unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
@@ -87,7 +87,7 @@ class Recoding(Mask):
             unused |= {"rare", "other"}
         if self.cuts is not None and not isinstance(self.cuts, Mapping):
             unused.add("bins")
-        return {k: v for k, v in super().published(kinds).items() if k not in unused}
+        return {k: v for k, v in super().public_settings(kinds).items() if k not in unused}
 
     def altered(self) -> str:
         return "differences inside a category or a class are lost, and with them some of the spread"

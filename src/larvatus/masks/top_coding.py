@@ -147,8 +147,8 @@ class TopCoding(Mask):
         what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[self._cut()]
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
 
-    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        settings = {**super().published(kinds), "side": self._cut()}
+    def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        settings = {**super().public_settings(kinds), "side": self._cut()}
         settings.pop("tail", None)
         return {**settings, "tail": next(iter(self._tails().values()))} if self._tails() else settings
 

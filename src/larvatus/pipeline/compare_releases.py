@@ -257,7 +257,7 @@ class _Here:
 
     def _progress_of(self, job: Job) -> Progress:
         def tell(doing: str, done: int, total: int) -> None:
-            place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.left()}; " if self.total > 1 else ""
+            place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.time_left()}; " if self.total > 1 else ""
             self.progress(f"{place}{job.label}: {doing}", done, total)
 
         return tell

@@ -43,7 +43,7 @@ def mask(
     rules = ConstraintEnforcer.of(asked, data, masks) if asked != Constraints() else None
     seen = data
     if rules is not None:
-        seen = rules.seen(data)
+        seen = rules.without_derived(data)
         masks = rules.steps(masks, seen)
     check_columns(seen, masks)
     check_orders(seen, masks)
@@ -55,8 +55,8 @@ def mask(
     if rules is not None:
         progress("masking: rules", 1, 1)
         original = original.with_confidential(data.roles.confidential)
-        seen_again = rules.seen(original)
-        current, said, table = rules.kept(
+        seen_again = rules.without_derived(original)
+        current, said, table = rules.enforce(
             current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
         notes = [*(n for n in notes if not n.promise), *said]

@@ -99,7 +99,7 @@ def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -
             named = ", ".join(domain.gone[:5]) + (f" and {len(domain.gone) - 5} more" if len(domain.gone) > 5 else "")
             notes.append(f"no record of {domain.title}: {named} is released, so nothing was measured there")
         try:
-            rows += domain.scored(method, attack_random(method))
+            rows += domain.score_parts(method, attack_random(method))
         except UtilityError as error:
             notes.append(f"not measured in the domain {domain.title}: {str(error).removeprefix(method.name() + ': ')}")
     return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))

@@ -222,7 +222,7 @@ class _Outer:
     def __call__(self, doing: str, done: int, total: int) -> None:
         again = f", time {self.time + 1} of {self.times}" if self.times > 1 else ""
         self.progress(
-            f"masking {self.masking + 1} of {self.total}{again}, {self.who}{self.clock.left()}: {doing}", done, total
+            f"masking {self.masking + 1} of {self.total}{again}, {self.who}{self.clock.time_left()}: {doing}", done, total
         )
 
 

@@ -67,7 +67,7 @@ class Nulls:
         found: NullScores = [UNPAIRED if m.paired else [] for m in self.methods]
         clock = Clock(self.resamples)
         for k in range(self.resamples):
-            progress(f"null distribution{clock.left()}", k, self.resamples)
+            progress(f"null distribution{clock.time_left()}", k, self.resamples)
             random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
             drawn = Release("drawn again", (resample_records(held, rows, random),), is_paired=False)
             for i, method in enumerate(self.methods):

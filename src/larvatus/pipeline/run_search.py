@@ -95,7 +95,7 @@ def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str,
     there = [n for n in dict.fromkeys(names) if (output_dir / n).exists()]
     if overwrite or not there:
         return
-    written: Mapping[str, Any] = kept.written()
+    written: Mapping[str, Any] = kept.earlier_run()
     if mine in written["keys"]:
         changed = [n for n in there if written["files"].get(n) != file_digest(output_dir / n)]
         if not changed:

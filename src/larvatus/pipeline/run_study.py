@@ -106,7 +106,7 @@ def run(
             told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
-        before = [f for f in kept.written()["files"] if f not in written and (folder / f).is_file()]
+        before = [f for f in kept.earlier_run()["files"] if f not in written and (folder / f).is_file()]
         kept.finish(made, [*written, *before])
     return _told_loudly(comparison)
 
@@ -146,7 +146,7 @@ def _check_free(
     there = [p for p in (*names, *files) if p.exists()]
     if overwrite or not there:
         return
-    written = kept.written()
+    written = kept.earlier_run()
     theirs = {p: written["files"].get(str(p.relative_to(folder))) for p in there}
     kept_all = set(written["keys"]) <= set(keys.values())
     taken = [p for p in there if theirs[p] is None or not kept_all or theirs[p] != file_digest(p)]

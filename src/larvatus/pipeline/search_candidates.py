@@ -66,7 +66,7 @@ class Drawing:
             of, *draw.steps, secret=key, name=draw.name, constraints=self.constraints, folder=self.folder, progress=progress
         )
 
-    def scored(self, draw: Draw) -> ScoredDraw:
+    def score(self, draw: Draw) -> ScoredDraw:
         """Make, attack and measure one candidate, and store the result."""
         try:
             made = self.release(draw)
@@ -84,7 +84,7 @@ class Drawing:
 
 
 def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
-    return work.scored(draw)
+    return work.score(draw)
 
 
 class Draws:
@@ -94,9 +94,9 @@ class Draws:
         self.work, self.keys = work, list[str]()
         self.heavier = work.data.rows / max(work.explored.rows, 1)
         sent = sendable(work.data.engine)
-        self.runner = CandidateRunner(work.scored, _scored_there, work, jobs if sent else 1, room_for_two(work.data))
+        self.runner = CandidateRunner(work.score, _scored_there, work, jobs if sent else 1, room_for_two(work.data))
 
-    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
+    def score(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
         keys = [self.work.key(d) for d in draws]
         there = [self.work.kept.read(k) if self.work.kept is not None and k is not None else None for k in keys]
         made = self.runner.results([d for d, c in zip(draws, there, strict=True) if c is None], left)

@@ -90,4 +90,4 @@ def search_with_cache(
         limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a user-defined judge", goal=goal.plain(),
         combine={c.name: c.plain() for c in combine},
     )
-    return told.told(explored.rows, data.rows), run.keys
+    return told.with_search_notes(explored.rows, data.rows), run.keys

@@ -54,7 +54,7 @@ class Finalist:
     share: float
 
     @property
-    def kept(self) -> bool:
+    def meets_limits(self) -> bool:
         """Whether the limits hold with a large enough share of the secrets."""
         held = sum(d.violation <= 0 for d in self.draws)
         return len(self.draws) == self.asked and held >= self.share * self.asked - 1e-9
@@ -72,7 +72,7 @@ class Finalist:
         """Mean, smallest and largest loss and risk over the secrets."""
         losses = [d.loss for d in self.draws]
         out: dict[str, Any] = {
-            "candidate": self.candidate.name, "kept": self.kept, "secrets": len(self.draws),
+            "candidate": self.candidate.name, "kept": self.meets_limits, "secrets": len(self.draws),
             "limits_held": sum(d.violation <= 0 for d in self.draws), "loss": self.loss,
             "least_loss": min(losses), "most_loss": max(losses), "explored_loss": self.candidate.loss,
         }
@@ -101,7 +101,7 @@ class SearchResult:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate met the limits"
         return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
 
-    def told(self, records: int, of: int) -> SearchResult:
+    def with_search_notes(self, records: int, of: int) -> SearchResult:
         """The result, with a note if the exploration used a sample; the release notes that it was selected."""
         part = (f"explored on {records:,} of {of:,} records, confirmed on all of them",) if records < of else ()
         notes, release = (*self.notes, *part), self.release

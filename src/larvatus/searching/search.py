@@ -65,7 +65,7 @@ class Runner(Protocol):
 
     heavier: float
 
-    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]: ...
+    def score(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]: ...
     def release(self, draw: Draw) -> Release: ...
 
 
@@ -83,7 +83,7 @@ class _Search:
     notes: list[str] = field(default_factory=list)
     clock: _Clock = field(default_factory=lambda: _Clock())
 
-    def told(self, draw: Draw, got: ScoredDraw) -> Trial:
+    def trial_of(self, draw: Draw, got: ScoredDraw) -> Trial:
         """An explored candidate with its result."""
         if got.fatal:
             raise StudyError([got.problem])
@@ -93,7 +93,7 @@ class _Search:
         why = "" if math.isfinite(loss) else "the objective has no value"
         return Trial(draw.name, draw.steps, loss if not why else math.nan, violation, why, risk_of(got.scores))
 
-    def drawn(self, got: ScoredDraw) -> FreshDraw:
+    def fresh_draw(self, got: ScoredDraw) -> FreshDraw:
         """A fresh draw with its result; one that could not be made or scored counts as breaking every limit."""
         if got.problem:
             return FreshDraw(math.nan, math.inf, math.nan, got.scores)
@@ -144,7 +144,7 @@ def search_releases(
         _confirmed(finalists, search)
     except KeyboardInterrupt:
         search.notes.append("the confirmation was interrupted: not every finalist was drawn with every secret")
-    kept = [f for f in finalists if f.kept]
+    kept = [f for f in finalists if f.meets_limits]
     chosen = min(kept, key=lambda f: f.order, default=None)
     release = None
     if chosen is not None:
@@ -201,9 +201,9 @@ def _tried(search: _Search, seen: dict[str, Trial], asked: Sequence[Draw]) -> No
         return
     left = max(goal.trials - len(search.tried), len(draws))
     _tell(search, left + later)
-    for draw, got in zip(draws, search.run.scored(draws, left), strict=False):
+    for draw, got in zip(draws, search.run.score(draws, left), strict=False):
         search.clock.tick(got.reused)
-        seen[canonical(draw.steps)] = found = search.told(draw, got)
+        seen[canonical(draw.steps)] = found = search.trial_of(draw, got)
         search.tried.append(found)
         _tell(search, max(goal.trials - len(search.tried), 0) + later)
 
@@ -224,23 +224,23 @@ def _confirmed(finalists: list[Finalist], search: _Search) -> None:
         search.notes.append("no candidate met the limits in the exploration")
     most_broken = goal.secrets - math.ceil(goal.share * goal.secrets - 1e-9)
     places, clock = _Places(len(waiting)), _Clock()
-    while (place := places.next()) is not None and (good := sum(f.kept for f in finalists)) < goal.finalists:
+    while (place := places.next()) is not None and (good := sum(f.meets_limits for f in finalists)) < goal.finalists:
         candidate, draws = waiting[place], list[FreshDraw]()
         to_come = goal.secrets * (min(goal.finalists, len(waiting)) - good)
         for pair in _in_twos(range(goal.secrets)):
             asked = [Draw(candidate.name, candidate.steps, str(i)) for i in pair]
             said = f"confirming: {candidate.name}, secret {pair[0] + 1}{clock.left(to_come - len(draws))}"
             search.progress(said, pair[0], goal.secrets)
-            for got in search.run.scored(asked, to_come - len(draws)):
+            for got in search.run.score(asked, to_come - len(draws)):
                 clock.tick(got.reused)
-                draws.append(search.drawn(got))
+                draws.append(search.fresh_draw(got))
                 finalist = Finalist(candidate, tuple(draws), goal.secrets, goal.share)
                 finalists[:] = [*(f for f in finalists if f.candidate is not candidate), finalist]
                 if sum(not d.violation <= 0 for d in draws) > most_broken:
                     break
             if sum(not d.violation <= 0 for d in draws) > most_broken:
                 break
-        places.tell(place, finalists[-1].kept)
+        places.tell(place, finalists[-1].meets_limits)
 
 
 class _Places:

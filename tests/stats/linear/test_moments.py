@@ -63,6 +63,6 @@ def test_a_stack_answers_for_each():
     rng = np.random.default_rng(3)
     parts = [SampleMoments.of(np.where(rng.random((40, 4)) < 0.1 * k, np.nan, rng.normal(size=(40, 4)))) for k in range(3)]
     parts.append(SampleMoments.of(np.column_stack([np.ones(9), rng.normal(size=(9, 3))])))
-    every = SampleMoments.stacked(parts)
+    every = SampleMoments.stack(parts)
     for name in ("present", "mean", "variance", "covariance", "correlation", "constant"):
         np.testing.assert_array_equal(getattr(every, name), [getattr(m, name) for m in parts])

@@ -38,12 +38,12 @@ class RecordColumns:
     @classmethod
     def of(cls, keys: Keys, data: Microdata, original: Microdata, intruder: Intruder) -> RecordColumns:
         names = (*keys.numbers, *(n for n in keys.soft if n not in keys.codes))
-        mine = [keys.held(n) for n in names]
+        mine = [keys.known_column(n) for n in names]
         read = list(dict.fromkeys([*names, *mine, *keys.exact, TARGET]))
         record, pool, values = collect(keys.joined, read)
         group = collect(data, ())[1]
         exact = [np.asarray(values[n]) for n in keys.exact]
-        numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
+        numbers = list(dict.fromkeys(keys.known_column(n) for n in keys.numbers))
         centres = outlyingness(keys.joined, numbers)
         distance = np.empty(len(record))
         for g, centre in enumerate(centres):

@@ -108,7 +108,7 @@ class GroupKeys:
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
         return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
-    def measured(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
+    def measure(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
         """The values of a function of whole sub-groups, columns × records of the file."""
         names = (*self.masked, *self.soft)
         made = [scratch("measured", str(i)) for i in range(len(names))]
@@ -141,7 +141,7 @@ def link_groups(
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
     m, t = len(guesses), len(trials[1])
-    numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
+    numbers = list(dict.fromkeys(keys.known_column(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
     names = {figure: [f"{figure} {i} {k}" for i in range(t) for k in range(m)] for figure in (SUCCESS, X_ALONE)}
     names |= {figure: [f"{figure} {k}" for k in range(m)] for figure in (S_ALONE, CHANCE)}

@@ -46,13 +46,13 @@ class Keys:
     notes: tuple[str, ...]
     own_file: bool = False
 
-    def held(self, name: str) -> str:
+    def known_column(self, name: str) -> str:
         """The column with the known values of a released column, of this release or another one."""
         return known_values_column(self.base.get(name, name))
 
     def both(self, name: str, block: Block) -> tuple[Array, Array]:
         """Known and released values of a column: numbers, or category codes shared by both sides."""
-        x, y = block[self.held(name)], block[name]
+        x, y = block[self.known_column(name)], block[name]
         if name not in self.codes:
             return x, y
         mine, theirs = self.codes[name]
@@ -62,7 +62,7 @@ class Keys:
     def columns(self) -> tuple[str, ...]:
         """All columns that a link by these keys reads."""
         used = (*self.numbers, *self.categorical, *self.soft)
-        return tuple(dict.fromkeys([*used, *(self.held(n) for n in used), *self.exact, TARGET]))
+        return tuple(dict.fromkeys([*used, *(self.known_column(n) for n in used), *self.exact, TARGET]))
 
 
 def keys_of(

@@ -67,7 +67,7 @@ class MissingCells:
         spread = 10 ** float(_EDGES[min(middle, len(_EDGES) - 1)]) / MEDIAN
         return cls(tuple(missing_cost(t) for t in table), float(np.clip(spread, _LEAST, _MOST)))
 
-    def linked(
+    def link(
         self, left: Floats, right: Floats, column: Sequence[int], gone: tuple[Bools, Bools], wanted: Bools, distance: str,
         ranges: Floats,
     ) -> PatternedPoints | None:

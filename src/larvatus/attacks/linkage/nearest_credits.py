@@ -47,7 +47,7 @@ def credit_by_nearness(
     """
     from larvatus.stats.linkage.coordinates import link_nearest, same_rows
 
-    numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
+    numbers = list(dict.fromkeys(keys.known_column(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
     names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
     made = [*(n for own in names.values() for n in own), OUTLYING]

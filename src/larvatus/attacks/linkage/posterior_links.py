@@ -79,7 +79,7 @@ class PosteriorLink:
     @property
     def _x(self) -> tuple[str, ...]:
         """The columns of known values, each once, even if several releases contain it."""
-        return tuple(dict.fromkeys(self.keys.held(n) for n in (*self.keys.numbers, *self._soft)))
+        return tuple(dict.fromkeys(self.keys.known_column(n) for n in (*self.keys.numbers, *self._soft)))
 
     @property
     def _y(self) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class PosteriorLink:
 
     def _shown_by(self, j: int) -> list[int]:
         """Positions of the released columns that correspond to the j-th known column."""
-        return [i for i, n in enumerate(self._y) if self.keys.held(n) == self._x[j]]
+        return [i for i, n in enumerate(self._y) if self.keys.known_column(n) == self._x[j]]
 
     def _missing_costs(self) -> list[Floats]:
         """For each known column, the cost of its being missing or present, by which of its released cells are missing."""
@@ -190,8 +190,8 @@ class PosteriorLink:
     @property
     def _true(self) -> tuple[str, ...]:
         """The true values of the known columns: originals, and S as released."""
-        own = {self.keys.held(n): n for n in self._soft}
-        base = {self.keys.held(n): scratch("true", self.keys.base.get(n, n)) for n in self.keys.numbers}
+        own = {self.keys.known_column(n): n for n in self._soft}
+        base = {self.keys.known_column(n): scratch("true", self.keys.base.get(n, n)) for n in self.keys.numbers}
         return tuple(own.get(x) or base[x] for x in self._x)
 
     def _table(self) -> Microdata:
@@ -247,7 +247,7 @@ class PosteriorLink:
                 if folds > 1 and count < _ENOUGH * (k + q):
                     covariance = _pooled([h[f] for h in held_out])
                 s = slice(k, k + q)
-                joint = Joint.given(covariance, slice(0, p), slice(p, k), s)
+                joint = Joint.condition_on(covariance, slice(0, p), slice(p, k), s)
                 on_s = slope(covariance, s)[:k]
                 joint = replace(joint, xx=joint.xx + np.diag(errors[g]))
                 fits.append(_Fitted.of(mean[:k] - on_s @ mean[s], on_s, joint, self.rule))
@@ -267,8 +267,8 @@ class PosteriorLink:
         turn = np.eye(len(whole.count))
         p = len(self._x)
         for i, n in enumerate(self._y):
-            if self.keys.held(n) in self._x:
-                turn[p + i, self._x.index(self.keys.held(n))] = -1.0
+            if self.keys.known_column(n) in self._x:
+                turn[p + i, self._x.index(self.keys.known_column(n))] = -1.0
         back = np.linalg.inv(turn)
         found = back @ semi_definite(turn @ np.nan_to_num(whole.covariance) @ turn.T) @ back.T
         return np.nan_to_num(whole.mean), found, float(whole.count.max(initial=0.0))

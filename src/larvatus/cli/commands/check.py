@@ -54,5 +54,5 @@ def check(
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
-    terminal.data({"kept": found.kept, "limits": [dict(r) for r in found.rows]})
-    return 0 if found.kept else BROKEN
+    terminal.data({"kept": found.meets_limits, "limits": [dict(r) for r in found.rows]})
+    return 0 if found.meets_limits else BROKEN

@@ -56,7 +56,7 @@ class RankedColumns:
     indicators: tuple[str, ...]
 
     @property
-    def given(self) -> list[str]:
+    def non_confidential(self) -> list[str]:
         """The columns that stand for S."""
         return [*(scratch("score", t) for t in self.numeric), *self.indicators]
 
@@ -69,8 +69,8 @@ class RankedColumns:
 def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
     """Add the columns that the copula is estimated and drawn from."""
     design = design_of(data, data.non_confidential)
-    numeric = tuple(t.made for t in design.terms if t.level is None and not t.missing)
-    indicators = tuple(t.made for t in design.terms if t.made not in numeric)
+    numeric = tuple(t.new_column for t in design.terms if t.level is None and not t.missing)
+    indicators = tuple(t.new_column for t in design.terms if t.new_column not in numeric)
     out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)
     terms = {scratch("rank", n): n for n in [*names, *numeric]}
     data = add_ranks(out.data, terms)
@@ -110,10 +110,10 @@ def _full(n: float) -> float:
 
 def copula_of(source: RankedColumns) -> list[Copula]:
     """The copula of each sub-group, from rank correlations and ties."""
-    data, ranks, given = source.data, source.ranks, source.given
+    data, ranks, given = source.data, source.ranks, source.non_confidential
     columns = [*ranks, *given]
     moments = reduce_groups(data, columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
-    tied = _tied(SampleMoments.stacked(moments), len(ranks))
+    tied = _tied(SampleMoments.stack(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
     if tied.any():
         repeats = reduce_groups(
@@ -136,7 +136,7 @@ def _plain(source: RankedColumns, moments: Sequence[SampleMoments]) -> list[Copu
     if not moments:
         return []
     p, q = len(source.names), len(source.numeric)
-    every = SampleMoments.stacked(moments)
+    every = SampleMoments.stack(moments)
     correlation = every.correlation
     r = np.where(np.isnan(correlation), 0.0, correlation)
     latent = latent_of_untied(r[:, : p + q, : p + q])

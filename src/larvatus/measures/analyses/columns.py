@@ -30,7 +30,7 @@ class AnalysisColumns:
     weight: Floats
     group: NDArray[np.int64]
 
-    def coded(self, name: str, levels: Sequence[Level]) -> NDArray[np.int64]:
+    def codes(self, name: str, levels: Sequence[Level]) -> NDArray[np.int64]:
         """Codes of the given levels; -1 if missing, -2 if the value is not among them."""
         values = self.values[name]
         place = {v: i for i, v in enumerate(levels)}

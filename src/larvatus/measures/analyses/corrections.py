@@ -117,7 +117,7 @@ def _regression(asked: Formula, step: Mask, masked: Sequence[str], columns: Anal
     frame: dict[str, Array] = {asked.outcome.column: columns.values[asked.outcome.column].astype(np.float64)}
     for (part,) in asked.terms:
         if by_levels(part, columns):
-            code = columns.coded(part.column, levels[part.column])
+            code = columns.codes(part.column, levels[part.column])
             for i, level in enumerate(levels[part.column][1:], 1):
                 frame[f"{part}[{level_text(level)}]"] = np.where(code < 0, np.nan, code == i)
         else:

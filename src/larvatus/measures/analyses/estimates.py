@@ -82,10 +82,10 @@ def ends_of(analysis: Analysis, found: ModelEstimates, freedom: np.ndarray) -> t
 
 def _regression(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> ModelEstimates:
     asked = analysis.regression
-    coded = {p: columns.coded(p.column, levels[p.column]) for p in asked.parts if p.column in levels and by_levels(p, columns)}
+    coded = {p: columns.codes(p.column, levels[p.column]) for p in asked.parts if p.column in levels and by_levels(p, columns)}
     parts = {p: coded[p].astype(np.float64) if p in coded else np.asarray(p.of(columns.values)) for p in asked.parts}
     if analysis.model == "logistic":
-        outcome = columns.coded(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
+        outcome = columns.codes(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
         if (outcome == -2).any():
             why = "the outcome has values other than the two of the original"
             return ModelEstimates.failed(first_name(asked), why, len(outcome))
@@ -159,7 +159,7 @@ def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstim
 
 def _table(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> ModelEstimates:
     """Shares of every cell of the original's levels, and of values outside them, among complete records."""
-    coded = [columns.coded(n, levels[n]) for n in analysis.columns]
+    coded = [columns.codes(n, levels[n]) for n in analysis.columns]
     there = np.logical_and.reduce([c != -1 for c in coded])
     coded, w = [c[there] for c in coded], columns.weight[there]
     names, found = [], []

@@ -128,7 +128,7 @@ class DomainParts:
         there = self.release.data.groups.labels
         return tuple(str(label) for (label,) in self.original.groups.labels if (label,) not in there)
 
-    def scored(self, measure: Measure, random: RecordRandom) -> Rows:
+    def score_parts(self, measure: Measure, random: RecordRandom) -> Rows:
         """The loss in every part: by group, or, if the measure has no figures by group, from a score of each part alone."""
         found = score_with_lost_columns(measure, self.original, self.release, random).by_group
         names = {label_text((self.title,), (label,)): label for label in self.labels}

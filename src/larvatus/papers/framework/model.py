@@ -49,7 +49,7 @@ class Experiment:
     hurry: str = ""
     most: str = "each run takes long"
 
-    def asked(self, seeds: int, quick: bool) -> int:
+    def seed_count(self, seeds: int, quick: bool) -> int:
         """The number of seeds that are run if `seeds` are requested."""
         return min(n for n in (seeds, self.seeds, self.quick if quick else None) if n is not None)
 

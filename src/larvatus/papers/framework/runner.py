@@ -32,7 +32,7 @@ def run_experiments(
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     waiting: list[tuple[float, Task]] = []
     for paper, experiment in asked:
-        every = [Task(paper.number, experiment.name, s) for s in range(experiment.asked(seeds, where.quick))]
+        every = [Task(paper.number, experiment.name, s) for s in range(experiment.seed_count(seeds, where.quick))]
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
         waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not stored_only]

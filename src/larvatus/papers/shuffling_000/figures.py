@@ -29,7 +29,7 @@ def distribution(
     for name, release in releases.items():
         found = histograms_of(measure_once(data, release, {"method": "distributions", "shown": 100}))
         panels.append(DistributionPanel(name, found[place][variable]))
-    moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
+    moved = ", ".join(f"{share(p.histogram.share_moved)} ({p.name})" for p in panels)
     sentence = f"Share of records that would have to change bin for both histograms to agree: {moved}." + (
         BENDING if panels[0].histogram.axis.widens else "") + (PILED if positive else "")
     drawn = draw_distributions(title, sentence, [DistributionRow(variable, tuple(panels))])

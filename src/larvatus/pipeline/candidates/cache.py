@@ -139,7 +139,7 @@ class CandidateCache:
             except OSError:
                 shutil.copy2(file, there)
 
-    def written(self) -> Mapping[str, Any]:
+    def earlier_run(self) -> Mapping[str, Any]:
         """What an earlier run wrote into the output folder: digests of files, and the keys of its releases."""
         try:
             found: Mapping[str, Any] = json.loads((self.folder / _WRITTEN).read_text(encoding="utf-8"))

@@ -58,13 +58,13 @@ def _worst(files: Sequence[dict[str, Histogram]]) -> list[str]:
     moved: dict[str, float] = {}
     for by_variable in files:
         for name, h in by_variable.items():
-            moved[name] = max(h.moved, moved.get(name, 0.0))
+            moved[name] = max(h.share_moved, moved.get(name, 0.0))
     return sorted(moved, key=lambda name: -moved[name])
 
 
 def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
     """The variable that changed most, and the releases in which nothing changed."""
-    panels = [(p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels]
+    panels = [(p.histogram.share_moved, row.heading, p.name) for row in rows for p in row.panels]
     most, variable, name = max(panels)
     if most < EXACT:
         return "Every histogram is unchanged" + (" in every release." if releases > 1 else ".")
@@ -95,7 +95,7 @@ def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[ReportBl
         DistributionRow(v, tuple(DistributionPanel(place, places[place][v]) for place in chosen if v in places[place]))
         for v in variables[:_MOST_VARIABLES]
     )
-    most, variable, place = max((p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels)
+    most, variable, place = max((p.histogram.share_moved, row.heading, p.name) for row in rows for p in row.panels)
     if most < EXACT:
         return [Paragraph(f"{quote(head.name)} keeps every histogram unchanged in every sub-group.", "quiet")]
     title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
@@ -147,7 +147,7 @@ def _row(row: DistributionRow, y: float, most: int, verb: str) -> str:
         lower = Frame(places[2 * i + 1][0], y + _NAMES, wide, _HIGH) if beside else (
             Frame(x, upper.base + BETWEEN, wide, CUMULATED)
         )
-        out.append(heading(x, y + 39, wide, panel.name, _moved(panel.histogram.moved, verb)))
+        out.append(heading(x, y + 39, wide, panel.name, _moved(panel.histogram.share_moved, verb)))
         out.append(_panel(panel.histogram, upper, lower, highest))
         out.append(value_ticks(panel.histogram.axis, lower) + (value_ticks(panel.histogram.axis, upper) if beside else ""))
     return "".join(out)

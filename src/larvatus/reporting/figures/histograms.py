@@ -23,7 +23,7 @@ class Histogram:
     released: Shares
 
     @property
-    def moved(self) -> float:
+    def share_moved(self) -> float:
         """Share of records that would have to change bin."""
         return sum(abs(a - b) for a, b in zip(self.original, self.released, strict=True)) / 2
 

@@ -40,7 +40,7 @@ def _by_model(score: Score) -> dict[str, Histogram]:
 
 def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
     """The releases that are easiest and hardest to tell from the original."""
-    panels = [(p.histogram.moved, p.name, row.heading) for row in rows for p in row.panels]
+    panels = [(p.histogram.share_moved, p.name, row.heading) for row in rows for p in row.panels]
     most, name, model = max(panels)
     if most < EXACT:
         return "Original and released records have the same distribution of scores."

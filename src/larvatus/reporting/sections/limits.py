@@ -16,7 +16,7 @@ def limits_section(comparison: ComparisonLike) -> Section | None:
     """One table each for limits, combined scores and releases not made; None if there are none of these."""
     names = {c.name for c in comparison.candidates}
     blocks: list[ReportBlock] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
-    judged = comparison.held_to_limits()
+    judged = comparison.limit_rows()
     if len(judged) > 1:
         tables = tuple(limits_table(rows, name) for name, rows in judged.items())
         blocks.append(Fold(f"Every limit for {plural(len(judged), 'release')}, with its figure", tables))

@@ -52,7 +52,7 @@ def _fit(head: Headline, limits: JudgedLimits | None) -> bool:
     """Limits on an attack replace the baseline rule; limits on losses only are added to it."""
     if limits is None:
         return _near(head)
-    return limits.kept(head.name) and (limits.of_attacks or _near(head))
+    return limits.meets(head.name) and (limits.of_attacks or _near(head))
 
 
 def _rule(limits: JudgedLimits | None, one: bool) -> str:

@@ -54,7 +54,7 @@ class Problem:
         return int((self.population or n) - n - self.x.shape[1])
 
     @property
-    def carried(self) -> bool:
+    def carries_factor(self) -> bool:
         return self.kernel == "paper"
 
     @property
@@ -160,7 +160,7 @@ class Chains:
 
     def _propose(self, chain: _Chain) -> None:
         q = self.problem
-        propose_from(q.x, q.z, q.cell, q.cells, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, q.background,
+        propose_from(q.x, q.z, q.cell, q.cells, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carries_factor, q.background,
                      q.usual, q.spare + q.x.shape[1] > 0, chain.hint, chain.summed)
 
     def _walked(
@@ -180,7 +180,8 @@ class Chains:
             trace = np.empty((part * every, 2 + 2 * len(prior)))
             sd, free, left = np.empty((part, 2 * len(prior))), np.empty((part, n)), np.empty(part)
             walk_on(
-                q.x, q.z, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, background, usual, absent, q.spare, prior,
+                q.x, q.z, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carries_factor, background, usual, absent, q.spare,
+                prior,
                 chain.steps, adapt, chain.hint, chain.summed, chain.match, chain.taken, q.own, chain.done, len(trace), c,
                 *self.key, trace, self.counts if counted else np.zeros((0, n)), every, 1 if adapt or counted else INNER, sd,
                 free, left,
@@ -211,7 +212,8 @@ class Chains:
         out, gone = np.empty((x.shape[1], q.z.shape[1])), np.empty(x.shape[1])
         stated = (q.bias_sd, q.noise_sd) if q.bias_sd is not None and q.noise_sd is not None else (np.empty((1, 1)),) * 2
         average_over(
-            x, q.z, cell, q.cells, self.kept_sd, *stated, q.bias, q.noise, q.carried, q.background, q.usual, self.kept_free,
+            x, q.z, cell, q.cells, self.kept_sd, *stated, q.bias, q.noise, q.carries_factor, q.background, q.usual,
+            self.kept_free,
             self.kept_left, q.absent(x), out, gone,
         )
         return out, gone

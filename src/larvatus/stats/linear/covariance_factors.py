@@ -76,7 +76,7 @@ class CentredRows:
         return np.where(self.constant, 1.0, sd)
 
     @property
-    def standardised(self) -> Matrix:
+    def standardised_rows(self) -> Matrix:
         """The triangle of columns scaled to variance 1, or 0 if they do not vary."""
         return np.where(self.constant, 0.0, self.triangle / self.scale)
 
@@ -101,7 +101,7 @@ class Root:
 
 def root_of(rows: CentredRows) -> Root:
     """The triangular factor of complete rows; columns that depend on earlier ones add no direction."""
-    r = rows.standardised
+    r = rows.standardised_rows
     freedom = np.sqrt(max(rows.count - 1, 1))
     directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * freedom)
     weights = np.zeros((r.shape[1], r.shape[1]))

@@ -64,7 +64,7 @@ class FitOnS:
 
 def fit_of(rows: CentredRows, q: int) -> FitOnS:
     """The fit from [S, X] with q columns of S."""
-    r = np.ascontiguousarray(rows.standardised)
+    r = np.ascontiguousarray(rows.standardised_rows)
     freedom = np.sqrt(max(rows.count - 1, 1))
     directions, chosen, rank = independent(r, THIN * freedom)
     kept = chosen[:rank]

@@ -90,7 +90,7 @@ class SampleMoments:
         return reduce(SampleMoments.merge, parts)
 
     @staticmethod
-    def stacked(parts: Sequence[SampleMoments]) -> SampleMoments:
+    def stack(parts: Sequence[SampleMoments]) -> SampleMoments:
         """Many moments as one object with a leading axis, so that all can be queried at once."""
         return SampleMoments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
 

@@ -28,7 +28,7 @@ class Joint:
     yy: Floats
 
     @classmethod
-    def given(cls, covariance: Floats, x: slice, y: slice, s: slice) -> Joint:
+    def condition_on(cls, covariance: Floats, x: slice, y: slice, s: slice) -> Joint:
         """From the joint covariance, with S removed by regression."""
         left = after(covariance, s)
         return cls(left[x, x], left[x, y], left[y, y])
