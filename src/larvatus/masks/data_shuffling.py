@@ -23,7 +23,7 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, place_by_rank
 from larvatus.masks.copula.draw import copula_notes, latent_values
 from larvatus.masks.copula.estimate import copula_of, rank_columns
-from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_zero_pattern, omission_notes
 
 
 class DataShuffling(Mask):
@@ -75,7 +75,7 @@ class DataShuffling(Mask):
         drawn = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = place_by_rank(drawn, {n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
         ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
-        return Masked(placed, [ends, *copula_notes(data, copulas), *left_out_notes(current, data, "zero")])
+        return Masked(placed, [ends, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
 
     def altered(self) -> str:
         return ""

@@ -23,7 +23,7 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
 from larvatus.masks.noise.drawing import column_matrix
 
@@ -96,7 +96,7 @@ class LinearModel(Mask):
         masked = map_rows(data, mask_block, list(dict.fromkeys([*names, *design.columns])))
         fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
         notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
-        return Masked(masked, [*notes, *left_out_notes(current, data, "missing")])
+        return Masked(masked, [*notes, *omission_notes(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

@@ -22,7 +22,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunct
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, reduce_groups
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
 SIZE = scratch("size of the group")
@@ -93,7 +93,7 @@ class Microaggregation(Mask):
             split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
             mixed |= _mixed(split)
             masked = self._replaced(split, names, there, random)
-            notes += [*_counted(masked, names), *(left_out_notes(data, split, "missing") if there else [])]
+            notes += [*_counted(masked, names), *(omission_notes(data, split, "missing") if there else [])]
             data = rejoin_columns(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 

@@ -21,7 +21,7 @@ from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.models import rotate_residuals
 from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
 
@@ -107,4 +107,4 @@ class NormalModel(Mask):
                     "its means and covariances exactly. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
             constant[g] = [n in fixed for n in names]
-        return Masked(masked, [*constant_notes(data, constant), *left_out_notes(current, data, "missing")])
+        return Masked(masked, [*constant_notes(data, constant), *omission_notes(current, data, "missing")])

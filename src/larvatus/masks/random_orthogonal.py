@@ -19,7 +19,7 @@ from larvatus.data.design import design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
 
 _Outcome = tuple[str, tuple[str, ...]]
@@ -57,7 +57,7 @@ class RandomOrthogonal(Mask):
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
         design = design_of(data, data.non_confidential)
         masked, outcomes = rotate_residuals(data, present, design, random)
-        return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, data, "missing")])
+        return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

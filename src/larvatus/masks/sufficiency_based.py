@@ -25,7 +25,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
 from larvatus.data.weights import weight_column
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
@@ -99,7 +99,7 @@ class SufficiencyBased(Mask):
             job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws, weight)
             masked, more = masked_large(masked, job)
             outcomes |= more
-        notes = [*_settled(data, outcomes, present, design), *left_out_notes(current, data, "missing")]
+        notes = [*_settled(data, outcomes, present, design), *omission_notes(current, data, "missing")]
         if current.roles.weight is not None:
             what = "weighted" if weight else "unweighted"
             other = "unweighted" if weight else "weighted"

@@ -137,7 +137,7 @@ class SparkTable(LaidOut):
         small, large = self._by_size(self.room.rows, sizes)
         target = Target(self.room.place, new_folder())
         reader = self.reader([o for o, _ in placed.values()])
-        work = partial(tasks.place_by_rank, reader, target, dict(placed), random, given, other.starts)
+        work = partial(tasks.place_values, reader, target, dict(placed), random, given, other.starts)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in placed]))
         theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
         beside: dict[str, SpreadColumn] = {}

@@ -100,7 +100,7 @@ def rank_groups(
     return {new: target.write(new, slices[0][1], np.concatenate(parts), np.float64)}
 
 
-def place_by_rank(
+def place_values(
     reader: Reader, target: Target, how: Mapping[str, tuple[str, str]], random: Any, given: Mapping[str, SpreadColumn],
     starts: Any,
     job: tuple[str, Sequence[Slice]],

@@ -33,7 +33,7 @@ def by_missing_pattern(
     return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
 
 
-def left_out_notes(before: Microdata, after: Microdata, level: str) -> list[Note]:
+def omission_notes(before: Microdata, after: Microdata, level: str) -> list[Note]:
     """Warnings on records whose pattern was too rare."""
     lost = before.rows - after.rows
     gone = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
