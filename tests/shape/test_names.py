@@ -30,9 +30,10 @@ PARTICIPLES = {
     "tried", "truncated", "unexplained", "verified", "weighted", "whitened", "wrapped", "written",
 }
 ADJECTIVES = {  # usual in the field before a noun: released columns, weighted moments, a truncated normal distribution
-    "allowed", "combined", "compared", "expected", "extracted", "given", "grouped", "known", "limited", "named", "ordered", "paired",
-    "parsed", "planned", "preferred", "published", "released", "rounded", "sampled", "selected", "shared", "simulated",
-    "sorted", "spread", "standardised", "suppressed", "truncated", "unexplained", "weighted", "written",
+    "allowed", "combined", "compared", "expected", "extracted", "given", "grouped", "known", "limited", "named",
+    "ordered", "paired", "parsed", "planned", "preferred", "published", "released", "rounded", "sampled", "selected",
+    "shared", "simulated", "sorted", "spread", "standardised", "suppressed", "truncated", "unexplained", "weighted",
+    "written",
 }
 ROLES = {"known", "released"}  # properties of Microdata: columns by role
 NOUNS = {"spread"}
