@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
-from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.engine_errors import naming_method
 
 
 def attack_random(method: Attack | Measure) -> RecordRandom:
@@ -99,7 +99,7 @@ class _View:
 
 
 def _once(method: Attack, view: _View, who: Intruder) -> Score:
-    with doing(method):
+    with naming_method(method):
         return worst_of({
             copy: beside_declared(
                 method.attack(view.original, here, who, attack_random(method)),
