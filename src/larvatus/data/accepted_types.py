@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from larvatus.core.frames import FrameLike, SourceLike
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.intruder import Intruder
 from larvatus.data.release import Release
-from larvatus.data.source_types import FrameLike, SourceLike
 
 __all__ = [
     "AttackLike", "FrameLike", "IntruderLike", "MeasureLike", "OneReleaseLike", "ReleaseLike", "SettingsTable", "SourceLike",

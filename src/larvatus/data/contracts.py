@@ -21,6 +21,7 @@ from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
 
 if TYPE_CHECKING:
+    from larvatus.core.frames import SourceLike
     from larvatus.data.intruder import Intruder
     from larvatus.data.laws import FactorLaw, Law
     from larvatus.data.microdata import Microdata
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from larvatus.data.release import Release
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score
-    from larvatus.data.source_types import SourceLike
     from larvatus.data.sub_groups import GroupLabel, Groups, Level
 
 Array: TypeAlias = NDArray[Any]
