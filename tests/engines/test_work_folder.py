@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -48,6 +49,35 @@ def test_a_folder_is_private_and_goes_when_it_is_closed(tmp_path):
     assert left(tmp_path) == [folder.path]
     folder.close()
     assert left(tmp_path) == []
+
+
+def test_a_signal_at_any_line_of_its_making_leaves_nothing(tmp_path):
+    """The process may be told to end just after the folder was made, and before anything else was done with it."""
+    made = WorkFolder.__init__.__code__
+    lines = sorted({number for _, _, number in made.co_lines() if number is not None})[1:]
+    seen = 0
+    for stop in lines:
+        where = tmp_path / str(stop)
+
+        def tracer(frame, event, _, stop=stop):
+            if frame.f_code is not made:
+                return None
+            if event == "line" and frame.f_lineno == stop:
+                raise SystemExit(143)
+            return tracer
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            WorkFolder(where).close()
+        except SystemExit as error:
+            seen += 1
+            error.__traceback__ = None
+        finally:
+            sys.settrace(before)
+        gc.collect()
+        assert left(where) == [], f"line {stop}"
+    assert seen > 8
 
 
 def test_after_ctrl_c_nothing_is_left(tmp_path, source):

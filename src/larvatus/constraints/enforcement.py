@@ -17,7 +17,7 @@ from larvatus.core.errors import LarvatusError, MaskError, StudyError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.copies import notes_of_copies
-from larvatus.data.method_parsing import built
+from larvatus.data.method_parsing import build_method
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
@@ -69,7 +69,7 @@ class ConstraintEnforcer:
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
             return masks
         every = names == self.without_derived(data).confidential
-        return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
+        return (*masks, build_method(Mask, "reverse_map", {} if every else {"columns": names}))
 
     def enforce(
         self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()

@@ -54,6 +54,12 @@ def describe_method(method: type[Method]) -> Description:
     )
 
 
+def describe_engine(name: str, engine: type) -> Description:
+    """An engine's summary and explanation, from its docstring."""
+    summary, _, rest = inspect.cleandoc(engine.__doc__ or "").partition("\n\n")
+    return Description(name, " ".join(summary.split()), " ".join(rest.split()), ())
+
+
 def describe_intruder(preset: str | None = None) -> Description:
     """The fields of the intruder; for a preset, with its values instead of the defaults."""
     from larvatus.data.intruder import Intruder

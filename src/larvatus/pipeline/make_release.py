@@ -21,7 +21,7 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.score import Rows
 from larvatus.pipeline.apply_step import apply_step, check_columns, check_orders, in_workable_groups, unchanged_notes
-from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.engine_errors import naming_method
 
 
 def mask(
@@ -85,7 +85,7 @@ def _stepped(
                 stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), *which)
                 for which in ((f"copy {c}", *attempt), ("all copies",))
             )
-            with doing(step):
+            with naming_method(step):
                 current[c], told = apply_step(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:
