@@ -87,7 +87,7 @@ def _reached(risks: Sequence[Score]) -> str:
     beyond = sorted((s for s in counted if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
-        return f"No attack beats its baseline{f' (not counting {_joined(aside)})' if aside else ''}."
+        return f"No attack beats its baseline{f' (not counting {joined(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
     reached = f"{capitalised(plain_name(first.method))} reaches {share(first.value)}"
     than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
@@ -103,7 +103,7 @@ def not_counted(attacks: Sequence[str]) -> str:
         return ""
     some = {1: "it", 2: "both"}.get(len(attacks), "them")
     are = "is" if len(attacks) == 1 else "are"
-    return f" ({_joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
+    return f" ({joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
 
 
 def _changes(losses: Sequence[Score]) -> str:
@@ -117,9 +117,9 @@ def _changes(losses: Sequence[Score]) -> str:
     nearly = [s for s in known if s.value >= EXACT and s.relative_loss < NEARLY_KEPT]
     changed = sorted((s for s in known if s.value >= EXACT and s.relative_loss >= NEARLY_KEPT), key=lambda s: -s.relative_loss)
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
-    parts = [f"Unchanged{too}: {_joined([_noun(s) for s in exact])}."] if exact else []
-    parts += [f"Nearly unchanged (loss in brackets): {_joined([_figure(s) for s in nearly])}."] if nearly else []
-    parts += [f"Changed (loss in brackets): {_joined([_figure(s) for s in changed])}."] if changed else []
+    parts = [f"Unchanged{too}: {joined([_noun(s) for s in exact])}."] if exact else []
+    parts += [f"Nearly unchanged (loss in brackets): {joined([_figure(s) for s in nearly])}."] if nearly else []
+    parts += [f"Changed (loss in brackets): {joined([_figure(s) for s in changed])}."] if changed else []
     return " ".join(parts)
 
 
@@ -133,5 +133,6 @@ def _figure(score: Score) -> str:
     return f"{_noun(replace(score, by_variable=score.by_variable[:0]))} ({loss(score.value)})"
 
 
-def _joined(parts: Sequence[str]) -> str:
+def joined(parts: Sequence[str]) -> str:
+    """Words as an enumeration: a, b and c."""
     return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
