@@ -64,5 +64,5 @@ def counted_attacks(candidate: Candidate) -> list[Score]:
 
 def uncounted_attacks(candidates: Iterable[Candidate]) -> tuple[str, ...]:
     """The attacks that were run but do not decide: every useful release allows some of them."""
-    left = [s.method for c in candidates for s in c.of_kind("risk") if not s.decides and any(t.decides for t in c.of_kind("risk"))]
-    return tuple(dict.fromkeys(left))
+    weighed = [c for c in candidates if any(s.decides for s in c.of_kind("risk"))]
+    return tuple(dict.fromkeys(s.method for c in weighed for s in c.of_kind("risk") if not s.decides))

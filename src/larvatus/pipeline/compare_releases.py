@@ -32,7 +32,7 @@ from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
-from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
+from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
@@ -67,7 +67,7 @@ def compare(
     work, how = work_of(data, asked, checked_secret(secret), study), execution or Execution()
     if how.cache_dir is None:
         return compare_candidates(work, given, asked, study, None, how.jobs, how.progress)
-    with kept_in(how.cache_dir) as kept:
+    with open_cache(how.cache_dir) as kept:
         return compare_candidates(replace(work, kept=kept), given, asked, study, secret, how.jobs, how.progress)
 
 

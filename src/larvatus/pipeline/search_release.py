@@ -15,7 +15,7 @@ from larvatus.core.progress import Progress
 from larvatus.core.randomness import checked_secret
 from larvatus.data.microdata import Microdata
 from larvatus.data.sampling import sample_records
-from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, kept_in
+from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
 from larvatus.searching.goal import (
     Goal,
@@ -54,7 +54,7 @@ def search(
     judge = limits if hasattr(limits, "violation") and not isinstance(limits, Limits) else None
     asked, how = scoring_of(scoring, {"limits": None if judge is not None else limits}), execution or Execution()
     refuse_unused(asked, "search", "domains", "null_resamples", *(["limits"] if judge is not None else []))
-    with kept_in(how.cache_dir) if how.cache_dir is not None else nullcontext() as kept:
+    with open_cache(how.cache_dir) if how.cache_dir is not None else nullcontext() as kept:
         found, _ = search_kept(
             data, space, judge, objective, asked, constraints, goal or Goal(), secret, None, kept, how.jobs, how.progress
         )

@@ -34,7 +34,7 @@ def advise(
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
     from larvatus.core.input_paths import refuse_inputs
-    from larvatus.pipeline import advise as walk
+    from larvatus.pipeline import advise as advise_on
     from larvatus.study import study_from_advice
 
     terminal, study = Terminal(quiet, json), roles.load()
@@ -43,7 +43,7 @@ def advise(
         check_free(output, overwrite)
     with terminal.progress():
         data = data_of(source, study)
-        found = walk(data)
+        found = advise_on(data)
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent

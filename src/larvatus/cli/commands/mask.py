@@ -49,7 +49,7 @@ def mask(
     from larvatus.data.release import copy_paths
     from larvatus.documents.manifest import decided_for, paths_beside, write_beside
     from larvatus.engines._files.targets import check_target
-    from larvatus.pipeline import mask as walk
+    from larvatus.pipeline import mask as make_release
 
     terminal = Terminal(quiet, json)
     study = roles.load()
@@ -65,7 +65,7 @@ def mask(
     with terminal.progress() as progress:
         data = data_of(source, study)
         inside = None if method or step else study.folder
-        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
+        made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         made.write(output, row_order, pairing, overwrite)
         decided = decided_for(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)

@@ -29,7 +29,8 @@ from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
-FOLDER, _CANDIDATE, FILES, _WRITTEN = ".kept", "candidate.json", "files", "written.json"
+FOLDER, FORMER_FOLDER = ".larvatus-cache", ".kept"
+_CANDIDATE, FILES, _WRITTEN = "candidate.json", "files", "written.json"
 SECRET = "-"  # in a key, separates the part that depends on the secret
 
 
@@ -160,8 +161,14 @@ class CandidateCache:
                 shutil.rmtree(place / FILES, ignore_errors=True)
 
 
+def cache_folder(output_dir: Path) -> Path:
+    """The cache in an output folder; one that an earlier version made keeps its former name."""
+    former = output_dir / FORMER_FOLDER
+    return former if former.is_dir() and not (output_dir / FOLDER).exists() else output_dir / FOLDER
+
+
 @contextmanager
-def kept_in(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
+def open_cache(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
     """Open the cache folder for one run at a time; create it if needed, and remove it if it stays empty."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
