@@ -44,10 +44,10 @@ FEWEST_LISTED, MOST_LISTED = 10, 30
 class TopCoding(Mask):
     """Replace the largest values of each column, a stated share of them or all above a bound, by one value.
 
-    Replacement by the mean keeps the total of every column (with a survey weight, the weighted total, unless weighted = false).
-    Replacement by the bound lowers it. Values below the cut and their order do not change. Spread and inequality shrink, and
-    relations among large values are lost. An intruder still knows which records are in the tail, and every other value is
-    released unchanged.
+    Replacement by the mean preserves the total of every column (with a survey weight, the weighted total, unless weighted =
+    false). Replacement by the bound lowers it. Values below the cut and their order do not change. Spread and inequality
+    shrink, and relations among large values are lost. An intruder still knows which records are in the tail, and every other
+    value is released unchanged.
 
     Parameters:
         tail: share of the values to cut at each side without a bound; one value, a list in role order, or by column name

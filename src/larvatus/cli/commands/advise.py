@@ -27,9 +27,9 @@ def advise(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern.
+        CSV or Parquet: a file, a folder or a quoted pattern
     output
-        Write a study file, ready to run.
+        write a study file, ready to run
     """
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text

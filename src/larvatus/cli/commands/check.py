@@ -29,9 +29,9 @@ def check(
     Parameters
     ----------
     original
-        The confidential file.
+        the confidential file
     released
-        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.progress import heard_by
     from larvatus.pipeline import check as check_release

@@ -28,7 +28,7 @@ def demo(
     from larvatus.study import Execution, Study
 
     terminal = Terminal(quiet, json)
-    with terminal.progress() as progress:
+    with terminal.progress("reading the built-in households") as progress:
         study = prepare(output, records, overwrite)
         comparison = run_study(Study.read(study), output, secret=NOT_A_SECRET, overwrite=overwrite,
                           execution=Execution(progress=progress))

@@ -36,9 +36,9 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern.
+        CSV or Parquet: a file, a folder or a quoted pattern
     output
-        Released file, .parquet or .csv; without an extension, a folder of Parquet files.
+        released file, .parquet or .csv; without an extension, a folder of Parquet files
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs

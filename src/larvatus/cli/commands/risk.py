@@ -41,9 +41,9 @@ def risk(
     Parameters
     ----------
     original
-        The confidential file.
+        the confidential file
     released
-        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs

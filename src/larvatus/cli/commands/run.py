@@ -46,9 +46,9 @@ def run(
     Parameters
     ----------
     study
-        Study file in TOML.
+        study file in TOML
     output
-        Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
+        folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html
     """
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import run as run_study
