@@ -16,7 +16,7 @@ import larvatus as lv
 import larvatus.pipeline
 from larvatus.core.errors import MaskError, StudyError, WriteError
 from larvatus.core.files import lock
-from larvatus.pipeline.candidates.cache import cache_folder
+from larvatus.pipeline.candidates.cache import cache_in_output
 from sample import SECRET, people
 
 HEAD = """
@@ -246,11 +246,11 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
 
 
 def test_a_cache_of_an_earlier_version_keeps_its_name(tmp_path):
-    assert cache_folder(tmp_path).name == ".larvatus-cache"
+    assert cache_in_output(tmp_path).name == ".larvatus-cache"
     (tmp_path / ".kept").mkdir()
-    assert cache_folder(tmp_path).name == ".kept"
+    assert cache_in_output(tmp_path).name == ".kept"
     (tmp_path / ".larvatus-cache").mkdir()
-    assert cache_folder(tmp_path).name == ".larvatus-cache"
+    assert cache_in_output(tmp_path).name == ".larvatus-cache"
 
 
 def test_one_run_at_a_time_in_a_folder(tmp_path):

@@ -161,7 +161,7 @@ class CandidateCache:
                 shutil.rmtree(place / FILES, ignore_errors=True)
 
 
-def cache_folder(output_dir: Path) -> Path:
+def cache_in_output(output_dir: Path) -> Path:
     """The cache in an output folder; one that an earlier version made keeps its former name."""
     former = output_dir / FORMER_FOLDER
     return former if former.is_dir() and not (output_dir / FOLDER).exists() else output_dir / FOLDER
