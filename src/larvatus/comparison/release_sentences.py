@@ -114,8 +114,9 @@ def _changes(losses: Sequence[Score]) -> str:
     exact = [s for s in known if abs(s.value) < EXACT]
     inside = [s for s in exact if len(s.by_group) > 1
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if s.value >= EXACT and s.relative_loss < NEARLY_KEPT]
-    changed = sorted((s for s in known if s.value >= EXACT and s.relative_loss >= NEARLY_KEPT), key=lambda s: -s.relative_loss)
+    moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: -s.value)
+    nearly = [s for s in moved if s.relative_loss < NEARLY_KEPT]
+    changed = [s for s in moved if s.relative_loss >= NEARLY_KEPT]
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
     parts = [f"Unchanged{too}: {joined([_noun(s) for s in exact])}."] if exact else []
     parts += [f"Nearly unchanged (loss in brackets): {joined([_figure(s) for s in nearly])}."] if nearly else []
@@ -134,5 +135,6 @@ def _figure(score: Score) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Words as an enumeration: a, b and c."""
-    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
+    """Words as an enumeration: a, b and c; with a comma before the last if a part itself contains "and"."""
+    last = ", and" if any(" and " in p for p in parts) else " and"
+    return ", ".join(parts[:-1]) + f"{last} {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -9,7 +9,7 @@ from larvatus.comparison.headline import Headline, baseline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import at_baseline, plain_name, plain_title, release_in_words
 from larvatus.comparison.selection_rule import preferred_release
-from larvatus.core.number_format import NONE, Cell, count, finite_number, interval_text, loss, plural, share
+from larvatus.core.number_format import EXACT, NONE, Cell, count, finite_number, interval_text, loss, plural, share
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import (
     Fold,
@@ -111,7 +111,7 @@ def _losses(losses: Sequence[Score]) -> ReportTable:
     rows = []
     for score, null in zip(losses, nulls, strict=True):
         worst = max(((finite_number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
-        named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] > 0 else NONE
+        named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] >= EXACT else NONE
         own = [loss(null["p95"]) if null else NONE] if beside else []
         rows.append((plain_title(score.method), loss(score.value), *own, named))
     columns = ("Measure", "Loss", *([P95] if beside else []), "Column with the largest loss")

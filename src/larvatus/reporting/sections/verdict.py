@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from larvatus.comparison.headline import AT_MOST_ABOVE, AT_MOST_TIMES, Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import capitalised, joined, plain_name
+from larvatus.comparison.release_sentences import at_baseline, capitalised, joined, plain_name
 from larvatus.comparison.selection_rule import (
     closest_release,
     interval_near_baseline,
@@ -109,12 +109,14 @@ def _lost(head: Headline, measures: int) -> str:
 def _risk(head: Headline) -> str:
     if head.attack is None or head.risk is None:
         return "no attack was run"
-    meaning = f" ({head.attack.meaning})" if head.attack.meaning else ""
+    meaning = f" ({head.attack.meaning.partition(' (')[0]})" if head.attack.meaning else ""
     said = f"{plain_name(head.attack.method)}{meaning}, reaches {share(head.risk)}"
     if head.base is None:
         return f"{said}; it has no baseline"
     if share(head.risk) == share(head.base):
         return f"{said}, equal to its baseline"
+    if head.risk > head.base and at_baseline(head.attack):
+        return f"{said}; its baseline is {share(head.base)}, which lies within the interval of the attack"
     if head.base > 0 and head.risk > head.base:
         return f"{said}, {times(head.risk, head.base)} its baseline of {share(head.base)}"
     return f"{said}; its baseline is {share(head.base)}"
