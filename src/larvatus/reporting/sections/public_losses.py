@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.comparison.release_sentences import plain_title
+from larvatus.comparison.release_sentences import joined, plain_name, plain_title
 from larvatus.core.number_format import NONE, count, finite_number
 from larvatus.data.score import Score
 from larvatus.reporting.figures.dot_plot import drawn_dots
@@ -45,6 +45,9 @@ def public_losses(candidate: Candidate, about: About) -> Section:
         Paragraph("A loss of 0 means no change. Losses are rounded to two decimals."),
         ReportTable("Losses in the whole file", ("Measure", "Definition", "Loss"), rows, frozenset({0, 1})),
     ]
+    unchanged = [n for n, s in there.items() if (lanes := _released(s, about)) and lanes[0].worst == 0]
+    if unchanged:
+        blocks.append(Paragraph(f"Loss below 0.01 for every column: {joined([plain_name(n) for n in unchanged])}.", "quiet"))
     for name, score in there.items():
         blocks += _by_variable(plain_title(name), score, about)
         blocks += _histograms(score, about)
@@ -55,12 +58,10 @@ def public_losses(candidate: Candidate, about: About) -> Section:
 
 def _by_variable(title: str, score: Score, about: About) -> list[ReportBlock]:
     lanes = _released(score, about)
-    if not lanes:
+    if not lanes or lanes[0].worst == 0:
         return []
     caption = f"{title}: loss by column"
     worst = lanes[0]
-    if worst.worst == 0:
-        return [Paragraph(f"{caption}: below 0.01 for every column.", "quiet")]
     sentence = f"{worst.name} has the largest loss: {rounded_text(worst.worst)}."
     if len(lanes) > _MOST_LANES:
         sentence += f" The figure shows the {_MOST_LANES} largest of {count(len(lanes))}; all are in the table below."
