@@ -195,7 +195,7 @@ def test_a_candidate_that_fails_is_listed_and_the_others_are_there(tmp_path):
     found = lv.run(study_of(tmp_path, HEAD + ROUNDED + GRID), tmp_path / "out", secret=SECRET)
     assert [c.name for c in found.candidates] == ["rounded", *(f"noise variance={v}" for v in (0.1, 0.2, 0.5, 1.0))]
     assert [n.name for n in found.not_made] == ["rounded, reverse-mapped"]
-    assert "keeps the order of values" in found.not_made[0].reason
+    assert "preserves the order of values" in found.not_made[0].reason
     row = next(r for r in found.tidy() if r["level"] == "not made")
     assert (row["release"], row["of"]) == ("rounded, reverse-mapped", found.not_made[0].reason)
     assert found.plain()["not_made"][0]["reason"] == found.not_made[0].reason
@@ -221,7 +221,7 @@ def test_an_error_that_nobody_foresaw_loses_nothing_and_quotes_nothing(tmp_path,
 
 def test_where_all_fail_the_first_error_is_raised_and_nothing_is_left(tmp_path):
     text = HEAD + ROUNDED.replace('"both"', "true")
-    with pytest.raises(MaskError, match="keeps the order of values"):
+    with pytest.raises(MaskError, match="preserves the order of values"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=SECRET)
     assert not (tmp_path / "out").exists()
 

@@ -114,7 +114,7 @@ class RestoreCovariance(Mask):
                 )
         if all(loss.nothing for loss in losses):
             raise MaskError(
-                "restore_covariance: the earlier steps preserved every covariance, and nothing is to be restored. Leave it out."
+                "restore_covariance: the earlier steps preserved every covariance, so nothing needs restoring. Leave it out."
             )
         return losses
 

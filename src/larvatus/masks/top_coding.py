@@ -224,9 +224,9 @@ class TopCoding(Mask):
 
     def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
         there = data.present().sum(axis=0)
-        kept = "; the weighted total is kept, the unweighted total is not" if weight else ""
+        kept = "; the weighted total is preserved, the unweighted total is not" if weight else ""
         if data.roles.weight is not None and not weight:
-            kept = "; the unweighted total is kept, the weighted total is not"
+            kept = "; the unweighted total is preserved, the weighted total is not"
         what = f"their {'weighted ' if weight else ''}mean{kept}" if self.replacement == "mean" else "a bound"
         return [
             Note(f"{r:,} of {n:,} values of {name} are replaced by {what}")
