@@ -17,9 +17,10 @@ from larvatus.comparison.selection_rule import (
 from larvatus.core.number_format import count, finite_number, loss, plural, quote, share, times
 from larvatus.data.score import Row
 
-NEAR = (
-    f"near its baseline (at most {AT_MOST_TIMES:.0f} times its success by chance or from the non-confidential columns alone, "
-    f"and at most {100 * AT_MOST_ABOVE:.0f} percentage points above it)"
+NEAR = "near its baseline"
+_DEFINED = (
+    "(Baseline: success by chance or from the non-confidential columns alone. Near it: at most "
+    f"{AT_MOST_TIMES:.0f} times as high and at most {100 * AT_MOST_ABOVE:.0f} percentage points higher.)"
 )
 ENDING = "This rule uses whole-file figures of the attacks and measures that were run. It does not replace a decision."
 
@@ -87,7 +88,10 @@ def _said(
     far = f"That is not {NEAR}." if by_limit and not near_baseline(head) else ""
     names = capitalised(joined([plain_name(a) for a in uncounted])) if by_limit and uncounted else ""
     aside = f"{names} {'is' if len(uncounted) == 1 else 'are'} not counted here." if names else ""
-    parts = [found, f"{lead}, {_risk(head)}.", aside, far, _upper_end(head), _worst_sub_group(head), lost, ENDING]
+    first, later = (_DEFINED, "") if NEAR in found else ("", _DEFINED if far else "")
+    parts = [
+        found, first, f"{lead}, {_risk(head)}.", aside, far, later, _upper_end(head), _worst_sub_group(head), lost, ENDING,
+    ]
     return " ".join(p for p in parts if p)
 
 
