@@ -9,7 +9,7 @@ from larvatus.comparison.headline import baseline, excess
 from larvatus.core.number_format import EXACT, finite_number, loss, plural, share, times, words
 from larvatus.data.score import Score
 
-NEARLY_KEPT = 0.02
+NEARLY_UNCHANGED = 0.02  # relative loss
 # What each measure looks at: the words for sentences such as "unchanged: means and standard deviations".
 KEPT = {
     "acceptance": "plausible values", "analyses": "the named analyses", "cluster": "clusters of records",
@@ -97,6 +97,11 @@ def _reached(risks: Sequence[Score]) -> str:
     return f"{reached}{than}{near}{others}."
 
 
+def nearly_unchanged(score: Score) -> bool:
+    """Whether a loss is so small that reports call the property nearly unchanged."""
+    return round(score.relative_loss, 3) < NEARLY_UNCHANGED
+
+
 def not_counted(attacks: Sequence[str]) -> str:
     """A remark on attacks that do not decide between releases; empty if there are none."""
     if not attacks:
@@ -115,8 +120,8 @@ def _changes(losses: Sequence[Score]) -> str:
     inside = [s for s in exact if len(s.by_group) > 1
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
     moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: -s.value)
-    nearly = [s for s in moved if s.relative_loss < NEARLY_KEPT]
-    changed = [s for s in moved if s.relative_loss >= NEARLY_KEPT]
+    nearly = [s for s in moved if nearly_unchanged(s)]
+    changed = [s for s in moved if not nearly_unchanged(s)]
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
     parts = [f"Unchanged{too}: {joined([_noun(s) for s in exact])}."] if exact else []
     parts += [f"Nearly unchanged (loss in brackets): {joined([_figure(s) for s in nearly])}."] if nearly else []
