@@ -44,6 +44,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
+    "reporting/editions/public.py": "the list of what may be published, read as one page",
     "reporting/editions/compose.py": "the door from a comparison to a report",
     "reporting/figures/map_points.py": "what the interactive map is given, beside its drawing",
     "reporting/figures/propensity.py": "one figure, as its neighbours",

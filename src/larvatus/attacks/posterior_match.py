@@ -75,9 +75,9 @@ class PosteriorMatch(Attack):
         link = PosteriorLink(keys, original, release, guesses, self.rule, random)
         used = link.by(stated if knows_law else None, self.law)
         notes = [] if knows_law or self.law != "mask" else [
-            "the intruder does not know how the release was masked: the law is learnt from other records" if stated is not None
-            else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
-            "an intruder who knows the mask"
+            "the intruder does not know how the release was masked and learns the law from other records" if stated is not None
+            else "no linear law is known for this release, so the attack learns one from other records; this understates the "
+            "success of an intruder who knows the mask"
         ]
         notes += [f"{n} is categorical and is not used to match records" for n in keys.categorical]
         score = linkage_score(

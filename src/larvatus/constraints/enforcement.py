@@ -278,8 +278,8 @@ class ConstraintEnforcer:
             ))
         if moved or turned:
             notes.append(Note(
-                "what the steps keep exactly (moments, the values of a column) is kept only approximately after rounding or "
-                "repair; the measures show by how much", "warning", "rules",
+                "what the steps preserve exactly (moments, the values of a column) is preserved only approximately after "
+                "rounding or repair; the measures show by how much", "warning", "rules",
             ))
         return notes, [n for n, count in zip(names, by_column, strict=True) if count]
 

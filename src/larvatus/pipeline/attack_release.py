@@ -42,8 +42,22 @@ def risk(
     that of the worst. `intruder` is an Intruder or the name of a preset. `other_releases` lists other releases of the same
     records that the intruder has (default: those of the intruder); `other_pairings` are their pairing files, in the same order.
     """
-    methods, who = all_of(Attack, attacks), intruder_of(intruder)
+    methods = all_of(Attack, attacks)
     must = [] if attacks is None else [m.name() for m in methods]
+    return risk_of_methods(
+        data, release, methods, must, intruder=intruder, other_releases=other_releases, pairing=pairing,
+        other_pairings=other_pairings, row_order=row_order, progress=progress,
+    )
+
+
+def risk_of_methods(
+    data: Microdata, release: ReleaseLike, methods: Sequence[Attack], must: Sequence[str] = (), *,
+    intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
+    pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+) -> Scores:
+    """As `risk`, with the attacks that apply; those in `must` raise an error if they do not."""
+    who = intruder_of(intruder)
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)

@@ -102,7 +102,7 @@ def rotate_residuals(
 
 
 def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
-    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None if values are missing."""
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) preserved; None if values are missing."""
     from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential

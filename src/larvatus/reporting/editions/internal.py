@@ -13,6 +13,7 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.release_sentences import plain_title
+from larvatus.comparison.selection_rule import uncounted_attacks
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.core.number_format import count, list_names, of_all, plural
 from larvatus.data.score import Score
@@ -70,7 +71,8 @@ def internal(
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
-    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
+    lead = verdict(subject.heads, len(subject.measures), limits, uncounted_attacks(candidates))
+    opening: list[ReportBlock] = [Paragraph(lead, "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (
@@ -85,7 +87,7 @@ def internal(
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
-    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
+    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
     return Section("Summary", (*seen, drawn, fold_table("All releases in one table", table)))
 
 
@@ -150,7 +152,7 @@ def _chosen(subject: Subject) -> Section:
 
 
 def _pages(subject: Subject) -> Section:
-    return pages(subject.comparison.candidates, subject.heads, subject.chosen)
+    return pages(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
 
 
 def _risk(subject: Subject) -> Section:
