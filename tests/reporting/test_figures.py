@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
-from larvatus.comparison.selection_rule import counted_attacks, uncounted_attacks
+from larvatus.comparison.selection_rule import attacks_in_rule, unattacks_in_rule
 from larvatus.core.number_format import interval_text, loss, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.label_placement import Box, place_labels
@@ -108,10 +108,10 @@ def test_attacks_that_do_not_decide_are_counted_only_if_there_is_no_other():
         return SimpleNamespace(of_kind=lambda kind: scores)
 
     link, guess = Score("link", "risk", 0.1), Score("guess", "risk", 0.9, decides=False)
-    assert counted_attacks(candidate(link, guess)) == [link]
-    assert uncounted_attacks([candidate(link, guess)]) == ("guess",)
-    assert counted_attacks(candidate(guess)) == [guess]
-    assert uncounted_attacks([candidate(guess)]) == ()
+    assert attacks_in_rule(candidate(link, guess)) == [link]
+    assert unattacks_in_rule([candidate(link, guess)]) == ("guess",)
+    assert attacks_in_rule(candidate(guess)) == [guess]
+    assert unattacks_in_rule([candidate(guess)]) == ()
 
 
 def test_verdict_does_not_praise_what_does_not_pass():

@@ -40,7 +40,6 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
-    "core/frames.py": "conversions between frame libraries, apart from the values that use them",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",

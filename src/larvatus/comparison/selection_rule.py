@@ -56,13 +56,13 @@ def excess_of(head: Headline) -> float:
     return excess(head.attack) if head.attack else float("inf")
 
 
-def counted_attacks(candidate: Candidate) -> list[Score]:
+def attacks_in_rule(candidate: Candidate) -> list[Score]:
     """The attacks on a release that decide between releases; all attacks if none of them does."""
     risks = candidate.of_kind("risk")
     return [s for s in risks if s.decides] or list(risks)
 
 
-def uncounted_attacks(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+def unattacks_in_rule(candidates: Iterable[Candidate]) -> tuple[str, ...]:
     """The attacks that were run but do not decide: every useful release allows some of them."""
     weighed = [c for c in candidates if any(s.decides for s in c.of_kind("risk"))]
     return tuple(dict.fromkeys(s.method for c in weighed for s in c.of_kind("risk") if not s.decides))

@@ -10,7 +10,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
-from larvatus.comparison.selection_rule import counted_attacks, preferred_release, uncounted_attacks
+from larvatus.comparison.selection_rule import attacks_in_rule, preferred_release, unattacks_in_rule
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
@@ -105,8 +105,8 @@ def _loss_text(value: float | None) -> str:
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
     """The releases on which no attack beats its baseline, and the one of them with the least loss."""
     attacked = [h for h in heads if h.risk is not None]
-    safe = [h for h in attacked if all(at_baseline(s) for s in counted_attacks(candidates[h.number - 1]))]
-    aside = uncounted_attacks(candidates)
+    safe = [h for h in attacked if all(at_baseline(s) for s in attacks_in_rule(candidates[h.number - 1]))]
+    aside = unattacks_in_rule(candidates)
     if not attacked:
         return "No attack was run; only losses are shown."
     if not safe:
