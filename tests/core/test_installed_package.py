@@ -64,6 +64,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import larvatus as lv
+from larvatus.data.verbs import map_rows
 from pydantic import Field
 
 
@@ -74,7 +75,7 @@ class PlusOne(lv.Mask):
 
     def apply(self, current: lv.Microdata, original: lv.Microdata, random: lv.RecordRandom) -> lv.Masked:
         names = current.numeric(current.confidential)
-        return lv.Masked(current.map_rows(lambda group, block: {n: block[n] + self.amount for n in names}, names))
+        return lv.Masked(map_rows(current, lambda group, block: {n: block[n] + self.amount for n in names}, names))
 
     def public_sentence(self) -> str:
         return "A constant was added to every value."

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
-from larvatus.comparison.selection_rule import attacks_in_rule, unattacks_in_rule
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule
 from larvatus.core.number_format import interval_text, loss, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.label_placement import Box, place_labels
@@ -109,9 +109,9 @@ def test_attacks_that_do_not_decide_are_counted_only_if_there_is_no_other():
 
     link, guess = Score("link", "risk", 0.1), Score("guess", "risk", 0.9, decides=False)
     assert attacks_in_rule(candidate(link, guess)) == [link]
-    assert unattacks_in_rule([candidate(link, guess)]) == ("guess",)
+    assert attacks_outside_rule([candidate(link, guess)]) == ("guess",)
     assert attacks_in_rule(candidate(guess)) == [guess]
-    assert unattacks_in_rule([candidate(guess)]) == ()
+    assert attacks_outside_rule([candidate(guess)]) == ()
 
 
 def test_verdict_does_not_praise_what_does_not_pass():

@@ -62,7 +62,7 @@ def attacks_in_rule(candidate: Candidate) -> list[Score]:
     return [s for s in risks if s.decides] or list(risks)
 
 
-def unattacks_in_rule(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+def attacks_outside_rule(candidates: Iterable[Candidate]) -> tuple[str, ...]:
     """The attacks that were run but do not decide: every useful release allows some of them."""
     weighed = [c for c in candidates if any(s.decides for s in c.of_kind("risk"))]
     return tuple(dict.fromkeys(s.method for c in weighed for s in c.of_kind("risk") if not s.decides))

@@ -13,7 +13,7 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.release_sentences import plain_title
-from larvatus.comparison.selection_rule import uncounted_attacks
+from larvatus.comparison.selection_rule import attacks_outside_rule
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.core.number_format import count, list_names, of_all, plural
 from larvatus.data.score import Score
@@ -71,7 +71,7 @@ def internal(
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
-    lead = verdict(subject.heads, len(subject.measures), limits, uncounted_attacks(candidates))
+    lead = verdict(subject.heads, len(subject.measures), limits, attacks_outside_rule(candidates))
     opening: list[ReportBlock] = [Paragraph(lead, "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))

@@ -8,7 +8,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, unbeaten
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import plain_name, release_in_words
-from larvatus.comparison.selection_rule import near_baseline, preferred_release, uncounted_attacks
+from larvatus.comparison.selection_rule import attacks_outside_rule, near_baseline, preferred_release
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.core.number_format import count, loss, plural, quote, share
 from larvatus.data.score import Row
@@ -44,7 +44,7 @@ def choice_section(
     candidate = candidates[head.number - 1]
     said = f"{quote(head.name)} is proposed for release."
     against = f"It {limits.in_words(head.name)}." if limits else ""
-    reasons = [r for r in (against, _risk(head, uncounted_attacks(candidates)), _rank(head, heads), _frontier(head, heads),
+    reasons = [r for r in (against, _risk(head, attacks_outside_rule(candidates)), _rank(head, heads), _frontier(head, heads),
                              _rule(head, heads, limits)) if r]
     broken = sum(bool(r["released"]) for r in candidate.rules)
     reasons += [f"It breaks {count(broken)} of {plural(len(candidate.rules), 'rule')}."] if broken else []

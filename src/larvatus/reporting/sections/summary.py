@@ -10,7 +10,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
-from larvatus.comparison.selection_rule import attacks_in_rule, preferred_release, unattacks_in_rule
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, preferred_release
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
@@ -106,7 +106,7 @@ def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str
     """The releases on which no attack beats its baseline, and the one of them with the least loss."""
     attacked = [h for h in heads if h.risk is not None]
     safe = [h for h in attacked if all(at_baseline(s) for s in attacks_in_rule(candidates[h.number - 1]))]
-    aside = unattacks_in_rule(candidates)
+    aside = attacks_outside_rule(candidates)
     if not attacked:
         return "No attack was run; only losses are shown."
     if not safe:
