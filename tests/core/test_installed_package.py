@@ -96,13 +96,14 @@ class GuessFirst(lv.Attack):
     "mean_shift.py": '''
 """The shift of means."""
 import larvatus as lv
+from larvatus.data.verbs import moments_by_group
 
 
 class MeanShift(lv.Measure):
     """The mean absolute shift of means."""
 
     def score(self, original: lv.Microdata, release: lv.Release, random: lv.RecordRandom) -> lv.Score:
-        before, after = (d.moments(d.confidential)[0].mean for d in (original, release.data))
+        before, after = (moments_by_group(d, d.confidential)[0].mean for d in (original, release.data))
         return lv.Score(self.name(), "loss", float(abs(after - before).mean()), "shift of means")
 ''',
     "audited_memory.py": '''
