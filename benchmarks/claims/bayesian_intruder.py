@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from larvatus.stats.bias_and_noise.known_records import Chains, Problem
-from larvatus.stats.bias_and_noise.links import Pool, link_targets
-from larvatus.stats.bias_and_noise.priors import nodes_of
-from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, paper_priors
+from larvatus.stats.link_posteriors.known_records import Chains, Problem
+from larvatus.stats.link_posteriors.links import Pool, link_targets
+from larvatus.stats.link_posteriors.priors import nodes_of
+from larvatus.stats.link_posteriors.scenarios import fill_nodes, fill_stated, paper_priors
 from run import Claim, MemoryClaim
 
 KEY = (np.uint64(3), np.uint64(5))
@@ -81,7 +81,7 @@ def claim_bayesian_hundred_thousand_targets() -> MemoryClaim:
     return MemoryClaim(
         "Bayesian intruder, peak memory of 100,000 targets against 100,000 records", 250.0, "their values (250 × is 0.2 GB)",
         BLOCKS + """
-from larvatus.stats.bias_and_noise.windows import link_nearby
+from larvatus.stats.link_posteriors.windows import link_nearby
 rng = np.random.default_rng(3)
 x = np.sort(whole.x, axis=1)
 z = x * (1 + 0.01 / 6 * rng.normal(size=x.shape)) + 0.19 * rng.normal(size=x.shape)
@@ -98,8 +98,8 @@ def work():
 BLOCKS = """
 import numpy as np
 from claims.bayesian_intruder import _pool
-from larvatus.stats.bias_and_noise.links import Pool, link_targets
-from larvatus.stats.bias_and_noise.scenarios import fill_stated
+from larvatus.stats.link_posteriors.links import Pool, link_targets
+from larvatus.stats.link_posteriors.scenarios import fill_stated
 whole = _pool(100_000)
 some = Pool(np.ascontiguousarray(whole.x[:, :2000]), whole.z, whole.cell[:2000], whole.cells, whole.own[:2000])
 few = Pool(np.ascontiguousarray(whole.x[:, :2]), whole.z, whole.cell[:2], whole.cells, whole.own[:2])

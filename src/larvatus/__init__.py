@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.advice.advice import Advice
     from larvatus.comparison.comparison import Comparison
-    from larvatus.comparison.limits import Limits
+    from larvatus.comparison.limits import Limits, LimitsLike
     from larvatus.constraints.settings import Constraints
     from larvatus.core.errors import LarvatusError
-    from larvatus.data.contracts import Attack, Mask, Measure
+    from larvatus.core.randomness import RecordRandom
+    from larvatus.data.accepted_types import AttackLike, MeasureLike, ReleaseLike, SourceLike, StepLike
+    from larvatus.data.contracts import Attack, Block, Column, Engine, Mask, Masked, Measure
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
@@ -26,16 +28,19 @@ if TYPE_CHECKING:
     from larvatus.pipeline import advise, check, compare, mask, read, risk, run, search, utility
     from larvatus.searching.goal import Goal
     from larvatus.searching.result import SearchResult
+    from larvatus.searching.space import SearchSpaceLike
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
 _PLACES = {
     "pipeline": ("advise", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
     "advice.advice": ("Advice",),
     "comparison.comparison": ("Comparison",),
-    "comparison.limits": ("Limits",),
+    "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),
     "core.errors": ("LarvatusError",),
-    "data.contracts": ("Attack", "Mask", "Measure"),
+    "core.randomness": ("RecordRandom",),
+    "data.accepted_types": ("AttackLike", "MeasureLike", "ReleaseLike", "SourceLike", "StepLike"),
+    "data.contracts": ("Attack", "Block", "Column", "Engine", "Mask", "Masked", "Measure"),
     "data.intruder": ("Intruder",),
     "data.microdata": ("Microdata",),
     "data.notes": ("Note",),
@@ -46,6 +51,7 @@ _PLACES = {
     "measures.scoring.domains": ("Domain",),
     "searching.goal": ("Goal",),
     "searching.result": ("SearchResult",),
+    "searching.space": ("SearchSpaceLike",),
     "study": ("Decision", "Execution", "OutputFiles", "Scoring", "Study"),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
@@ -53,10 +59,11 @@ _PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
 _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
-    "Advice", "Analysis", "Attack", "Comparison", "Constraints", "Decision", "Domain", "Execution", "Goal", "Intruder",
-    "LarvatusError", "Limits", "Mask", "Measure", "Microdata", "Note", "OutputFiles", "Release", "Roles", "Score", "Scores",
-    "Scoring", "SearchResult", "Study", "SubGroups", "advise", "analysis", "attacks", "check", "compare", "datasets", "mask",
-    "masks", "measures", "read", "risk", "run", "search", "utility",
+    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Column", "Comparison", "Constraints", "Decision", "Domain",
+    "Engine", "Execution", "Goal", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask", "Masked", "Measure",
+    "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike", "Roles", "Score", "Scores",
+    "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise", "analysis",
+    "attacks", "check", "compare", "datasets", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 
 

@@ -45,6 +45,8 @@ def test_kept_limits(folder, capsys):
     out = capsys.readouterr().out
     assert "All 3 limits are met." in out
     assert "above chance, upper" in out
+    assert out.splitlines()[0].split("  ")[0] == "score"
+    assert [h for h in ("figure compared", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
 
 
 def test_broken_limits_are_named(folder, capsys):
@@ -78,6 +80,14 @@ def test_a_tier_from_the_command_line(folder, capsys):
     judged = [r["score"] for r in json.loads(capsys.readouterr().out)["limits"]]
     assert {"nearest_record", "posterior_match", "value_disclosure"} < set(judged)  # a tier speaks of every attack
     assert len(judged) == len(set(judged)) + 4  # the tier's absolute limits, each on the attack that comes furthest
+
+
+def test_an_attack_that_the_study_names_with_settings_is_listed_once(folder, capsys):
+    named = '[[attack]]\nmethod = "nearest_record"\nwithin = 3\n'
+    assert checked(folder, named, "--tier", "public", "--json") == BROKEN
+    judged = [r["score"] for r in json.loads(capsys.readouterr().out)["limits"]]
+    assert judged.count("nearest_record") == 1
+    assert "value_disclosure" in judged
 
 
 def test_a_tier_from_the_command_line_loosens_nothing(folder, capsys):

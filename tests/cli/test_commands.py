@@ -145,7 +145,7 @@ def test_options_win_over_the_study(folder, capsys):
 def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
     assert ran(capsys, "demo", "-o", "shown", "--records", "400")[0] == 0
     assert sorted(p.name for p in (folder / "shown").iterdir()) == [
-        ".kept", "households.csv", "internal", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]
+        ".larvatus-cache", "households.csv", "internal", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]
     tomllib.loads((folder / "shown" / "study.toml").read_text(encoding="utf-8"))
     assert ran(capsys, "run", "shown/study.toml", "-o", "again", "-q")[0] == 0
     code, _, err = ran(capsys, "demo", "-o", "shown")

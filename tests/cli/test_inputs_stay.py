@@ -102,7 +102,7 @@ def test_at_risk(here, capsys, file):
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "releases/a.parquet", "releases/a.csv", "releases/a.codebook.csv",
-                                  ".kept/in.csv", "releases/source.csv"])
+                                  ".larvatus-cache/in.csv", "releases/source.csv"])
 def test_a_study_whose_source_is_where_the_run_writes(here, capsys, name):
     out = here / "out"
     (out / name).parent.mkdir(parents=True)

@@ -267,7 +267,7 @@ def test_reverse_mapping_gives_bounds_and_whole_numbers_and_says_what_it_cannot(
     assert set(counted.values()) == {0}
     assert 'Use repair = "nearest" to meet it' in said(release)
     assert [s.name() for s in masked(asked, "data_shuffling", table=table).steps] == ["data_shuffling"]
-    with pytest.raises(MaskError, match="keeps the order of values"):
+    with pytest.raises(MaskError, match="preserves the order of values"):
         masked(asked, "rounding(base=1000)", table=table)
 
 

@@ -103,10 +103,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     assert page.summary.startswith("Release X plus independent noise")
     assert "Parameters" not in page.text
     settings = {s.name: s for s in page.settings}
-    assert settings["variance"].allowed == (
-        "a number (above 0, at most 1e+06) or a list, each a number (above 0, at most 1e+06) "
-        "or by column, each a number (above 0, at most 1e+06)"
-    )
+    assert settings["variance"].allowed == "a number (above 0, at most 1e+06) or a list of these or one by column"
     assert settings["noise"].allowed == '"normal" | "uniform" | "laplace" | "mixture"'
     assert settings["noise"].default == '"normal"'
     assert settings["where"].default == "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -50,6 +51,35 @@ def test_a_folder_is_private_and_goes_when_it_is_closed(tmp_path):
     assert left(tmp_path) == []
 
 
+def test_a_signal_at_any_line_of_its_making_leaves_nothing(tmp_path):
+    """The process may be told to end just after the folder was made, and before anything else was done with it."""
+    made = WorkFolder.__init__.__code__
+    lines = sorted({number for _, _, number in made.co_lines() if number is not None})[1:]
+    seen = 0
+    for stop in lines:
+        where = tmp_path / str(stop)
+
+        def tracer(frame, event, _, stop=stop):
+            if frame.f_code is not made:
+                return None
+            if event == "line" and frame.f_lineno == stop:
+                raise SystemExit(143)
+            return tracer
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            WorkFolder(where).close()
+        except SystemExit as error:
+            seen += 1
+            error.__traceback__ = None
+        finally:
+            sys.settrace(before)
+        gc.collect()
+        assert left(where) == [], f"line {stop}"
+    assert seen > 8
+
+
 def test_after_ctrl_c_nothing_is_left(tmp_path, source):
     process = started(WORK, tmp_path / "work", source)
     assert process.stdout is not None
@@ -83,12 +113,13 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_that_of_a_live_on
 FULL = """
 import os, sys
 import larvatus as lv
+from larvatus.data.verbs import map_rows
 from larvatus.engines.duckdb import Duckdb
 rows = int(sys.argv[2])
 try:
     data = lv.read(sys.argv[1], confidential=["income", "wealth"], non_confidential=["age"], engine=Duckdb(rows=rows or None))
     for _ in range(100):
-        data = lv.mask(data, "data_shuffling").data.map_rows(lambda g, b: {f"copy {_}": b["age"]}, ["age"], [
+        data = map_rows(lv.mask(data, "data_shuffling").data, lambda g, b: {f"copy {_}": b["age"]}, ["age"], [
             __import__("larvatus.data.contracts", fromlist=["Column"]).Column(f"copy {_}", "number")])
 except lv.LarvatusError as error:
     print(error)

@@ -13,7 +13,7 @@ from larvatus.core.progress import heard_by
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.laws import factor_laws
 from larvatus.datasets import key_variables
-from larvatus.stats.bias_and_noise.scenarios import paper_priors
+from larvatus.stats.link_posteriors.scenarios import paper_priors
 
 FALSE_ALARM = 1e-6
 SECRET = b"sixteen bytes or more for tests"

@@ -72,10 +72,10 @@ def test_new_values_are_independent_of_the_old_and_of_s(table):
 def test_lost_relations_with_s_are_said_and_only_where_there_is_s(table):
     data = lv.read(table, confidential=X, non_confidential="s", sub_groups="g")
     said = [n.text for n in lv.mask(data, "latin_hypercube", secret=SECRET).notes if n.kind == "warning"]
-    assert any("with s are not kept" in t for t in said)
+    assert any("with s are not preserved" in t for t in said)
     assert any("smallest and the largest" in t for t in said)
     alone = lv.mask(lv.read(table, confidential=X), "latin_hypercube", secret=SECRET)
-    assert not any("are not kept" in n.text for n in alone.notes)
+    assert not any("are not preserved" in n.text for n in alone.notes)
 
 
 def test_missing_values_stay_and_the_others_are_re_paired(table):

@@ -57,7 +57,7 @@ def test_its_law_and_what_it_says_of_s(frame, mask):
         assert np.allclose(here.covariance, was.cov(), rtol=1e-9)
         assert not here.on_x.any()
     said = [n.text for n in lv.mask(data, mask, secret=SECRET).notes]
-    assert "relations with the non-confidential columns are not kept inside sub-groups" in said
+    assert "relations with the non-confidential columns are not preserved inside sub-groups" in said
     alone = lv.mask(lv.read(frame, confidential=TWO), mask, secret=SECRET)
     assert not any("non-confidential" in n.text for n in alone.notes)
 

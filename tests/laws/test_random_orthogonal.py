@@ -111,7 +111,7 @@ def test_what_does_not_vary_is_said_and_what_s_determines_is_refused(frame):
     ]
     assert (release.frame().y[flat.g == 1] == 0.1).all()
     bound = frame.assign(x=np.where(frame.g == 1, 3 * frame.s + 1, frame.x))
-    with pytest.raises(lv.LarvatusError, match=r"random_orthogonal: sub-group \(g=1\) .* only the original values keep"):
+    with pytest.raises(lv.LarvatusError, match=r"random_orthogonal: sub-group \(g=1\) .* only the original values preserve"):
         released(bound, MASK, ["x"])
 
 

@@ -185,7 +185,7 @@ def test_a_step_that_needs_numbers_cannot_follow_names(table):
     data = lv.read(table, confidential=["x", "age"])
     with pytest.raises(lv.LarvatusError, match="an earlier step made 'x' categorical"):
         lv.mask(data, lv.masks.Recoding(replacement="label", columns=("x",)), "additive_noise", secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="recoding keeps the order"):
+    with pytest.raises(lv.LarvatusError, match="recoding preserves the order"):
         lv.mask(data, lv.masks.Recoding(), "reverse_map", secret=SECRET)
 
 

@@ -82,7 +82,7 @@ def test_columns_that_were_reduced_apart_from_each_other_are_refused():
 
 
 def test_nothing_to_restore_is_refused_and_said_where_it_is_so_in_one_sub_group(frame):
-    with pytest.raises(lv.LarvatusError, match="kept every covariance, so there is nothing to restore"):
+    with pytest.raises(lv.LarvatusError, match="preserved every covariance, so nothing needs restoring"):
         steps(frame, lv.masks.SufficiencyBased(), EXACT)
     with pytest.raises(lv.LarvatusError, match="no step before it masks the same columns"):
         steps(frame, EXACT)

@@ -150,7 +150,7 @@ def test_first_and_after_masks_that_keep_ranks_it_is_refused(table):
     data = read(table)
     with pytest.raises(lv.LarvatusError, match="reverse_map: no step before it"):
         lv.mask(data, lv.masks.ReverseMap(), lv.masks.AdditiveNoise(), secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="reverse_map: cubed keeps the order of values"):
+    with pytest.raises(lv.LarvatusError, match="reverse_map: cubed preserves the order of values"):
         lv.mask(data, Cubed(), lv.masks.ReverseMap(), secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="the release would equal the original"):
         lv.mask(read(table, confidential=["x"]), Cubed(), lv.masks.ReverseMap(allow_reversible=True), secret=SECRET)
@@ -186,5 +186,5 @@ def test_only_the_chosen_records_exchange_values(table):
 ])
 def test_after_steps_that_only_take_away_it_is_refused(table, before):
     data = lv.read(table, confidential=X)
-    with pytest.raises(lv.LarvatusError, match="keeps the order of values"):
+    with pytest.raises(lv.LarvatusError, match="preserves the order of values"):
         lv.mask(data, *before, lv.masks.ReverseMap(), secret=SECRET)

@@ -100,7 +100,7 @@ def test_a_fine_base_is_said():
 
 def test_mapping_back_after_it_is_refused(frame):
     data = lv.read(frame, confidential=["income"])
-    with pytest.raises(lv.LarvatusError, match="rounding keeps the order"):
+    with pytest.raises(lv.LarvatusError, match="rounding preserves the order"):
         lv.mask(data, lv.masks.Rounding(), "reverse_map", secret=SECRET)
 
 

@@ -321,7 +321,7 @@ def test_a_sub_group_without_variation_or_without_values_passes(table):
 
 def test_a_sub_group_in_which_s_determines_everything_is_refused(table):
     bound = table[["g", "s", "x"]].assign(x=np.where(table.g == 1, 3 * table.s + 1, table.x))
-    with pytest.raises(lv.LarvatusError, match=r"sub-group \(g=1\) has \d+ records .* only the original values keep"):
+    with pytest.raises(lv.LarvatusError, match=r"sub-group \(g=1\) has \d+ records .* only the original values preserve"):
         masked(bound, given=["s"], names=["x"])
 
 

@@ -126,7 +126,7 @@ def test_worked_example():
     assert got.frame().x[:7].tolist() == x.x[:7].tolist()
     assert got.frame().w.tolist() == x.w.tolist()
     assert got.notes[0].text == (
-        "3 of 10 values of x are replaced by their weighted mean; the weighted total is kept, the unweighted total is not"
+        "3 of 10 values of x are replaced by their weighted mean; the weighted total is preserved, the unweighted total is not"
     )
 
 
@@ -224,7 +224,7 @@ def test_impossible_weights_are_refused_where_they_are_used(table, value, of, sa
 
 def test_mapping_back_after_it_is_refused_and_after_mapping_back_it_serves(table):
     data = lv.read(table, confidential=["x", "y"])
-    with pytest.raises(lv.LarvatusError, match="top_coding keeps the order"):
+    with pytest.raises(lv.LarvatusError, match="top_coding preserves the order"):
         lv.mask(data, lv.masks.TopCoding(), "reverse_map", secret=SECRET)
     got = lv.mask(data, "additive_noise", "reverse_map", lv.masks.TopCoding(tail=0.01), secret=SECRET).frame()
     assert got.x.max() == np.sort(table.x.dropna())[-int(np.ceil(0.01 * table.x.notna().sum())) - 1]

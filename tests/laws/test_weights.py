@@ -64,7 +64,7 @@ def test_weighted_moments_are_kept_in_every_sub_group(table, engine, held, simil
         assert gap(table.loc[rows], after.loc[rows], table.w[rows]) < EXACT
         ones = pd.Series(1.0, rows)
         assert gap(table.loc[rows], after.loc[rows], ones) > 1e-4, "unweighted ones are not kept"
-    assert any("weighted means and covariances are kept exactly; unweighted" in n.text for n in release.notes)
+    assert any("weighted means and covariances are preserved exactly; unweighted" in n.text for n in release.notes)
 
 
 def test_both_ways_of_computing_agree(table, monkeypatch):
@@ -126,7 +126,7 @@ def test_without_a_weight_it_is_refused_and_with_one_unused_it_is_said(table):
         with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
             lv.utility(data, lv.mask(data, "additive_noise"), [measure])
     notes = lv.mask(read(table), "sufficiency_based", secret=SECRET).notes
-    assert any("unweighted means and covariances are kept exactly; weighted ones are not" in n.text for n in notes)
+    assert any("unweighted means and covariances are preserved exactly; weighted ones are not" in n.text for n in notes)
     assert not any("weighted" in n.text for n in lv.mask(data, "sufficiency_based", secret=SECRET).notes)
 
 

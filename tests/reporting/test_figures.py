@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule
 from larvatus.core.number_format import interval_text, loss, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.label_placement import Box, place_labels
@@ -91,6 +93,25 @@ def test_verdict_names_the_least_loss_among_those_near_their_baseline():
     said = verdict([head(1, 0.5, 0.1), head(2, 0.015, 0.3), head(3, 0.012, 0.4)], 2)
     assert "2 of 3 releases keep every attack near its baseline" in said
     assert "“release 2” has the least loss" in said
+
+
+def test_verdict_says_which_attacks_the_rule_does_not_count():
+    aside = ("aggregate_disclosure", "attribute_inference")
+    several = verdict([head(1, 0.5, 0.1), head(2, 0.015, 0.3)], 2, uncounted=aside)
+    assert "1 of 2 releases keeps every attack except aggregate disclosure and attribute inference near its baseline" in several
+    alone = verdict([head(1, 0.015, 0.1)], 1, uncounted=aside[:1])
+    assert "“release 1” keeps every attack except aggregate disclosure near its baseline" in alone
+
+
+def test_attacks_that_do_not_decide_are_counted_only_if_there_is_no_other():
+    def candidate(*scores: Score) -> SimpleNamespace:
+        return SimpleNamespace(of_kind=lambda kind: scores)
+
+    link, guess = Score("link", "risk", 0.1), Score("guess", "risk", 0.9, decides=False)
+    assert attacks_in_rule(candidate(link, guess)) == [link]
+    assert attacks_outside_rule([candidate(link, guess)]) == ("guess",)
+    assert attacks_in_rule(candidate(guess)) == [guess]
+    assert attacks_outside_rule([candidate(guess)]) == ()
 
 
 def test_verdict_does_not_praise_what_does_not_pass():

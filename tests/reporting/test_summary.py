@@ -28,7 +28,7 @@ def test_exact_is_said_only_of_what_is_exact():
     kept = [Score("moments", "loss", 1e-16, by_group=GROUPS), Score("correlation", "loss", 0.0, by_group=GROUPS)]
     said = release_in_words([CLEAR], [*kept, Score("marginal", "loss", 0.177)])
     assert "No attack beats its baseline." in said
-    assert "Unchanged, also within every sub-group: means and standard deviations and correlations." in said
+    assert "Unchanged, also within every sub-group: means and standard deviations, and correlations." in said
     assert "Changed (loss in brackets): the distribution of each column (0.177)." in said
     uneven = Score("moments", "loss", 1e-16, by_group=Rows.of([*GROUPS, {"sub_group": "c", "value": 0.1}]))
     assert "sub-group" not in release_in_words([], [uneven])

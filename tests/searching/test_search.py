@@ -352,4 +352,4 @@ def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monk
     capsys.readouterr()
     assert main(["search", "study.toml", "-o", "none", "--trials", "3", "-q"]) == 1
     assert "no candidate meets the limits" in capsys.readouterr().err
-    assert sorted(p.name for p in (tmp_path / "none").iterdir()) == [".kept", "confirmed.csv", "tried.csv"]
+    assert sorted(p.name for p in (tmp_path / "none").iterdir()) == [".larvatus-cache", "confirmed.csv", "tried.csv"]

@@ -83,7 +83,7 @@ def stopped_at(place: int, stage: str = "searching"):
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    there = [p for p in sorted(folder.rglob("*")) if p.is_file() and ".kept" not in p.parts]
+    there = [p for p in sorted(folder.rglob("*")) if p.is_file() and ".larvatus-cache" not in p.parts]
     out = {str(p.relative_to(folder)): p.read_bytes() for p in there}
     return {n: v for n, v in out.items() if n != "report.html"}  # which tells the time
 
@@ -130,7 +130,7 @@ def test_without_a_secret_the_exploration_is_kept_and_fresh_draws_are_not(study,
     monkeypatch.setattr("larvatus.core.randomness.secrets.token_bytes", lambda n: SECRET[::-1][:n])  # as fresh, but known
     with pytest.raises(SystemExit):
         search_study(study, tmp_path / "out", progress=stopped_at(2, "confirming"))
-    kept = [p for p in (tmp_path / "out" / ".kept").iterdir() if p.is_dir()]
+    kept = [p for p in (tmp_path / "out" / ".larvatus-cache").iterdir() if p.is_dir()]
     assert (len(drawn), len(kept)) == (6 + 2, 6)
     assert SECRET not in b"".join(p.read_bytes() for p in kept[0].rglob("*") if p.is_file())
 

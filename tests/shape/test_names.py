@@ -29,13 +29,21 @@ PARTICIPLES = {
     "spread", "stacked", "standardised", "started", "stored", "studied", "suppressed", "swapped", "taken", "titled", "told",
     "tried", "truncated", "unexplained", "verified", "weighted", "whitened", "wrapped", "written",
 }
+ADJECTIVES = {  # usual in the field before a noun: released columns, weighted moments, a truncated normal distribution
+    "allowed", "combined", "compared", "expected", "extracted", "given", "grouped", "known", "limited", "named",
+    "ordered", "paired", "parsed", "planned", "preferred", "published", "released", "rounded", "sampled", "selected",
+    "shared", "simulated", "sorted", "spread", "standardised", "suppressed", "truncated", "unexplained", "weighted",
+    "written",
+}
+ROLES = {"known", "released"}  # properties of Microdata: columns by role
+NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
-    "core/frames.py": "conversions between frame libraries, apart from the values that use them",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
+    "reporting/editions/public.py": "the list of what may be published, read as one page",
     "reporting/editions/compose.py": "the door from a comparison to a report",
     "reporting/figures/map_points.py": "what the interactive map is given, beside its drawing",
     "reporting/figures/propensity.py": "one figure, as its neighbours",
@@ -71,6 +79,10 @@ def public(path: Path) -> dict[str, ast.AST]:
     return {name: node for name, node in out.items() if not name.startswith("_")}
 
 
+def private(path: Path) -> bool:
+    return any(part.startswith("_") for part in path.relative_to(ROOT).parts)
+
+
 @pytest.mark.parametrize("folder", sorted({f.parent for f in FILES}), ids=lambda p: p.name)
 def test_rooms_are_small(folder):
     modules = [f for f in FILES if f.parent == folder]
@@ -88,6 +100,25 @@ def test_every_package_says_what_belongs_there(folder):
 def test_no_name_is_a_bare_participle(path):
     own = [n for n, node in public(path).items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     assert not {n.lower() for n in (path.stem.strip("_"), *own)} & PARTICIPLES
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_no_public_name_starts_or_ends_with_a_participle(path):
+    """`told_scores` and `copies_asked` say less than `print_scores` and `copies_of_steps`."""
+    own = [n.split("_") for n, node in public(path).items() if isinstance(node, ast.FunctionDef) and "_" in n]
+    first = {"_".join(n) for n in own if n[0] in PARTICIPLES - ADJECTIVES}
+    last = {"_".join(n) for n in own if n[-1] in PARTICIPLES - ADJECTIVES and n[-2] not in {"is", "be", "not"}}
+    assert not first | last
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if not private(f)], ids=place)
+def test_no_method_of_a_public_class_is_a_bare_participle(path):
+    """Methods and properties; fields may be adjectives, and an engine's own folder is not public."""
+    classes = [node for node in public(path).values() if isinstance(node, ast.ClassDef)]
+    named = {f"{c.name}.{m.name}" for c in classes for m in c.body if isinstance(m, ast.FunctionDef)}
+    allowed = {f"Microdata.{n}" for n in ROLES}
+    assert not {n for n in named if n.split(".")[1] in PARTICIPLES - NOUNS} - allowed
+    assert not {n for n in named if n.split(".")[1].split("_")[0] in PARTICIPLES - ADJECTIVES}, "a prefix"
 
 
 def test_every_public_name_is_defined_once():

@@ -16,6 +16,7 @@ import larvatus as lv
 import larvatus.pipeline
 from larvatus.core.errors import MaskError, StudyError, WriteError
 from larvatus.core.files import lock
+from larvatus.pipeline.candidates.cache import cache_in_output
 from sample import SECRET, people
 
 HEAD = """
@@ -58,7 +59,7 @@ def study_of(folder: Path, text: str = HEAD + GRID) -> lv.Study:
 def contents(folder: Path) -> dict[str, bytes]:
     """What a person finds there; a report tells the time."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*"))
-            if p.is_file() and ".kept" not in p.parts and p.name != "report.html"}
+            if p.is_file() and ".larvatus-cache" not in p.parts and p.name != "report.html"}
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def made(monkeypatch) -> list[str]:
 def stopped_after(folder: Path, candidates: int):
     """Progress that interrupts the work once so many candidates are finished."""
     def progress(doing: str, done: int, total: int) -> None:
-        if len([p for p in (folder / ".kept").glob("*") if not p.name.startswith(".")]) >= candidates:
+        if len([p for p in (folder / ".larvatus-cache").glob("*") if not p.name.startswith(".")]) >= candidates:
             raise KeyboardInterrupt
 
     return progress
@@ -90,7 +91,7 @@ from pathlib import Path
 import larvatus as lv
 folder = Path(sys.argv[1])
 def progress(doing, done, total):
-    if len([p for p in (folder / "out" / ".kept").glob("*") if not p.name.startswith(".")]) >= 2:
+    if len([p for p in (folder / "out" / ".larvatus-cache").glob("*") if not p.name.startswith(".")]) >= 2:
         os.kill(os.getpid(), signal.SIGKILL)
 lv.run(lv.Study.read(folder / "study.toml"), folder / "out", secret=sys.argv[2].encode(),
        execution=lv.Execution(jobs=1, progress=progress))
@@ -117,7 +118,7 @@ def test_an_interrupted_run_without_a_secret_goes_on_with_another(tmp_path, made
     study = study_of(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         lv.run(study, tmp_path / "out", execution=lv.Execution(progress=stopped_after(tmp_path / "out", 3)))
-    first = {p.name: p.read_bytes() for p in (tmp_path / "out" / ".kept").rglob("releases/*.parquet")}
+    first = {p.name: p.read_bytes() for p in (tmp_path / "out" / ".larvatus-cache").rglob("releases/*.parquet")}
     assert (len(first), len(made)) == (3, 4)
     lv.run(study, tmp_path / "out")
     assert made[3:] == ["noise variance=1.0"] * 2
@@ -194,7 +195,7 @@ def test_a_candidate_that_fails_is_listed_and_the_others_are_there(tmp_path):
     found = lv.run(study_of(tmp_path, HEAD + ROUNDED + GRID), tmp_path / "out", secret=SECRET)
     assert [c.name for c in found.candidates] == ["rounded", *(f"noise variance={v}" for v in (0.1, 0.2, 0.5, 1.0))]
     assert [n.name for n in found.not_made] == ["rounded, reverse-mapped"]
-    assert "keeps the order of values" in found.not_made[0].reason
+    assert "preserves the order of values" in found.not_made[0].reason
     row = next(r for r in found.tidy() if r["level"] == "not made")
     assert (row["release"], row["of"]) == ("rounded, reverse-mapped", found.not_made[0].reason)
     assert found.plain()["not_made"][0]["reason"] == found.not_made[0].reason
@@ -220,7 +221,7 @@ def test_an_error_that_nobody_foresaw_loses_nothing_and_quotes_nothing(tmp_path,
 
 def test_where_all_fail_the_first_error_is_raised_and_nothing_is_left(tmp_path):
     text = HEAD + ROUNDED.replace('"both"', "true")
-    with pytest.raises(MaskError, match="keeps the order of values"):
+    with pytest.raises(MaskError, match="preserves the order of values"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=SECRET)
     assert not (tmp_path / "out").exists()
 
@@ -232,7 +233,7 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
             study, tmp_path / "out", secret=SECRET, files=lv.OutputFiles(pairings=True),
             execution=lv.Execution(progress=stopped_after(tmp_path / "out", 2)),
         )
-    kept = tmp_path / "out" / ".kept"
+    kept = tmp_path / "out" / ".larvatus-cache"
     for _ in range(2):
         assert kept.stat().st_mode & 0o777 == 0o700
         for file in (p for p in kept.rglob("*") if p.is_file()):
@@ -244,10 +245,18 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
     assert len(list((tmp_path / "out" / "pairings").iterdir())) == 4
 
 
+def test_a_cache_of_an_earlier_version_keeps_its_name(tmp_path):
+    assert cache_in_output(tmp_path).name == ".larvatus-cache"
+    (tmp_path / ".kept").mkdir()
+    assert cache_in_output(tmp_path).name == ".kept"
+    (tmp_path / ".larvatus-cache").mkdir()
+    assert cache_in_output(tmp_path).name == ".larvatus-cache"
+
+
 def test_one_run_at_a_time_in_a_folder(tmp_path):
     study = study_of(tmp_path)
-    (tmp_path / "out" / ".kept").mkdir(parents=True)
-    with lock(tmp_path / "out" / ".kept"), pytest.raises(WriteError, match="in use by another run"):
+    (tmp_path / "out" / ".larvatus-cache").mkdir(parents=True)
+    with lock(tmp_path / "out" / ".larvatus-cache"), pytest.raises(WriteError, match="in use by another run"):
         lv.run(study, tmp_path / "out", secret=SECRET)
 
 

@@ -44,7 +44,7 @@ def study(tmp_path) -> lv.Study:
 def contents(folder: Path) -> dict[str, bytes]:
     """What a person finds there; the folder of finished candidates is the next run's."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*"))
-            if p.is_file() and ".kept" not in p.parts}
+            if p.is_file() and ".larvatus-cache" not in p.parts}
 
 
 def test_releases_scores_and_report_are_written(tmp_path, study):

@@ -63,12 +63,13 @@ class Pooling:
             return said
         recode = f"put {', '.join(self.gone)} into fewer classes, or declare fewer columns"
         if self.suppress:
-            return f'{said} To keep them, {recode}, or set small = "suppress", which leaves {_records(self.dropped)} out.'
-        return f"{said} To keep them, {recode}."
+            return f'{said} To preserve them, {recode}, or set small = "suppress", which leaves {_records(self.dropped)} out.'
+        return f"{said} To preserve them, {recode}."
 
     def _lost(self) -> str:
         some = "some of " * (self.mixed and len(self.gone) > 1)
-        return f"relations with {some}{', '.join(self.gone)} are not kept for {self.merged:,} of {_records(sum(self.sizes))}"
+        who = f"{self.merged:,} of {_records(sum(self.sizes))}"
+        return f"relations with {some}{', '.join(self.gone)} are not preserved for {who}"
 
     def choice(self) -> list[str]:
         """Commented lines of a study file, placed after the pooling setting."""

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import AnalysisError
@@ -61,8 +61,8 @@ class CombinedEstimate:
 
 
 def combine(
-    estimates: Sequence[Any] | Floats, variances: Sequence[Any] | Floats, rule: CombiningRule = "partially_synthetic",
-    share: float = 1.0,
+    estimates: Sequence[ArrayLike] | Floats, variances: Sequence[ArrayLike] | Floats,
+    rule: CombiningRule = "partially_synthetic", share: float = 1.0,
 ) -> CombinedEstimate:
     """Combine estimates and their variances, one of each (or a list) from every copy.
 
@@ -101,7 +101,7 @@ def _freedom(m: int, within: Floats, extra: Floats) -> Floats:
     return np.asarray((m - 1) * (1 + ratio) ** 2)
 
 
-def _checked(what: str, values: Sequence[Any] | Floats) -> Floats:
+def _checked(what: str, values: Sequence[ArrayLike] | Floats) -> Floats:
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

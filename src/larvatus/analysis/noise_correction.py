@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,8 +146,14 @@ class CorrectedMoments:
         return Estimates(tuple(names), np.array(value), error, np.array(uncorrected))
 
 
+class NamedColumns(Protocol):
+    """A data frame, or a mapping from names to arrays."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
 def correct(
-    frame: Any, noise: Noise, others: Sequence[str] | str = (), sub_groups: Sequence[str] | str = ()
+    frame: NamedColumns, noise: Noise, others: Sequence[str] | str = (), sub_groups: Sequence[str] | str = ()
 ) -> CorrectedMoments:
     """Moments of the masked columns and of `others` (unmasked numeric columns).
 
@@ -222,7 +228,7 @@ def _warn(what: str) -> None:
     )
 
 
-def _numbers(frame: Any, name: str) -> Floats:
+def _numbers(frame: NamedColumns, name: str) -> Floats:
     try:
         column = frame[name]
     except Exception:
@@ -233,7 +239,7 @@ def _numbers(frame: Any, name: str) -> Floats:
         raise AnalysisError(f"corrected: {name!r} is not numeric. Make indicators of its levels first.") from None
 
 
-def _groups(frame: Any, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
+def _groups(frame: NamedColumns, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
     """An integer code for each combination of levels."""
     out = np.zeros(rows, dtype=np.int64)
     for name in columns:

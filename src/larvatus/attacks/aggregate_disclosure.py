@@ -81,7 +81,8 @@ class AggregateDisclosure(Attack):
         value = float(np.mean([bool(c["kept"]) for c in cells]))
         unsafe = [c for c in cells if c["rule"]]
         given = sum(bool(c["kept"]) for c in unsafe)
-        notes = [f"{len(unsafe):,} of {len(cells):,} totals are unsafe to publish, and the release preserves {given:,} of them",
+        also = f", and the release preserves {given:,} of them" if unsafe else ""
+        notes = [f"{len(unsafe):,} of {len(cells):,} totals are unsafe to publish{also}",
                  *intruder.unused("file", "error", "presence", "guesses")]
         levels, many = self._by_levels(original, data, names)
         if many:

@@ -115,8 +115,8 @@ class AttributeInference(Attack):
             {"model": model, "value": _share(means[SUCCESS, i]), "s_alone": _share(means[S_ALONE, i])}
             for i, model in enumerate(MODELS)
         ]
-        population = ("this also counts what statistics reveal about anyone, in the file or not: a release that preserves "
-                      "relations between columns raises it")
+        population = ("this figure includes what statistics reveal about anyone, in the file or not; it rises if the release "
+                      "preserves relations between columns")
         return replace(
             score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, decides=False,
             notes=(*score.notes, population),

@@ -112,7 +112,7 @@ class BayesianIntruder(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.attacks.bayesian.links import link_pools
         from larvatus.attacks.bayesian.pools import RecordColumns
-        from larvatus.stats.bias_and_noise.links import KERNELS
+        from larvatus.stats.link_posteriors.links import KERNELS
 
         data = release.data
         laws, unknown, notes = self._laws(original, release, intruder)

@@ -96,9 +96,9 @@ class PosteriorMatch(Attack):
 
         used = link(keys, stated if knows_law else None)
         notes = [] if knows_law or self.law != "mask" else [
-            "the intruder does not know how the release was masked: the law is learnt from other records" if stated is not None
-            else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
-            "an intruder who knows the mask"
+            "the intruder does not know how the release was masked and learns the law from other records" if stated is not None
+            else "no linear law is known for this release, so the attack learns one from other records; this understates the "
+            "success of an intruder who knows the mask"
         ]
         exact = None if stated is None else PosteriorLink(keys, original, release, guesses, self.rule, random).exact(stated)
         if knows_law and stated is not None and not stated.normal and exact is None:

@@ -18,7 +18,7 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
-from larvatus.core.scratch_names import scratch
+from larvatus.core.scratch_names import column_key, scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
@@ -184,5 +184,6 @@ def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
     last = int(np.flatnonzero(counts.sum(axis=0)).max(initial=0))
     lows = [0, *(_STEPS[i] + 1 for i in range(len(_STEPS) - 1))]
     return Rows.of(
-        {"from": lows[i], "to": _STEPS[i], **{n: int(counts[j, i]) for j, n in enumerate(names)}} for i in range(last + 1)
+        {"from": lows[i], "to": _STEPS[i], **{column_key(n, ("from", "to")): int(counts[j, i]) for j, n in enumerate(names)}}
+        for i in range(last + 1)
     )

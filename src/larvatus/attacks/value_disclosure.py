@@ -18,7 +18,7 @@ import numpy as np
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
-from larvatus.core.scratch_names import scratch
+from larvatus.core.scratch_names import column_key, scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
@@ -237,5 +237,6 @@ def _widths(data: Microdata, names: Sequence[str], parts: Sequence[_Explained], 
     inside = [(data.groups.name(g), part) for g, part in enumerate(parts)] if len(parts) > 1 else []
     places = [("all records", whole), *inside]
     return Rows.of(
-        {"sub_group": place, **{n: float(w) for n, w in zip(names, part.width, strict=True)}} for place, part in places
+        {"sub_group": place, **{column_key(n, ("sub_group",)): float(w) for n, w in zip(names, part.width, strict=True)}}
+        for place, part in places
     )

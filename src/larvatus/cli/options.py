@@ -20,7 +20,10 @@ Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="ove
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
 ReleasedOrder = Annotated[
-    Literal["checked", "keep"], Parameter(help="keep: the released rows are in the order of the original")
+    Literal["checked", "keep"], Parameter(
+        help="checked: pair rows by position only if an unmasked column confirms the order; "
+        "keep: you state that the released rows are in the original order"
+    )
 ]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, at least 16 bytes (default: a fresh secret)")]
 EngineName = Annotated[str | None, Parameter(

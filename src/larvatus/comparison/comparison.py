@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
-from larvatus.comparison.limits import Judgement, Limits, limits_of
+from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Mask
@@ -165,7 +165,7 @@ class Comparison:
 
         return frontier(self, axes or (RISK, LOSS))
 
-    def judge(self, limits: Any = None) -> dict[str, Judgement]:
+    def judge(self, limits: LimitsLike | None = None) -> dict[str, Judgement]:
         """Check every release against the limits (default: those of the study)."""
         chosen = self.limits if limits is None else limits_of(limits, self.combine)
         if not chosen:
@@ -176,7 +176,7 @@ class Comparison:
         """One row per limit and release, with the figure it applies to; empty if no limit is set."""
         return {name: j.rows for name, j in self.judge().items()} if self.limits else {}
 
-    def meets(self, limits: Any = None) -> Rows:
+    def meets(self, limits: LimitsLike | None = None) -> Rows:
         """One row per release: whether it meets every limit, and which limits it breaks and by how much."""
         rows: list[Row] = [
             {"release": name, "meets": j.meets_limits, "broken": len(j.broken), "which": j.in_words()}

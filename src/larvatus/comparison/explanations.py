@@ -9,9 +9,9 @@ from larvatus.comparison.frontier import undominated
 from larvatus.comparison.headline import Headline, baseline, excess, headlines
 from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.release_sentences import (
-    NEARLY_KEPT,
     at_baseline,
     capitalised,
+    nearly_unchanged,
     not_counted,
     plain_name,
     property_name,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _TOGETHER, _TELLING, _LINKS = "together", 0.1, "bayesian_intruder"
-ASIDE = "It does not decide between releases: every release that keeps relations and totals allows some of it."
+ASIDE = "It does not decide between releases: every release that preserves relations and totals allows some of it."
 _NO_MASK = "No mask helps against that: release fewer or coarser columns; this includes the weight."
 FRONTIER = "On the frontier: no other release has both less excess risk and less loss."
 
@@ -146,7 +146,7 @@ def _lost(score: Score) -> str:
     what = capitalised(property_name(score.method))
     if abs(score.value) < EXACT:
         return f"{what}: unchanged."
-    how = "nearly unchanged" if round(score.relative_loss, 3) < NEARLY_KEPT else "changed"
+    how = "nearly unchanged" if nearly_unchanged(score) else "changed"
     means = f" ({score.meaning})" if score.meaning else ""
     return f"{what}: {how}, loss {loss(score.value)}{means}{_most(score)}."
 

@@ -49,7 +49,7 @@ def excess(score: Score) -> float:
     return (value - base) / min(max((AT_MOST_TIMES - 1) * base, LEAST_ABOVE), MOST_ABOVE)
 
 
-def near_baseline(score: Score) -> bool:
+def attack_near_baseline(score: Score) -> bool:
     """Whether an attack meets the default rule: its value, the upper end of its interval, and the absolute limits."""
     high = finite_number(score.interval[1]) if score.interval else None
     wide = high is not None and high - (baseline(score) or 0.0) > INTERVAL_ABOVE + _EXACT
@@ -76,7 +76,7 @@ def strongest(candidate: Candidate) -> Score | None:
     Attacks that do not decide between releases count only if no other was run.
     """
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    return max([s for s in usable if s.decides] or usable, key=lambda s: (not near_baseline(s), excess(s)), default=None)
+    return max([s for s in usable if s.decides] or usable, key=lambda s: (not attack_near_baseline(s), excess(s)), default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:

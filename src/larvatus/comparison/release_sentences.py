@@ -9,7 +9,7 @@ from larvatus.comparison.headline import baseline, excess
 from larvatus.core.number_format import EXACT, finite_number, loss, plural, share, times, words
 from larvatus.data.score import Score
 
-NEARLY_KEPT = 0.02
+NEARLY_UNCHANGED = 0.02  # relative loss
 # What each measure looks at: the words for sentences such as "unchanged: means and standard deviations".
 KEPT = {
     "acceptance": "plausible values", "analyses": "the named analyses", "cluster": "clusters of records",
@@ -91,7 +91,7 @@ def _reached(risks: Sequence[Score]) -> str:
     beyond = sorted((s for s in counted if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
-        return f"No attack beats its baseline{f' (not counting {_joined(aside)})' if aside else ''}."
+        return f"No attack beats its baseline{f' (not counting {joined(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
     reached = f"{capitalised(plain_name(first.method))} reaches {share(first.value)}"
     than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
@@ -101,13 +101,18 @@ def _reached(risks: Sequence[Score]) -> str:
     return f"{reached}{than}{near}{others}."
 
 
+def nearly_unchanged(score: Score) -> bool:
+    """Whether a loss is so small that reports call the property nearly unchanged."""
+    return round(score.relative_loss, 3) < NEARLY_UNCHANGED
+
+
 def not_counted(attacks: Sequence[str]) -> str:
     """A remark on attacks that do not decide between releases; empty if there are none."""
     if not attacks:
         return ""
     some = {1: "it", 2: "both"}.get(len(attacks), "them")
     are = "is" if len(attacks) == 1 else "are"
-    return f" ({_joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
+    return f" ({joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
 
 
 def _changes(losses: Sequence[Score]) -> str:
@@ -118,12 +123,13 @@ def _changes(losses: Sequence[Score]) -> str:
     exact = [s for s in known if abs(s.value) < EXACT]
     inside = [s for s in exact if len(s.by_group) > 1
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if s.value >= EXACT and s.relative_loss < NEARLY_KEPT]
-    changed = sorted((s for s in known if s.value >= EXACT and s.relative_loss >= NEARLY_KEPT), key=lambda s: -s.relative_loss)
+    moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: -s.value)
+    nearly = [s for s in moved if nearly_unchanged(s)]
+    changed = [s for s in moved if not nearly_unchanged(s)]
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
-    parts = [f"Unchanged{too}: {_joined([_noun(s) for s in exact])}."] if exact else []
-    parts += [f"Nearly unchanged (loss in brackets): {_joined([_figure(s) for s in nearly])}."] if nearly else []
-    parts += [f"Changed (loss in brackets): {_joined([_figure(s) for s in changed])}."] if changed else []
+    parts = [f"Unchanged{too}: {joined([_noun(s) for s in exact])}."] if exact else []
+    parts += [f"Nearly unchanged (loss in brackets): {joined([_figure(s) for s in nearly])}."] if nearly else []
+    parts += [f"Changed (loss in brackets): {joined([_figure(s) for s in changed])}."] if changed else []
     return " ".join(parts)
 
 
@@ -137,5 +143,7 @@ def _figure(score: Score) -> str:
     return f"{_noun(replace(score, by_variable=score.by_variable[:0]))} ({loss(score.value)})"
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
+def joined(parts: Sequence[str]) -> str:
+    """Words as an enumeration: a, b and c; with a comma before the last if a part itself contains "and"."""
+    last = ", and" if any(" and " in p for p in parts) else " and"
+    return ", ".join(parts[:-1]) + f"{last} {parts[-1]}" if len(parts) > 1 else parts[0]

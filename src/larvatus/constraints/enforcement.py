@@ -17,7 +17,7 @@ from larvatus.core.errors import LarvatusError, MaskError, StudyError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.copies import notes_of_copies
-from larvatus.data.method_parsing import built
+from larvatus.data.method_parsing import build_method
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
@@ -69,7 +69,7 @@ class ConstraintEnforcer:
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
             return masks
         every = names == self.without_derived(data).confidential
-        return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
+        return (*masks, build_method(Mask, "reverse_map", {} if every else {"columns": names}))
 
     def enforce(
         self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()
@@ -278,8 +278,8 @@ class ConstraintEnforcer:
             ))
         if moved or turned:
             notes.append(Note(
-                "what the steps keep exactly (moments, the values of a column) is kept only approximately after rounding or "
-                "repair; the measures show by how much", "warning", "rules",
+                "what the steps preserve exactly (moments, the values of a column) is preserved only approximately after "
+                "rounding or repair; the measures show by how much", "warning", "rules",
             ))
         return notes, [n for n, count in zip(names, by_column, strict=True) if count]
 

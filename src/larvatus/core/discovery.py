@@ -129,7 +129,7 @@ def discover(package: str) -> Mapping[str, type]:
     return MappingProxyType({name: load(package, name) for name in file_names(package)})
 
 
-def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` for a folder of methods: classes are imported on first use."""
 
     def found(name: str) -> Any:

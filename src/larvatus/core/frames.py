@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 from larvatus.core.errors import ReadError
+
+
+class FrameLike(Protocol):
+    """A data frame of pandas, Polars, Arrow, DuckDB or Spark."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+SourceLike: TypeAlias = str | Path | FrameLike
 
 
 def _library(frame: Any) -> str:

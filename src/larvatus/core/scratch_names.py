@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SCRATCH_PREFIX = "§§"
+_COLUMN = "column"
 
 
 def scratch(kind: str, name: str | None = None) -> str:
@@ -13,6 +14,16 @@ def scratch(kind: str, name: str | None = None) -> str:
     Two different pairs of kind and column never give the same name, since a kind never contains the prefix.
     """
     return f"{SCRATCH_PREFIX}{kind}" if name is None else f"{SCRATCH_PREFIX}{kind}{SCRATCH_PREFIX}{name}"
+
+
+def column_key(name: str, fixed: Iterable[str]) -> str:
+    """The key of a column in a row that also has fixed keys: its name, or a temporary name if a fixed key is equal to it."""
+    return scratch(_COLUMN, name) if name in fixed else name
+
+
+def column_of_key(key: str) -> str:
+    """The column of such a key."""
+    return key.removeprefix(scratch(_COLUMN, ""))
 
 
 def reserved_names(names: Iterable[str]) -> list[str]:

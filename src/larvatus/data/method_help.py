@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,12 @@ def describe_method(method: type[Method]) -> Description:
     )
 
 
+def describe_engine(name: str, engine: type) -> Description:
+    """An engine's summary and explanation, from its docstring."""
+    summary, _, rest = inspect.cleandoc(engine.__doc__ or "").partition("\n\n")
+    return Description(name, " ".join(summary.split()), " ".join(rest.split()), ())
+
+
 def describe_intruder(preset: str | None = None) -> Description:
     """The fields of the intruder; for a preset, with its values instead of the defaults."""
     from larvatus.data.intruder import Intruder
@@ -80,7 +86,7 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     if "$ref" in part:
         return allowed_values(defs[part["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in part:
-        return " or ".join(dict.fromkeys(allowed_values(p, defs) for p in part["anyOf"] if p.get("type") != "null"))
+        return _alternatives([p for p in part["anyOf"] if p.get("type") != "null"], defs)
     if "enum" in part:
         return " | ".join(json.dumps(v) for v in part["enum"])
     if "const" in part:
@@ -94,6 +100,18 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
         return f"by column, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by column"
     words = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true | false"}
     return words.get(str(kind), "anything") + _limits(part)
+
+
+def _alternatives(parts: Sequence[Mapping[str, Any]], defs: Mapping[str, Any]) -> str:
+    """Several allowed forms; the values in a list or a table are not described again if they may also stand alone."""
+    plain = dict.fromkeys(allowed_values(p, defs) for p in parts if p.get("type") not in ("array", "object"))
+    more: dict[str, None] = {}
+    for part in parts:
+        said = allowed_values(part, defs)
+        kind, _, inner = said.partition(", each ")
+        if said not in plain:
+            more[{"a list": "a list of these", "by column": "one by column"}.get(kind, said) if inner in plain else said] = None
+    return " or ".join([*plain, *more])
 
 
 def _limits(part: Mapping[str, Any]) -> str:

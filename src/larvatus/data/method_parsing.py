@@ -27,20 +27,20 @@ def method_of(kind: type[_M], given: Any) -> _M:
     if isinstance(given, kind):
         return given
     if isinstance(given, type) and issubclass(given, kind):
-        return built(kind, given.name(), {})
+        return build_method(kind, given.name(), {})
     if isinstance(given, str):
         name, settings = parsed_call(given)
-        return built(kind, name, settings)
+        return build_method(kind, name, settings)
     if isinstance(given, Mapping):
         settings = dict(given)
         name = settings.pop("method", None)
         if not isinstance(name, str):
             raise StudyError([f"a {kind.__name__.lower()} needs method = \"…\"; {_known(kind, '')}"])
-        return built(kind, name, settings)
+        return build_method(kind, name, settings)
     raise StudyError([f"cannot read a {kind.__name__.lower()} from a {type(given).__name__}. Give a name or a table."])
 
 
-def built(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
+def build_method(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
     """A method from its name and settings."""
     try:
         found = load(_PACKAGE[kind], name)
@@ -56,7 +56,7 @@ def built(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
 def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     """Several methods; None means all methods with their defaults."""
     if given is None:
-        return tuple(built(kind, name, {}) for name in discover(_PACKAGE[kind]))
+        return tuple(build_method(kind, name, {}) for name in discover(_PACKAGE[kind]))
     if isinstance(given, str | Method | Mapping | type):
         given = [given]
     return tuple(method_of(kind, g) for g in given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,13 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
     if name not in known:
         raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
     kind = load(_PACKAGE, name)
-    bounded = memory is not None and name not in ("memory", "pieces")
-    if memory is not None and not bounded:
+    accepted = inspect.signature(kind).parameters
+    if memory is not None and "memory" not in accepted:
         raise EngineError(f"memory: engine {name} cannot limit its memory. Use engine duckdb, or leave memory out.")
-    if master is not None and name != "spark":
+    if master is not None and "master" not in accepted:
         raise EngineError(f"master: engine {name} runs on this machine. Use engine spark, or leave master out.")
-    settings = {"memory": memory} if bounded else {}
-    found: Engine = kind(**settings) if master is None else kind(master=master, **settings)
+    settings = {"memory": memory, "master": master}
+    found: Engine = kind(**{k: v for k, v in settings.items() if v is not None})
     return found
 
 

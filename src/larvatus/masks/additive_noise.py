@@ -28,8 +28,8 @@ _Share = Annotated[float, Field(gt=0, le=1e6)]
 class AdditiveNoise(Mask):
     """Release X plus independent noise whose variance is a fraction of the column's variance in the sub-group.
 
-    Means are kept in expectation. Variances grow by the fraction, and correlations shrink. Outlying records remain outlying,
-    so an intruder who knows the original values links them easily.
+    Means are preserved in expectation. Variances grow by the fraction, and correlations shrink. Outlying records remain
+    outlying, so an intruder who knows the original values links them easily.
 
     Parameters:
         variance: noise variance as a fraction of the column's variance; one value, a list in role order, or by column name.

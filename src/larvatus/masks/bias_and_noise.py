@@ -30,7 +30,7 @@ Ratio = Annotated[float, Field(ge=0, le=1000)]
 class BiasAndNoise(Mask):
     """Release X times a random factor with mean one, plus noise; both are drawn independently for every value.
 
-    Means are kept in expectation, variances grow, and correlations shrink. The factor changes large values most; the noise
+    Means are preserved in expectation, variances grow, and correlations shrink. The factor changes large values most; the noise
     changes all values alike. Values near zero are protected by the noise only. An intruder who knows bias_sd and noise_ratio
     knows the distribution of every released value and can compute the probability of each record. Such links succeed most
     often when records differ a lot.

@@ -32,11 +32,11 @@ _Run = dict[float, tuple[float, int]]
 class CopulaPerturbation(Mask):
     """Replace X by values drawn given S, with the distribution of each column and the rank correlations of the original.
 
-    Marginal distributions are kept up to sampling and smoothing; rank correlations among X and with S are kept in expectation.
-    Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it belongs to no
-    single record, except for values shared by at least one percent of a sub-group (zeros, codes). New values stay at least
-    half of the gap away from a lone maximum or minimum. Given S the new values are independent of the original ones, so an
-    intruder learns S only.
+    Marginal distributions are preserved up to sampling and smoothing; rank correlations among X and with S are preserved in
+    expectation. Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it
+    belongs to no single record, except for values shared by at least one percent of a sub-group (zeros, codes). New values
+    stay at least half of the gap away from a lone maximum or minimum. Given S the new values are independent of the original
+    ones, so an intruder learns S only.
 
     Parameters:
         smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.
@@ -104,8 +104,8 @@ class CopulaPerturbation(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were replaced by random values that follow the distribution of each column and keep the rank "
-            "correlations between columns on average."
+            "Confidential values were replaced by random values that follow the distribution of each column and preserve the "
+            "rank correlations between columns on average."
         )
 
     def _atoms(self, runs: _Run, n: float) -> NDArray[np.float64]:

@@ -23,13 +23,14 @@ from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse
 class CorrelatedNoise(Mask):
     """Release X plus noise whose covariance is a fraction of the covariance of X in the sub-group.
 
-    Correlations among X are kept in expectation, and linear identities among the columns still hold. Variances grow by the
+    Correlations among X are preserved in expectation, and linear identities among the columns still hold. Variances grow by the
     fraction d, and correlations with S shrink by the factor 1/√(1 + d). Combinations of columns that vary little also get
     little noise. An intruder who knows the original values therefore links more records than after independent noise of the
     same variance, outliers first.
 
     Parameters:
-        variance: noise covariance as a fraction of the covariance of X; one value for all columns, which keeps correlations.
+        variance: noise covariance as a fraction of the covariance of X; one value for all columns, which preserves
+            correlations.
         noise: distribution of the independent draws (normal, uniform, laplace, mixture). The triangular factor of the
             covariance mixes them, so only the first column follows a distribution other than normal exactly.
         zeros: "mask" adds noise to zeros too; "keep" releases zeros unchanged, which breaks identities among the columns, and

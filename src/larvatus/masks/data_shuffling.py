@@ -27,11 +27,11 @@ from larvatus.masks.grouping.cell_patterns import by_zero_pattern, omission_note
 
 
 class DataShuffling(Mask):
-    """Give every record values of X from other records of its sub-group so that rank correlations are kept.
+    """Give every record values of X from other records of its sub-group so that rank correlations are preserved.
 
-    In every sub-group each column keeps exactly its values. Rank correlations among X and with S are kept in expectation. Given
-    S the new values are independent of the original ones, so an intruder learns nothing beyond S. Non-monotone relations are
-    lost. The smallest and largest values of each column are released unchanged, though in other records.
+    In every sub-group each column keeps exactly its values. Rank correlations among X and with S are preserved in expectation.
+    Given S the new values are independent of the original ones, so an intruder learns nothing beyond S. Non-monotone relations
+    are lost. The smallest and largest values of each column are released unchanged, though in other records.
 
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
@@ -84,6 +84,6 @@ class DataShuffling(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were exchanged between records so that each column keeps its values and the rank "
-            "correlations between columns are preserved on average."
+            "Confidential values were exchanged between records. The values of each column are preserved exactly, the rank "
+            "correlations between columns on average."
         )

@@ -24,7 +24,7 @@ from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
 
 
 class LatinHypercube(Mask):
-    """Give every record values from other records of its sub-group, paired so that rank correlations among X are kept.
+    """Give every record values from other records of its sub-group, paired so that rank correlations among X are preserved.
 
     Each column keeps exactly its values. Rank correlations among X come out close to the original ones, closer than with plain
     random draws, because the scores behind them have the wanted correlations exactly. Relations with S beyond the sub-groups
@@ -89,8 +89,8 @@ class LatinHypercube(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were exchanged between records so that each column keeps its values and the rank "
-            "correlations among confidential columns stay close to the original ones."
+            "Confidential values were exchanged between records. The values of each column are preserved exactly, the rank "
+            "correlations among confidential columns closely."
         )
 
 
@@ -111,6 +111,6 @@ def _notes(given: Sequence[str]) -> list[Note]:
     notes = [Note("the smallest and the largest value of every column are released unchanged", "warning")]
     if given:
         notes.append(Note(
-            f"relations of confidential columns with {', '.join(given)} are not kept beyond the sub-groups", "warning"
+            f"relations of confidential columns with {', '.join(given)} are not preserved beyond the sub-groups", "warning"
         ))
     return notes

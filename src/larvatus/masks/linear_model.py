@@ -36,9 +36,9 @@ _Entry = Annotated[float, Field(ge=-1, le=1)]
 
 
 class LinearModel(Mask):
-    """Replace X by draws around its regression on S, with the means and covariances of X and S kept in expectation.
+    """Replace X by draws around its regression on S, with the means and covariances of X and S preserved in expectation.
 
-    Linear relations among X and with S are kept on average, more closely in larger sub-groups. Distribution shapes and
+    Linear relations among X and with S are preserved on average, more closely in larger sub-groups. Distribution shapes and
     non-linear relations are lost. At similarity 0 the values tell an intruder nothing beyond S and the fitted model. A larger
     similarity reveals more of each record's own deviation. The fit of a record that S holds in place (the only one of a
     category, or with an extreme value of S) is its own value, so it is treated like a sub-group that is too small.
@@ -99,7 +99,7 @@ class LinearModel(Mask):
 
         masked = map_rows(data, mask_block, list(dict.fromkeys([*names, *design.columns])))
         fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
-        notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
+        notes = [*unmoved_notes(data, fixed), Note("means and covariances are preserved on average, not exactly")]
         return Masked(masked, [*notes, *omission_notes(current, split, "missing"), *held_notes])
 
     def law(self, original: Microdata) -> Law | None:

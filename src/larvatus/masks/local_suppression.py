@@ -32,8 +32,8 @@ class LocalSuppression(Mask):
     The key consists of the columns masked in this step, numeric or categorical, the sub-group (under the default scope) and the
     non-confidential columns listed in `known`. No other column counts. A missing value is a level like any other, so every
     released combination, blanks included, has at least k records. All other values are released unchanged: relations among
-    frequent combinations are kept, rare ones are lost. An intruder who knows only the key has at least k candidates; one who
-    knows other columns may have fewer.
+    frequent combinations are preserved, rare ones are lost. An intruder who knows only the key has at least k candidates; one
+    who knows other columns may have fewer.
 
     Parameters:
         k: smallest number of records that may share a combination of the key.

@@ -32,10 +32,10 @@ HELD_ROWS = 1 << 24
 class Microaggregation(Mask):
     """Replace the values of each record by the mean, or the median, of k or more similar records of its sub-group.
 
-    With the mean, sums are kept and variances shrink, so correlations tend to grow. At least k records have the same released
-    values. An intruder who knows the original values finds the group easily. If columns are grouped separately, or in several
-    sets, the intruder can intersect the groups until one record is left. Missing values stay missing: records are grouped with
-    those that have the same missing columns.
+    With the mean, sums are preserved and variances shrink, so correlations tend to grow. At least k records have the same
+    released values. An intruder who knows the original values finds the group easily. If columns are grouped separately, or in
+    several sets, the intruder can intersect the groups until one record is left. Missing values stay missing: records are
+    grouped with those that have the same missing columns.
 
     Parameters:
         k: smallest size of a group; the largest is 2k - 1.

@@ -32,9 +32,10 @@ from larvatus.masks.imputation.regressions import (
 class MultipleImputation(Mask):
     """Replace every confidential value by a draw from the normal regression of X on S, in several copies of the file.
 
-    Means and covariances of X, also with S, are kept in expectation over copies, and so are linear analyses. Results combined
-    over copies have valid intervals (larvatus.analysis). Distribution shapes and non-linear relations are lost. Given S the
-    draws are independent of the original values, so an intruder learns only S and the fitted moments, even from all copies.
+    Means and covariances of X, also with S, are preserved in expectation over copies, and so are linear analyses. Results
+    combined over copies have valid intervals (larvatus.analysis). Distribution shapes and non-linear relations are lost. Given
+    S the draws are independent of the original values, so an intruder learns only S and the fitted moments, even from all
+    copies.
 
     Parameters:
         copies: number of copies; with two or more, analysts can estimate the variance that masking adds.

@@ -25,18 +25,19 @@ from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_n
 from larvatus.masks.linear.models import rotate_residuals
 from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
 
-_ALONE = Note("relations with the non-confidential columns are not kept inside sub-groups", "warning")
+_ALONE = Note("relations with the non-confidential columns are not preserved inside sub-groups", "warning")
 
 
 class NormalModel(Mask):
     """Replace X by multivariate normal draws with the same means and covariances, in every sub-group.
 
-    Means, variances and correlations among X are kept, exactly or on average. Distribution shapes, tails, bounds and all
+    Means, variances and correlations among X are preserved, exactly or on average. Distribution shapes, tails, bounds and all
     relations with S inside a sub-group are lost. No released value depends on the record's own values, so an intruder learns
     the moments only.
 
     Parameters:
-        moments: "exact" makes the sample means and covariances of the draws equal those of X; "random" keeps them on average.
+        moments: "exact" makes the sample means and covariances of the draws equal those of X; "random" preserves them on
+            average.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: mask within each sub-group, or the whole file at once.
@@ -47,7 +48,7 @@ class NormalModel(Mask):
     nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "aggregate_disclosure")
 
     moments: Literal["exact", "random"] = Field(
-        default="exact", description="keep means and covariances exactly, or on average"
+        default="exact", description="preserve means and covariances exactly, or on average"
     )
 
     @classmethod
@@ -104,7 +105,7 @@ class NormalModel(Mask):
         for g, (status, fixed) in sorted(outcomes.items()):
             if status not in ("rotated", "constant"):
                 raise MaskError(
-                    f"normal_model: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records, too few to keep "
+                    f"normal_model: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records, too few to preserve "
                     "its means and covariances exactly. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
             constant[g] = [n in fixed for n in names]

@@ -35,9 +35,9 @@ class PostRandomisation(Mask):
     intruder never knows whether a level is true, but with a high probability of staying most levels are.
 
     Parameters:
-        stay: probability of keeping the level, before the correction that keeps frequencies; the other levels share the rest
-            equally; one value, a list, or by column name.
-        invariant: keep expected frequencies, by a second draw that applies Bayes' rule.
+        stay: probability of keeping the level, before the correction that preserves frequencies; the other levels share the
+            rest equally; one value, a list, or by column name.
+        invariant: preserve expected frequencies, by a second draw that applies Bayes' rule.
         matrix: transition probabilities by column, instead of stay: one row for each level in order, each adding up to 1.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
@@ -53,9 +53,9 @@ class PostRandomisation(Mask):
     )
 
     stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(
-        default=0.8, description="probability of keeping the level, before the correction that keeps frequencies"
+        default=0.8, description="probability of keeping the level, before the correction that preserves frequencies"
     )
-    invariant: bool = Field(default=True, description="keep expected frequencies by a second draw")
+    invariant: bool = Field(default=True, description="preserve expected frequencies by a second draw")
     matrix: dict[str, tuple[tuple[_Probability, ...], ...]] | None = Field(
         default=None, description="transition probabilities by column, instead of stay: one row for each level in order"
     )
@@ -85,7 +85,7 @@ class PostRandomisation(Mask):
     def altered(self) -> str:
         weaker = "relations of the changed categories with other columns are weaker than in the collected data"
         if self.invariant:
-            return f"frequencies are kept on average, but {weaker}, and the probabilities used are not published"
+            return f"frequencies are preserved on average, but {weaker}, and the probabilities used are not published"
         undone = "" if self.where is not None else (
             "; the probabilities are published: on average the shares after this step are the shares before it times the "
             "matrix of probabilities, so the original shares can be estimated by solving this equation"

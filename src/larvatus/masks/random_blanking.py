@@ -28,9 +28,9 @@ Rate = Annotated[float, Field(gt=0, lt=1)]
 class RandomBlanking(Mask):
     """Make every value missing with a stated probability; at most one value of a record, or each value independently.
 
-    The remaining values are a random subset of the original ones, so means and pairwise correlations are kept in expectation,
-    from fewer records. All other values are released unchanged: an intruder who knows two or three of them links a record
-    almost as before, so blanking alone protects little.
+    The remaining values are a random subset of the original ones, so means and pairwise correlations are preserved in
+    expectation, from fewer records. All other values are released unchanged: an intruder who knows two or three of them links a
+    record almost as before, so blanking alone protects little.
 
     Parameters:
         rate: probability that a value becomes missing; one value, a list in role order, or by column name.

@@ -26,8 +26,8 @@ from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_n
 
 _Outcome = tuple[str, tuple[str, ...]]
 _REFUSED = {
-    "reflected": "only the mirror image keeps the moments, and anyone can undo it",
-    "forced": "only the original values keep the moments",
+    "reflected": "only the mirror image preserves the moments, and anyone can undo it",
+    "forced": "only the original values preserve the moments",
 }
 
 
@@ -91,13 +91,13 @@ class RandomOrthogonal(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "The records of the confidential columns were mixed by a random rotation. This step keeps their means, variances "
-            "and correlations, with each other and with the unmasked columns, exactly."
+            "The records of the confidential columns were mixed by a random rotation. This step preserves their means, "
+            "variances and correlations, with each other and with the unmasked columns, exactly."
         )
 
 
 def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:
-    """Raise an error if only the original values keep the moments of a sub-group; else notes on fixed columns."""
+    """Raise an error if only the original values preserve the moments of a sub-group; else notes on fixed columns."""
     for g, (status, _) in sorted(outcomes.items()):
         if status in _REFUSED:
             raise MaskError(
@@ -106,5 +106,5 @@ def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> l
                 "column, or leave out a non-confidential column that determines the confidential ones."
             )
     turned = sum(status == "rotated" for status, _ in outcomes.values())
-    said = Note(f"rotated in {turned} of {len(outcomes)} sub-groups, with means and covariances kept exactly")
+    said = Note(f"rotated in {turned} of {len(outcomes)} sub-groups, with means and covariances preserved exactly")
     return [*unmoved_notes(data, {g: fixed for g, (_, fixed) in outcomes.items()}), said]

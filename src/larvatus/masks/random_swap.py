@@ -33,7 +33,7 @@ _IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can und
 class RandomSwap(Mask):
     """Permute the values of randomly drawn records, column by column or for several columns at once.
 
-    In every sub-group each column keeps exactly its values. Columns swapped together keep the correlations between them. A
+    In every sub-group each column keeps exactly its values. Columns swapped together preserve the correlations between them. A
     correlation falls by the factor 1 − rate if one of its columns is swapped, and by (1 − rate)² if both are swapped
     separately. Values that are not selected stay in place, so at a low rate an intruder finds most records by them. Missing
     values stay in place too: columns are swapped together only between records with the same missing columns.

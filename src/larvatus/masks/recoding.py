@@ -29,7 +29,7 @@ Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 class Recoding(Mask):
     """Join levels of categorical columns, and put numbers into classes that are released as a mean, a midpoint or a label.
 
-    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept
+    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are preserved
     (weighted if there is a weight). Differences inside a category are lost. An intruder knows the category of every record
     with certainty. Joined categories are protected by the number of records that share them; rare categories that
     are not joined stay rare.

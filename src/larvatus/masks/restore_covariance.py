@@ -116,7 +116,7 @@ class RestoreCovariance(Mask):
                 )
         if all(loss.nothing for loss in losses):
             raise MaskError(
-                "restore_covariance: the earlier steps kept every covariance, so there is nothing to restore. Leave it out."
+                "restore_covariance: the earlier steps preserved every covariance, so nothing needs restoring. Leave it out."
             )
         return losses
 

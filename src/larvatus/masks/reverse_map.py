@@ -27,11 +27,11 @@ class ReverseMap(Mask):
 
     Every column is released with exactly its original values, in the order of the masked ones, so univariate analyses give the
     original results. The smallest and the largest value are released unchanged, as with any permutation; top_coding can follow.
-    After a mask that keeps ranks it would return the original values and raises an error. Categorical columns are mapped too if
-    their levels have an order: a stated one, or their marginality in a taxonomy.
+    After a mask that preserves ranks it would return the original values and raises an error. Categorical columns are mapped
+    too if their levels have an order: a stated one, or their marginality in a taxonomy.
 
     Parameters:
-        allow_reversible: run even after masks that keep ranks, which it nearly undoes.
+        allow_reversible: run even after masks that preserve ranks, which it nearly undoes.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: mask within each sub-group, or the whole file at once.
@@ -45,7 +45,9 @@ class ReverseMap(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
     nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "rank_window")
 
-    allow_reversible: bool = Field(default=False, description="run even after masks that keep ranks, which it nearly undoes")
+    allow_reversible: bool = Field(
+        default=False, description="run even after masks that preserve ranks, which it nearly undoes"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -62,7 +64,7 @@ class ReverseMap(Mask):
         return Masked(placed, [Note("the smallest and the largest value of every column are released unchanged", "warning")])
 
     def check_order(self, before: Sequence[Mask]) -> None:
-        """Raise an error if no step comes before this one, or only steps that keep ranks."""
+        """Raise an error if no step comes before this one, or only steps that preserve ranks."""
         if not before:
             raise MaskError(
                 "reverse_map: no step before it masks the same columns, so it would return the original. Put a mask before it."
@@ -70,8 +72,8 @@ class ReverseMap(Mask):
         if all(step.keeps_ranks for step in before) and not self.allow_reversible:
             named = ", ".join(dict.fromkeys(step.name() for step in before))
             raise MaskError(
-                f"reverse_map: {named} keeps the order of values, so reverse mapping would nearly return the originals. Put a "
-                "mask that changes ranks before it, or set allow_reversible = true."
+                f"reverse_map: {named} preserves the order of values, so reverse mapping would nearly return the originals. "
+                "Put a mask that changes ranks before it, or set allow_reversible = true."
             )
 
     def altered(self) -> str:

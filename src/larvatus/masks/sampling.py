@@ -32,9 +32,10 @@ _MOST_DRAWS = 500
 class Sampling(Mask):
     """Release a random sample of the records with unchanged values.
 
-    Every record has the same probability of being drawn, so means and relations are kept in expectation, with larger errors.
-    Rare combinations and the largest values are often lost, but an outlier that is drawn is as exposed as before. An intruder
-    no longer knows whether the target is in the file. A survey weight is divided by the share of records that are kept.
+    Every record has the same probability of being drawn, so means and relations are preserved in expectation, with larger
+    errors. Rare combinations and the largest values are often lost, but an outlier that is drawn is as exposed as before. An
+    intruder no longer knows whether the target is in the file. A survey weight is divided by the share of records that are
+    kept.
 
     Parameters:
         rate: share of the records to keep, in the whole file or, with scope = "sub_group", in each sub-group (stratified).

@@ -1,4 +1,4 @@
-"""Linear models that keep means and covariances exactly, within each sub-group (Burridge 2003; 000 §3.3).
+"""Linear models that preserve means and covariances exactly, within each sub-group (Burridge 2003; 000 §3.3).
 
     Y = β₀ + β₁ S + β₂ X + ε,      sample Cov(ε) = Σ_X|S − β₂ Σ_X|S β₂ᵀ,      ε orthogonal to [1, S, X]
     β₁ = (I − β₂) Σ_XS Σ_SS⁻¹,      β₀ = (I − β₂) μ_X − β₁ μ_S
@@ -38,8 +38,8 @@ _Share = Annotated[float, Field(ge=0, lt=1)]
 _Entry = Annotated[float, Field(ge=-1, le=1)]
 LARGEST_WHOLE = 1 << 16
 _REFUSED = {
-    "reflected": "only the mirror image keeps the moments, and anyone can undo it",
-    "forced": "only the original values keep the moments",
+    "reflected": "only the mirror image preserves the moments, and anyone can undo it",
+    "forced": "only the original values preserve the moments",
 }
 
 
@@ -57,7 +57,7 @@ class SufficiencyBased(Mask):
         similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
             column name, or a matrix in nested lists.
         noise: distribution of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
-        weighted: keep means and covariances weighted by the survey weight, instead of unweighted ones.
+        weighted: preserve means and covariances weighted by the survey weight, instead of unweighted ones.
         insiders: number of persons in a sub-group who, with their own records, must not be able to compute those of the
             others. With r confidential columns and m residual dimensions, m − r − (r + 1)/2 must exceed it. 0 sets no such
             limit.
@@ -77,7 +77,7 @@ class SufficiencyBased(Mask):
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
         default="normal", description="distribution of the noise before it is made orthogonal"
     )
-    weighted: bool = Field(default=False, description="keep means and covariances weighted by the survey weight")
+    weighted: bool = Field(default=False, description="preserve means and covariances weighted by the survey weight")
     insiders: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=3, description="number of persons in a sub-group who must not be able to compute the records of the others"
     )
@@ -124,7 +124,7 @@ class SufficiencyBased(Mask):
         if current.roles.weight is not None:
             what = "weighted" if weight else "unweighted"
             other = "unweighted" if weight else "weighted"
-            notes.append(Note(f"{what} means and covariances are kept exactly; {other} ones are not"))
+            notes.append(Note(f"{what} means and covariances are preserved exactly; {other} ones are not"))
         return Masked(masked, notes)
 
     def law(self, original: Microdata) -> Law | None:
@@ -140,7 +140,7 @@ class SufficiencyBased(Mask):
     def public_sentence(self) -> str:
         what = "means, variances and correlations"
         kept = f"{what} weighted by the survey weight" if self.weighted else what
-        unkept = " Unweighted ones are not kept exactly." if self.weighted else ""
+        unkept = " Unweighted ones are not preserved exactly." if self.weighted else ""
         return (
             f"Confidential values were replaced by values from a linear model. After this step their {kept}, "
             f"with each other and with the unmasked columns, equal those of the original.{unkept}"
@@ -197,7 +197,7 @@ def _held_whole(
 def _settled(
     data: Microdata, outcomes: Mapping[int, MaskedGroup], present: Sequence[tuple[str, ...]], design: Design
 ) -> list[Note]:
-    """Raise an error if only the original values keep the moments of a sub-group; notes on the other sub-groups."""
+    """Raise an error if only the original values preserve the moments of a sub-group; notes on the other sub-groups."""
     notes: list[Note] = []
     far: dict[str, list[int]] = {}
     for g, found in sorted(outcomes.items()):
@@ -218,17 +218,18 @@ def _settled(
     if rotated:
         notes.append(Note(
             f"{len(rotated)} sub-groups are too small for the stated similarity; their residuals are rotated at random "
-            f"instead, which keeps all means and covariances: {_named(data, rotated)}", "status",
+            f"instead, which preserves all means and covariances: {_named(data, rotated)}", "status",
         ))
     two = [g for g, found in sorted(outcomes.items()) if found.two]
     if two:
         notes.append(Note(
-            f"{len(two)} sub-groups are so small that only two sets of values keep their moments at this similarity; one was "
-            f"chosen at random. Pool these sub-groups for more protection: {_named(data, two)}", "warning",
+            f"{len(two)} sub-groups are so small that only two sets of values preserve their moments at this similarity; one "
+            f"was chosen at random. Pool these sub-groups for more protection: {_named(data, two)}", "warning",
         ))
     notes += [Note(
-        f"the mean of {n} lies more than ten million standard deviations from zero in {len(where)} sub-groups: in double "
-        f"precision its moments cannot be kept to 1e-9. Subtract a constant from it first: {_named(data, where)}", "warning",
+        f"the mean of {n} lies more than ten million standard deviations from zero in {len(where)} sub-groups: in "
+        f"double precision its moments cannot be preserved to 1e-9. Subtract a constant from it first: {_named(data, where)}",
+        "warning",
     ) for n, where in far.items()]
     return notes
 

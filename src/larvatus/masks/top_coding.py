@@ -37,10 +37,10 @@ FEWEST_LISTED, _MOST_LISTED = 10, 30
 class TopCoding(Mask):
     """Replace the largest values of each column, a stated share of them or all above a bound, by one value.
 
-    Replacement by the mean keeps the total of every column (with a survey weight, the weighted total, unless weighted = false).
-    Replacement by the bound lowers it. Values below the cut and their order do not change. Spread and inequality shrink, and
-    relations among large values are lost. An intruder still knows which records are in the tail, and every other value is
-    released unchanged.
+    Replacement by the mean preserves the total of every column (with a survey weight, the weighted total, unless weighted =
+    false). Replacement by the bound lowers it. Values below the cut and their order do not change. Spread and inequality
+    shrink, and relations among large values are lost. An intruder still knows which records are in the tail, and every other
+    value is released unchanged.
 
     Parameters:
         tail: share of the values to cut at each side without a bound; one value, a list in role order, or by column name
@@ -219,9 +219,9 @@ class TopCoding(Mask):
 
     def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
         there = count_present(data).sum(axis=0)
-        kept = "; the weighted total is kept, the unweighted total is not" if weight else ""
+        kept = "; the weighted total is preserved, the unweighted total is not" if weight else ""
         if data.roles.weight is not None and not weight:
-            kept = "; the unweighted total is kept, the weighted total is not"
+            kept = "; the unweighted total is preserved, the weighted total is not"
         what = f"their {'weighted ' if weight else ''}mean{kept}" if self.replacement == "mean" else "a bound"
         return [
             Note(f"{r:,} of {n:,} values of {name} are replaced by {what}")

@@ -31,10 +31,10 @@ _Share = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class VariancePreservingNoise(Mask):
-    """Release X plus noise, shrunk towards the mean of the sub-group so that means and variances are kept in expectation.
+    """Release X plus noise, shrunk towards the mean of the sub-group so that means and variances are preserved in expectation.
 
-    With correlated noise the covariances among X are also kept in expectation, and linear identities among the columns still
-    hold. With independent noise correlations shrink. In both cases correlations with S shrink by the factor 1/√(1 + d).
+    With correlated noise the covariances among X are also preserved in expectation, and linear identities among the columns
+    still hold. With independent noise correlations shrink. In both cases correlations with S shrink by the factor 1/√(1 + d).
     The shrinkage is linear, so an intruder who knows the fraction can undo it: only the noise protects.
 
     Parameters:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from larvatus.core.discovery import lazily
+from larvatus.core.discovery import lazy_attributes
 
-__getattr__, __dir__ = lazily(__name__)
+__getattr__, __dir__ = lazy_attributes(__name__)

@@ -107,7 +107,8 @@ class RegressionOverlap(Measure):
         outcomes = dict.fromkeys(m.outcome for m in models)
         own = {o: [r for r in rows if r["variable"] == o] for o in outcomes}
         return Score(
-            "regression_overlap", "loss", mean_of(rows), "mean share of the confidence intervals of coefficients not in common",
+            "regression_overlap", "loss", mean_of(rows),
+            "mean difference between the confidence intervals of coefficients: 0 equal, 1 touching, 2 far apart",
             self.settings(), by_group=Rows.of(groups),
             by_variable=Rows.of({"variable": o, "loss": mean_of(r), "coefficients": len(r)} for o, r in own.items() if r),
             details={"coefficients": Rows.of(rows)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
 from larvatus.attacks.scoring.credits import with_record_ids
@@ -13,7 +13,7 @@ from larvatus.core.errors import EngineError, PairingError, RiskError, RolesErro
 from larvatus.core.input_paths import paths_read
 from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, stream_key
-from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
+from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.copies import single, worst_of
@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
-from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.engine_errors import naming_method
 
 
 def attack_random(method: Attack | Measure) -> RecordRandom:
@@ -55,8 +55,22 @@ def risk(
     `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
     `other_pairings` are their pairing files, in the same order.
     """
-    methods, who = all_of(Attack, attacks), intruder_of(intruder)
+    methods = all_of(Attack, attacks)
     must = [] if attacks is None else methods
+    return risk_of_methods(
+        data, release, methods, must, intruder=intruder, other_releases=other_releases, pairing=pairing,
+        other_pairings=other_pairings, row_order=row_order, progress=progress,
+    )
+
+
+def risk_of_methods(
+    data: Microdata, release: ReleaseLike, methods: Sequence[Attack], must: Sequence[Attack] = (), *,
+    intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
+    pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+) -> Scores:
+    """As `risk`, with the attacks that apply; those in `must` raise an error if they do not."""
+    who = intruder_of(intruder)
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
@@ -118,7 +132,7 @@ class _View:
 
 
 def _once(method: Attack, view: _View, who: Intruder) -> Score:
-    with doing(method):
+    with naming_method(method):
         return worst_of({
             copy: beside_declared(
                 method.attack(view.original, here, who, attack_random(method)),
@@ -129,11 +143,11 @@ def _once(method: Attack, view: _View, who: Intruder) -> Score:
 
 
 def others_of(
-    data: Microdata, other_releases: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
+    data: Microdata, other_releases: ReleaseLike, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
 ) -> list[Release]:
     """The other releases of the same records that the intruder has."""
     one = isinstance(other_releases, str | Path | Release) or hasattr(other_releases, "columns")
-    given = [other_releases] if one else list(other_releases)
+    given = [other_releases] if one else list(cast(Sequence[OneReleaseLike], other_releases))
     if len(pairings) > len(given):
         raise PairingError(f"other_pairings: {len(pairings)} pairing files for {len(given)} other releases. Name in "
                            "other_releases (--other-release) the release of each pairing file, in the same order.")

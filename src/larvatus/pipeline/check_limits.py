@@ -20,7 +20,7 @@ from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
-from larvatus.pipeline.attack_release import risk
+from larvatus.pipeline.attack_release import attacks_under_tier, risk, risk_of_methods
 from larvatus.pipeline.measure_release import utility
 from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
 
@@ -33,9 +33,10 @@ def check(
     """Check a release against limits: Limits, the name of an access tier, or a table as in `[limits]`.
 
     If `scoring` names no attacks or measures, those that the limits need are run; for an access tier, every attack that
-    applies. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are those of
-    `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are released
-    unmasked count as a broken limit.
+    applies, with the settings of `scoring` if it names the attack; attacks that know the steps of the release also run with
+    their defaults. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are
+    those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
+    released unmasked count as a broken limit.
     """
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
     refuse_unused(how, "check", "domains", "null_resamples")
@@ -49,10 +50,10 @@ def check(
     not_run: dict[str, str] = {}
     needed: Sequence[AttackLike] = needed_for(asked, combined, "risk") if attacks is None else attacks
     if asked.tier is not None or (attacks is None and asked.of_attacks):
-        found += risk(data, given, None, **beside)
-        have = [s.method for s in found]
-        more = [a for a in attacks or () if a.name() not in have or a != type(a)()]
-        needed = [*more, *(n for n in needed_for(asked, combined, "risk") if n not in have)]
+        named = all_of(Attack, list(attacks or ()))
+        found += risk_of_methods(data, given, [a for a in attacks_under_tier(named, given.steps) if a not in named], **beside)
+        have = [*(a.name() for a in named), *(s.method for s in found)]
+        needed = [*(attacks or ()), *(n for n in needed_for(asked, combined, "risk") if n not in have)]
     for attack in all_of(Attack, needed):
         with _noted(attack, not_run):
             found += risk(data, given, [attack], **beside)

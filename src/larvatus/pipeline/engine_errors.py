@@ -10,7 +10,7 @@ from larvatus.data.contracts import Method
 
 
 @contextmanager
-def doing(method: Method) -> Iterator[None]:
+def naming_method(method: Method) -> Iterator[None]:
     """Add the name of the method to errors that an engine raises inside this context."""
     try:
         yield

@@ -33,7 +33,7 @@ from larvatus.pipeline.apply_step import (
     in_workable_groups,
     unmasked_columns,
 )
-from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.engine_errors import naming_method
 
 
 def mask(
@@ -103,7 +103,7 @@ def _stepped(
                 stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), *which)
                 for which in ((f"copy {c}", *attempt), ("all copies",))
             )
-            with doing(step):
+            with naming_method(step):
                 current[c], told = apply_step(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:

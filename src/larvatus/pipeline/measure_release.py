@@ -24,7 +24,7 @@ from larvatus.measures.scoring.domains import DomainLike, DomainParts, domains_o
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 from larvatus.measures.scoring.null_placement import resample_count
 from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
-from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.engine_errors import naming_method
 from larvatus.pipeline.null_distributions import Nulls
 
 
@@ -62,7 +62,7 @@ def run_measures(
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
         try:
-            with doing(method):
+            with naming_method(method):
                 each = {
                     copy: _in_domains(method, inside[copy], beside_declared(
                         score_with_lost_columns(method, original, here, attack_random(method)),

@@ -101,7 +101,7 @@ def run_scenarios(asked: ScenarioRequest, progress: Any) -> Iterator[tuple[str, 
     from larvatus.core.randomness import NOT_A_SECRET
     from larvatus.datasets import key_variables
     from larvatus.pipeline import read
-    from larvatus.stats.bias_and_noise.scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3
+    from larvatus.stats.link_posteriors.scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3
     from larvatus.study import Study
 
     settings, who, secret = asked.settings, None, asked.secret

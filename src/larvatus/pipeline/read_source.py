@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from larvatus.core.errors import LarvatusWarning, RolesError
 from larvatus.core.input_paths import paths_read
+from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, released_columns
@@ -19,7 +19,7 @@ from larvatus.study import Study
 
 
 def read(
-    source: Any,
+    source: SourceLike,
     roles: Roles | None = None,
     *,
     confidential: Sequence[str] | str | None = None,
@@ -29,7 +29,7 @@ def read(
     weight: str | None = None,
     record_id: str | None = None,
     nominal: Sequence[str] | str = (),
-    taxonomies: Mapping[str, Any] | None = None,
+    taxonomies: Mapping[str, TaxonomyLike] | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
     master: str | None = None,

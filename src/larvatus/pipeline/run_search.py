@@ -22,8 +22,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import csv_text
 from larvatus.documents.manifest import INSIDE, complete, decision_facts, manifest_paths, paths_beside, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
-from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, open_cache
+from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.compare_releases import compare_candidates, work_of
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.pipeline.search_release import search_with_cache
@@ -60,7 +59,7 @@ def search_study(
         return found_in(None)[0]
     check_folder(Path(output_dir))
     refuse_inputs(search_files(Path(output_dir), suffix), (*data.inputs, *study.input_paths()))
-    with open_cache(Path(output_dir) / KEPT, Path(output_dir)) as kept:
+    with open_cache(cache_in_output(Path(output_dir)), Path(output_dir)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), redacted_study(study.model_copy(update={"goal": goal}).plain()),
@@ -84,7 +83,7 @@ def search_files(folder: Path, suffix: str) -> list[Path]:
     target = Path("releases") / f"chosen{suffix}"
     copies = (folder / "releases").glob(f"chosen-*{suffix}")
     beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)))]
-    return [*(folder / name for name in (*_WRITTEN, KEPT)), *beside, *copies]
+    return [*(folder / name for name in _WRITTEN), cache_in_output(folder), *beside, *copies]
 
 
 def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str, secret: bytes | None, overwrite: bool) -> None:

@@ -30,8 +30,7 @@ from larvatus.documents.manifest import (
     paths_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
-from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, open_cache
+from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
 from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates, work_of
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
@@ -78,7 +77,7 @@ def run(
     folder = Path(output_dir)
     refuse_inputs(output_files(study, folder, files), (*data.inputs, *study.input_paths()))
     targets = _targets(folder, study, f".{files.format}")
-    with open_cache(folder / KEPT, folder) as kept:
+    with open_cache(cache_in_output(folder), folder) as kept:
         there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
         keys: dict[str, str] = {}
 
@@ -210,7 +209,7 @@ def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     targets = _targets(folder, study, f".{files.format}")
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     pairings = [Path(PAIRINGS) / f"{target.stem}.parquet" for target in targets.values()] if files.pairings else []
-    return [folder / p for p in (*made, *pairings)] + [folder / name for name in (*_REPORTS, KEPT)]
+    return [folder / p for p in (*made, *pairings)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
 
 
 def _made_of(target: Path, copies: int) -> list[Path]:

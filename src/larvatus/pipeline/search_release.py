@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from larvatus.advice.advice import Advice, advice
 from larvatus.comparison.limits import Limits, LimitsLike
@@ -29,7 +28,7 @@ from larvatus.searching.goal import (
 )
 from larvatus.searching.result import SearchResult
 from larvatus.searching.search import search_releases
-from larvatus.searching.space import space_of
+from larvatus.searching.space import SearchSpaceLike, space_of
 from larvatus.study import Execution, Scoring
 from larvatus.study.scoring import refuse_unused, scoring_of
 
@@ -40,7 +39,7 @@ def advise(data: Microdata) -> Advice:
 
 
 def search(
-    data: Microdata, space: Any, limits: LimitsLike | LimitJudge | None = None, objective: Objective = None, *,
+    data: Microdata, space: SearchSpaceLike, limits: LimitsLike | LimitJudge | None = None, objective: Objective = None, *,
     scoring: Scoring | None = None, goal: Goal | None = None, secret: bytes | None = None,
     constraints: ConstraintsLike | None = None, execution: Execution | None = None,
 ) -> SearchResult:
@@ -62,8 +61,9 @@ def search(
 
 
 def search_with_cache(
-    data: Microdata, space: Any, own_judge: Any, objective: Objective, scoring: Scoring, constraints: Any, goal: Goal,
-    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, jobs: int | None, progress: Progress,
+    data: Microdata, space: SearchSpaceLike, own_judge: LimitJudge | None, objective: Objective, scoring: Scoring,
+    constraints: ConstraintsLike | None, goal: Goal, secret: bytes | None, folder: Path | None,
+    kept: CandidateCache | None, jobs: int | None, progress: Progress,
 ) -> tuple[SearchResult, list[str]]:
     """The result of a search, and the cache keys of its draws."""
     attacks, combine, analyses = scoring.attacks, scoring.combine, scoring.analyses

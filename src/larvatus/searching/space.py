@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
 
@@ -64,9 +65,13 @@ class SearchedSteps:
         return {"name": self.name, "steps": steps}
 
 
-def space_of(given: Any) -> tuple[SearchedSteps, ...]:
+SearchEntry: TypeAlias = SearchedSteps | StepLike | Sequence[StepLike]
+SearchSpaceLike: TypeAlias = SearchEntry | Sequence[SearchEntry]
+
+
+def space_of(given: SearchSpaceLike) -> tuple[SearchedSteps, ...]:
     """The search space from tables or lists of steps. All problems are reported in one error."""
-    if isinstance(given, Mapping | str | SearchedSteps):
+    if isinstance(given, Mapping | str | SearchedSteps | Mask | type):
         given = [given]
     problems: list[str] = []
     found = [s for i, raw in enumerate(given, 1) for s in [_searched(i, raw, problems)] if s is not None]

@@ -18,10 +18,10 @@ from larvatus.core.progress import tell
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.laws import FactorLaw
 from larvatus.data.score import Row, Rows
-from larvatus.stats.bias_and_noise.kernels import fill_known
-from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, link_targets, weigh
-from larvatus.stats.bias_and_noise.priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
-from larvatus.stats.bias_and_noise.windows import link_nearby, window_fits
+from larvatus.stats.link_posteriors.kernels import fill_known
+from larvatus.stats.link_posteriors.links import KERNELS, Fill, Links, Pool, link_targets, weigh
+from larvatus.stats.link_posteriors.priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
+from larvatus.stats.link_posteriors.windows import link_nearby, window_fits
 
 if TYPE_CHECKING:
     from larvatus.attacks.bayesian_intruder import BayesianIntruder
@@ -221,7 +221,7 @@ def _by_chains(
     If fewer than half of the records are known, the other records are the targets. Otherwise the chains run over one record
     more, and each of these records in turn is the target while all the others are known.
     """
-    from larvatus.stats.bias_and_noise.known_records import ROOM, Chains, Problem
+    from larvatus.stats.link_posteriors.known_records import ROOM, Chains, Problem
 
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others

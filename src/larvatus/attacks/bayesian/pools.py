@@ -105,7 +105,7 @@ class Candidates:
 
 def candidates(all_: RecordColumns, pool: int, names: Sequence[str], laws: Mapping[str, FactorLaw], soft: int) -> Candidates:
     """The pool, sorted by values alone; records in the file come first."""
-    from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE_CODES
+    from larvatus.stats.link_posteriors.kernels import BIAS, NOISE_CODES
 
     rows = np.flatnonzero(all_.pool == pool)
     there = rows < len(all_.pool) - all_.absent

@@ -27,14 +27,14 @@ def advise(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern.
+        CSV or Parquet: a file, a folder or a quoted pattern
     output
-        Write a study file, ready to run.
+        write a study file, ready to run
     """
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
     from larvatus.core.input_paths import refuse_inputs
-    from larvatus.pipeline import advise as walk
+    from larvatus.pipeline import advise as advise_on
     from larvatus.study import study_from_advice
 
     terminal, study = Terminal(quiet, json), roles.load()
@@ -43,7 +43,7 @@ def advise(
         check_free(output, overwrite)
     with terminal.progress():
         data = data_of(source, study)
-        found = walk(data)
+        found = advise_on(data)
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent

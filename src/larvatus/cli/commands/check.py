@@ -29,12 +29,12 @@ def check(
     Parameters
     ----------
     original
-        The confidential file.
+        the confidential file
     released
-        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.progress import heard_by
-    from larvatus.pipeline import check as walk
+    from larvatus.pipeline import check as check_release
     from larvatus.study import Scoring
 
     with open_command(roles, quiet, json) as (terminal, study, progress):
@@ -47,10 +47,16 @@ def check(
             intruder=intruder or study.intruder_here(),
         )
         with heard_by(progress):
-            found = walk(
+            found = check_release(
                 data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
             )
-    rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
+    rows: list[Row] = [
+        {
+            "score": r["score"], "figure compared": r["figure"], "value": r["judged"], "limit": r["limit"],
+            "met": "yes" if r["kept"] else "NO", "reason": r["why"],
+        }
+        for r in found.rows
+    ]
     for said in found.warnings:
         terminal.say(f"WARNING: {said}")
     terminal.table(rows)

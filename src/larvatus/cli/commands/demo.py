@@ -24,13 +24,13 @@ def demo(
     """Mask the built-in households, attack and measure the releases, and write a report."""
     from larvatus.cli.demo_study import prepare
     from larvatus.core.randomness import NOT_A_SECRET
-    from larvatus.pipeline import run as walk
+    from larvatus.pipeline import run as run_study
     from larvatus.study import Execution, Study
 
     terminal = Terminal(quiet, json)
-    with terminal.progress() as progress:
+    with terminal.progress("reading the built-in households") as progress:
         study = prepare(output, records, overwrite)
-        comparison = walk(Study.read(study), output, secret=NOT_A_SECRET, overwrite=overwrite,
+        comparison = run_study(Study.read(study), output, secret=NOT_A_SECRET, overwrite=overwrite,
                           execution=Execution(progress=progress))
     terminal.say(f"Study:  {study}")
     summary(terminal, comparison, output)

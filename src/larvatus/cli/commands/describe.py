@@ -1,4 +1,4 @@
-"""`larvatus describe`: one method with all its settings."""
+"""`larvatus describe`: one method with all its settings, the intruder, or an engine."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ from cyclopts import Parameter
 
 from larvatus.cli.options import Json
 from larvatus.cli.output.terminal import Terminal
-from larvatus.core.discovery import discover, file_names
+from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, nearest_names
 from larvatus.data.intruder import PRESETS
-from larvatus.data.method_help import METHOD_ROOMS, Description, describe_intruder, describe_method
+from larvatus.data.method_help import METHOD_ROOMS, Description, describe_engine, describe_intruder, describe_method
 
-INTRUDER = "intruder"
+INTRUDER, ENGINES = "intruder", "larvatus.engines"
 
 
 def describe(
-    name: Annotated[str, Parameter(help="a mask, an attack, a measure, the intruder, or one of its presets")], *,
+    name: Annotated[str, Parameter(help="a mask, an attack, a measure, an engine, the intruder, or one of its presets")], *,
     json: Json = False,
 ) -> None:
-    """Explain a method (what it preserves, what it changes, every setting with its limits) or the intruder."""
-    names = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
-    if name not in (*names, INTRUDER, *PRESETS):
-        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*names, INTRUDER, *PRESETS])}")
-    page = describe_method(discover(names[name])[name]) if name in names else describe_intruder(None if name == INTRUDER
-                                                                                                else name)
+    """Explain a method (what it preserves, what it changes, every setting with its limits), an engine, or the intruder."""
+    page = _page(name)
     terminal = Terminal(as_json=json)
     _show(terminal, page)
     terminal.data(_plain(page))
+
+
+def _page(name: str) -> Description:
+    methods = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
+    if name in methods:
+        return describe_method(discover(methods[name])[name])
+    if name in (INTRUDER, *PRESETS):
+        return describe_intruder(None if name == INTRUDER else name)
+    engines = [n for n in file_names(ENGINES) if n != "pieces"]
+    if name not in engines:
+        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*methods, INTRUDER, *PRESETS, *engines])}")
+    return describe_engine(name, load(ENGINES, name))
 
 
 def _show(terminal: Terminal, page: Description) -> None:
@@ -39,9 +47,10 @@ def _show(terminal: Terminal, page: Description) -> None:
         terminal.say(f"Assumes: {page.assumes}\n")
     if page.nemesis:
         terminal.say(f"Attacks that know this mask: {', '.join(page.nemesis)}\n")
-    terminal.table([
-        {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
-    ])
+    if page.settings:
+        terminal.table([
+            {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
+        ])
     if page.publishable:
         terminal.say(f"\nMay be published: {', '.join(page.publishable)}")
     if page.public_sentence:

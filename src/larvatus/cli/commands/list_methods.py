@@ -18,6 +18,7 @@ def list_methods(*, json: Json = False) -> None:
     for kind, methods in found.items():
         terminal.table([{kind: name, "what it does": summary} for name, summary in methods.items()])
         terminal.say("")
+    terminal.say("X: the confidential columns. S: the non-confidential columns, which are released unchanged.")
     terminal.say(f"engines: {', '.join(engines)}")
     terminal.say(f"intruders: {', '.join(PRESETS)}")
     terminal.say("For details: larvatus describe NAME, or larvatus describe intruder for the assumptions about the intruder.")

@@ -36,9 +36,9 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern.
+        CSV or Parquet: a file, a folder or a quoted pattern
     output
-        Released file, .parquet or .csv; without an extension, a folder of Parquet files.
+        released file, .parquet or .csv; without an extension, a folder of Parquet files
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
@@ -49,7 +49,7 @@ def mask(
     from larvatus.data.release import copy_paths
     from larvatus.documents.manifest import decision_facts, paths_beside, write_beside
     from larvatus.engines._files.targets import check_target
-    from larvatus.pipeline import mask as walk
+    from larvatus.pipeline import mask as make_release
 
     terminal = Terminal(quiet, json)
     study = roles.load()
@@ -65,7 +65,7 @@ def mask(
     with terminal.progress() as progress:
         data = data_of(source, study)
         inside = None if method or step else study.folder
-        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
+        made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         made.write(output, row_order, pairing, overwrite)
         decided = decision_facts(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)

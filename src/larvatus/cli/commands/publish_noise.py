@@ -48,7 +48,7 @@ def publish_noise(
     Parameters
     ----------
     study
-        Study file in TOML with source and roles; its columns are masked and attacked.
+        study file in TOML with source and roles; its columns are masked and attacked
     """
     from larvatus.study import Study
 

@@ -46,7 +46,7 @@ def reproduce(
     terminal, where = Terminal(quiet, json), where_of(data, quick)
     refuse_inputs([output], [where.data])
     folder = None if fresh else cache_dir or usual_folder()
-    with terminal.progress() as progress:
+    with terminal.progress("reading the published tables") as progress:
         try:
             found = reproduce_tables(tables, seeds, where, folder, jobs, progress, stored_only)
         except KeyboardInterrupt:

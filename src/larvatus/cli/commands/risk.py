@@ -41,13 +41,13 @@ def risk(
     Parameters
     ----------
     original
-        The confidential file.
+        the confidential file
     released
-        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
-    from larvatus.pipeline import risk as walk
+    from larvatus.pipeline import risk as attack_release
 
     others = (*(other_releases or ()), *(other_pairings or ()))
     refuse_inputs([at_risk], [original, *copies_of(released), pairing, *others, *roles.files()])
@@ -55,7 +55,7 @@ def risk(
         check_free(at_risk, overwrite)
     with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
-        scores = walk(
+        scores = attack_release(
             data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
             other_releases=other_releases, other_pairings=other_pairings or (), pairing=pairing,
             row_order=row_order, progress=progress,

@@ -49,12 +49,12 @@ def run(
     Parameters
     ----------
     study
-        Study file in TOML.
+        study file in TOML
     output
-        Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
+        folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html
     """
     from larvatus.core.input_paths import refuse_inputs
-    from larvatus.pipeline import run as walk
+    from larvatus.pipeline import run as run_study
     from larvatus.pipeline.run_study import output_files
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
@@ -62,7 +62,7 @@ def run(
     files = OutputFiles(format=format, row_order=row_order, pairings=pairings)
     refuse_inputs(output_files(plan, output, files), [secret_file, *files_of(study)])
     with terminal.progress() as progress, delay_limit_warnings():
-        comparison = walk(
+        comparison = run_study(
             plan, output, secret=secret_of(secret_file), overwrite=overwrite,
             fresh=fresh, scoring=Scoring(intruder=intruder) if intruder is not None else None,
             decision=Decision(chosen=chosen, public=public, reason=reason, approved_by=approved_by),

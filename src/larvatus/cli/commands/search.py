@@ -33,9 +33,9 @@ def search(
     Parameters
     ----------
     study
-        Study file in TOML with [[search]] and limits.
+        study file in TOML with [[search]] and limits
     output
-        Folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it.
+        folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it
     """
     from larvatus.core.errors import SearchError
     from larvatus.core.input_paths import refuse_inputs

@@ -29,15 +29,15 @@ def utility(
     Parameters
     ----------
     original
-        The confidential file.
+        the confidential file
     released
-        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
-    from larvatus.pipeline import utility as walk
+    from larvatus.pipeline import utility as measure_loss
 
     with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
-        scores = walk(
+        scores = measure_loss(
             data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
             domains=domain or study.domain,
             null_resamples=study.utility.null_resamples if null_resamples is None else null_resamples,

@@ -22,10 +22,10 @@ def verify(
     Parameters
     ----------
     manifest
-        NAME.manifest.json, written with the release.
+        NAME.manifest.json, written with the release
     files
-        The released file or folder; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
-        Default: those next to the manifest.
+        the released file or folder; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
+        (default: those next to the manifest)
     """
     from larvatus.core.errors import ManifestError
     from larvatus.documents.verification import verify_files

@@ -90,12 +90,12 @@ class Terminal:
             self.say(f"… and {len(notes) - _MOST_NOTES} more notes")
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """A progress display, shown after one second of work."""
+    def progress(self, first: str = "reading the data") -> Iterator[Progress]:
+        """A progress display, shown after one second of work; `first` is shown until the work reports what it does."""
         if self.quiet:
             yield silent
             return
-        watcher = _Watcher(self.err)
+        watcher = _Watcher(self.err, first)
         try:
             yield watcher
         finally:
@@ -119,8 +119,8 @@ class _Watcher:
     The bar shows how many pieces of the stage are done; the clock counts from the beginning of the work.
     """
 
-    def __init__(self, console: Console) -> None:
-        self.console, self.began, self.status = console, time.monotonic(), "working"
+    def __init__(self, console: Console, first: str) -> None:
+        self.console, self.began, self.status = console, time.monotonic(), first
         self.said = self.began
         self.share = (0, 1)
         self.shown: RichProgress | None = None

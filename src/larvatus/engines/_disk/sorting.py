@@ -143,7 +143,7 @@ def in_order(
         yield block["row"], Block(block["record"], {n: block[c] for n, c in names.items()})
 
 
-def along(
+def sorted_chunks(
     room: Room, parts: Iterator[Block], kinds: Mapping[str, str], order: str, words: Words | None
 ) -> Iterator[Block]:
     """Rows with a value, in the order of a column, in canonical chunks."""

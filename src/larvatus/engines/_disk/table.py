@@ -235,7 +235,7 @@ class DiskTable(LaidOut):
             words = None if random is None else ties(random, order)
             carry = start
             parts = self._in_parts(g, wanted, random is not None)
-            for block in sorting.along(self.room, parts, self._kinds(wanted), order, words):
+            for block in sorting.sorted_chunks(self.room, parts, self._kinds(wanted), order, words):
                 carry = function(g, carry, Block(block.record, {n: block[n] for n in names}))
             found[g] = carry
         return [found[g] for g in range(len(sizes))]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _T = TypeVar("_T")
+_RECORD = scratch("record")  # beside columns of the user, who may have one called "record"
 _SHORT = {"float": np.float32, "halffloat": np.float16}
 
 
@@ -87,7 +88,7 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBl
         for low in range(0, table.rows, WIDE):
             high = min(low + WIDE, table.rows)
             record = table.layout.record.stored().read(low, high)
-            yield {"record": record, **{n: table.held[n].stored().read(low, high) for n in ways}}
+            yield {_RECORD: record, **{n: table.held[n].stored().read(low, high) for n in ways}}
         return
 
     def rows() -> ColumnBlocks:
@@ -106,7 +107,7 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBl
         dtypes = {"word": "uint64", "record": "int64", **kinds}
         found = table.room.sorter.ordered(rows(), dtypes, ["word", "record"], ["record", *columns])
     for block in found:
-        yield {"record": block["record"], **{n: block[c] for n, c in zip(ways, columns, strict=True)}}
+        yield {_RECORD: block["record"], **{n: block[c] for n, c in zip(ways, columns, strict=True)}}
 
 
 def _ascending(table: Any) -> bool:
@@ -124,7 +125,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
     ways = ways_of(table, names, _streamed)
     for block in _in_order(table, names, order):
         arrays = [ways[n].array(block[n], block.get(scratch("exact", n))) for n in names]
-        yield pa.record_batch(arrays, names=list(names)), block["record"]
+        yield pa.record_batch(arrays, names=list(names)), block[_RECORD]
 
 
 def disk_frame(

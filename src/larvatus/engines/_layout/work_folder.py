@@ -26,18 +26,21 @@ class WorkFolder:
         try:
             where.mkdir(parents=True, exist_ok=True)
             remove_stale(where)
-            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
+            self.path = where / f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+            held: list[int] = []  # the lock, once there is one
+            # before the folder exists: a signal that ends the process may come at any moment from here on
+            self._close = weakref.finalize(self, _removed, self.path, held, os.getpid())
+            atexit.register(self._close)
+            self.path.mkdir(mode=0o700)
         except OSError as error:
             raise EngineError(
                 f"temporary files cannot be written in {where}: {error.strerror or 'unknown error'}. "
                 "Set LARVATUS_TEMP to a writable folder."
             ) from None
         unlocked = self.path / f".{LOCK}"
-        self._lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
-        _locked(self._lock)
+        held.append(os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600))
+        _locked(held[0])
         unlocked.rename(self.path / LOCK)  # once the lock file is visible, it is locked
-        self._close = weakref.finalize(self, _removed, self.path, self._lock, os.getpid())
-        atexit.register(self._close)
 
     def file(self, suffix: str = "") -> Path:
         """A new path in the folder."""
@@ -48,7 +51,7 @@ class WorkFolder:
         self._close()
 
 
-def _removed(path: Path, lock: int, owner: int) -> None:
+def _removed(path: Path, held: list[int], owner: int) -> None:
     if os.getpid() != owner:  # a forked child does not own its parent's files
         return
     for _ in range(_TRIES):  # a thread that is still writing may add a file
@@ -56,8 +59,9 @@ def _removed(path: Path, lock: int, owner: int) -> None:
         if not path.exists():
             break
         time.sleep(PAUSE)
-    with suppress(OSError):
-        os.close(lock)
+    for lock in held:
+        with suppress(OSError):
+            os.close(lock)
 
 
 def _locked(descriptor: int) -> bool:

@@ -46,7 +46,7 @@ def omission_notes(before: Microdata, after: Microdata, level: str) -> list[Note
     if pooled:
         notes.append(Note(
             f"{sum(pooled):,} records with a rare pattern of {level} values are masked in pools of sub-groups: what the mask "
-            "keeps is kept in the pools and in the file, not in each of these sub-groups", "warning",
+            "preserves is preserved in the pools and in the file, not in each of these sub-groups", "warning",
         ))
     return notes
 

@@ -107,7 +107,7 @@ def rotate_residuals(
 def linear_law(
     original: Microdata, beta: Matrix, weight: str | None = None, shape: NoiseLaw = "normal", orthogonal: bool = False
 ) -> Law | None:
-    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None if values are missing.
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) preserved; None if values are missing.
 
     `shape` is the distribution of the draws that make ε. If they are made `orthogonal` to [1, S, X] and to each other, each
     draw changes by about √(m / n), with m the number of directions; where that is much, the noise counts as normal.

@@ -14,7 +14,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
 from larvatus.stats.linear.moments import SampleMoments
-from larvatus.stats.models.design_terms import Atom, bends, knots_of
+from larvatus.stats.models.design_terms import Atom, knots_of, spline_terms
 
 _MOST_LEVELS, MOST_GROUPED = 50, 12
 KNOTS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
@@ -62,7 +62,7 @@ class Variable:
             design[rows[-1]] = absent
             x[absent] = 0.0
         if len(self.knots) > 2:
-            for row, bend in zip(rows[1:], bends(x, self.knots), strict=False):
+            for row, bend in zip(rows[1:], spline_terms(x, self.knots), strict=False):
                 design[row] = bend
 
 

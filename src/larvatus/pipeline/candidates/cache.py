@@ -29,7 +29,8 @@ from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
-FOLDER, _CANDIDATE, FILES, _WRITTEN = ".kept", "candidate.json", "files", "written.json"
+FOLDER, FORMER_FOLDER = ".larvatus-cache", ".kept"
+_CANDIDATE, FILES, _WRITTEN = "candidate.json", "files", "written.json"
 SECRET = "-"  # in a key, separates the part that depends on the secret
 
 
@@ -158,6 +159,12 @@ class CandidateCache:
                 shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)
             elif place.is_dir():
                 shutil.rmtree(place / FILES, ignore_errors=True)
+
+
+def cache_in_output(output_dir: Path) -> Path:
+    """The cache in an output folder; one that an earlier version made keeps its former name."""
+    former = output_dir / FORMER_FOLDER
+    return former if former.is_dir() and not (output_dir / FOLDER).exists() else output_dir / FOLDER
 
 
 @contextmanager

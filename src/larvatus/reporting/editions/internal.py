@@ -13,6 +13,7 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.release_sentences import plain_title
+from larvatus.comparison.selection_rule import attacks_outside_rule
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.comparison.unmasked_columns import release_warnings
 from larvatus.core.number_format import count, list_names, of_all, plural
@@ -71,8 +72,8 @@ def internal(
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
-    said = release_warnings(candidates)
-    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits, said), "lead")]
+    aside, said = attacks_outside_rule(candidates), release_warnings(candidates)
+    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits, aside, said), "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (
@@ -87,7 +88,7 @@ def internal(
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
-    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
+    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
     return Section("Summary", (*seen, drawn, fold_table("All releases in one table", table)))
 
 
@@ -152,7 +153,7 @@ def _chosen(subject: Subject) -> Section:
 
 
 def _pages(subject: Subject) -> Section:
-    return pages(subject.comparison.candidates, subject.heads, subject.chosen)
+    return pages(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
 
 
 def _risk(subject: Subject) -> Section:

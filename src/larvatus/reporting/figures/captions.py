@@ -31,7 +31,7 @@ def map_sentence(points: Sequence[Point], left_out: int) -> str:
     return f"{found}{numbered}{missing}"
 
 
-def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
+def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -> str:
     """The worst sub-group, and in how many the whole interval lies above the baselines."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
@@ -40,10 +40,11 @@ def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     chance = f"; chance gives {share(mark.chance)}" if mark.chance is not None else ""
     if mark.s_alone is not None and mark.s_alone != mark.chance:
         chance += f", S alone {share(mark.s_alone)}"
-    return f"Risk is highest for {worst.name}{of}{under}: {share(mark.value)}{chance}. {_above(lanes, heads)}".strip()
+    return f"Risk is highest for {worst.name}{of}{under}: {share(mark.value)}{chance}. {_above(lanes, heads, what)}".strip()
 
 
-def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
+def _above(lanes: Sequence[Lane], heads: Sequence[Headline], kind: str) -> str:
+    """In how many sub-groups or variables the attack beats its baselines, by release."""
     if not any(m.chance is not None or m.s_alone is not None for lane in lanes for m in lane.marks if m):
         return ""
     counted = [
@@ -52,11 +53,14 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     ]
     ends = any(m.low is not None for lane in lanes for m in lane.marks if m)
     what = "whole interval" if ends else "risk"
+    whose = f"{what} lies" if ends else "risk is"
     if len(counted) == 1:
-        return f"The {what} lies above the baselines in {count(counted[0][0])} of {count(counted[0][1])}."
+        return f"The {what} lies above the baselines in {count(counted[0][0])} of {plural(counted[0][1], kind)}."
     if len(counted) <= FEW:
         listed = ", ".join(f"{count(k)} of {count(n)} in {quote(name)}" for k, n, name in counted)
-        return f"Number with the {what} above the baselines: {listed}."
+        if not any(k for k, _, _ in counted):
+            return f"In no release does the {what} of a {kind} lie above the baselines."
+        return f"{kind.capitalize()}s whose {whose} above the baselines: {listed}."
     clear = sum(k == 0 for k, _, _ in counted)
     if clear == 0:
         return f"In every release at least one {what} lies above the baselines."

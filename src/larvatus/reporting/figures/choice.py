@@ -99,7 +99,7 @@ def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[La
 
 
 def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: DotTone) -> str:
-    return risk_sentence(lanes, heads) if tone == "risk" else loss_sentence(lanes, heads, what)
+    return risk_sentence(lanes, heads, what) if tone == "risk" else loss_sentence(lanes, heads, what)
 
 
 def _more(lanes: Sequence[Lane], what: str, tone: DotTone, most: int = _MOST_LANES) -> str:
@@ -107,4 +107,5 @@ def _more(lanes: Sequence[Lane], what: str, tone: DotTone, most: int = _MOST_LAN
         return ""
     rest = lanes[most].worst
     highest = share(rest) if tone == "risk" else loss(rest)
-    return f" The figure shows the worst {most} of {plural(len(lanes), what)}; the others are at most {highest}."
+    others = "" if tone == "risk" and rest >= 1 else f"; the others are at most {highest}"
+    return f" The figure shows the worst {most} of {plural(len(lanes), what)}{others}."

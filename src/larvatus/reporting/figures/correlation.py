@@ -83,14 +83,14 @@ def _worst(panels: Sequence[CorrelationPanel]) -> list[str]:
 
 
 def _sentence(panels: Sequence[CorrelationPanel]) -> str:
-    """The pair that changed most, and the releases that keep every correlation."""
+    """The pair that changed most, and the releases that preserve every correlation."""
     exact = [quote(p.name) for p in panels if _most(p.difference)[0] < EXACT]
     if len(exact) == len(panels):
         return "Every correlation is unchanged up to rounding."
     most, pair, panel = max((*_most(p.difference), p.name) for p in panels)
     under = f" in {quote(panel)}" if len(panels) > 1 else ""
     said = f"The correlation of {pair[0]} and {pair[1]}{under} changes most: by {loss(most)}."
-    keeps = "keeps" if len(exact) == 1 else "keep"
+    keeps = "preserves" if len(exact) == 1 else "preserve"
     return said + (f" {' and '.join(exact)} {keeps} every correlation up to rounding." if exact else "")
 
 

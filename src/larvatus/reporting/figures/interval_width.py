@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import finite_number, plural, quote, share
+from larvatus.core.scratch_names import column_of_key
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.dot_plot import draw_dots
 from larvatus.reporting.figures.histograms import WHOLE
@@ -25,7 +26,7 @@ def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) 
     drawn, left_out = select_releases(heads, scores)
     tables = [(head, score.details.get("interval_width", Rows())) for head, score in drawn]
     names = dict.fromkeys(c for _, rows in tables for c in rows.columns if c != "sub_group")
-    lanes = [Lane(n, tuple(_mark(rows, n) for _, rows in tables)) for n in names]
+    lanes = [Lane(column_of_key(n), tuple(_mark(rows, n) for _, rows in tables)) for n in names]
     lanes = sorted((lane for lane in lanes if any(lane.marks)), key=_narrowest)
     if not lanes:
         return []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import count, finite_number, plural, quote, share
+from larvatus.core.scratch_names import column_of_key
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, base_line, columns, heading, panel_steps
@@ -59,7 +60,7 @@ def _changes(name: str, rows: Rows) -> Changes:
     for variable in (c for c in rows.columns if c not in _ENDS):
         counts = [max(finite_number(row.get(variable)) or 0.0, 0.0) for row in rows]
         if sum(counts):
-            shares[variable] = tuple(c / sum(counts) for c in counts)
+            shares[column_of_key(variable)] = tuple(c / sum(counts) for c in counts)
     return Changes(name, tuple(int(e or 0) for e in ends), shares)
 
 

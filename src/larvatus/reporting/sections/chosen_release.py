@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, near_baseline, unbeaten
+from larvatus.comparison.headline import Headline, unbeaten
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import plain_name, release_in_words
+from larvatus.comparison.selection_rule import attacks_outside_rule, near_baseline, preferred_release
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.core.number_format import count, loss, plural, quote, share
 from larvatus.data.score import Row
@@ -15,7 +16,7 @@ from larvatus.reporting.page.blocks import Fold, Listing, NotesList, Paragraph, 
 from larvatus.reporting.page.lanes import anchor
 from larvatus.reporting.sections.codebook import codebook_table
 from larvatus.reporting.sections.limits import limits_table
-from larvatus.reporting.sections.verdict import NEAR, preferred_release
+from larvatus.reporting.sections.verdict import every_attack_near
 
 _TITLE = "The chosen release"
 
@@ -43,7 +44,8 @@ def choice_section(
     candidate = candidates[head.number - 1]
     said = f"{quote(head.name)} is proposed for release."
     against = f"It {limits.in_words(head.name)}." if limits else ""
-    reasons = [r for r in (against, _risk(head), _rank(head, heads), _frontier(head, heads), _rule(head, heads, limits)) if r]
+    reasons = [r for r in (against, _risk(head, attacks_outside_rule(candidates)), _rank(head, heads), _frontier(head, heads),
+                             _rule(head, heads, limits)) if r]
     broken = sum(bool(r["released"]) for r in candidate.rules)
     reasons += [f"It breaks {count(broken)} of {plural(len(candidate.rules), 'rule')}."] if broken else []
     warnings = sum(n.kind == "warning" for n in candidate.notes)
@@ -64,12 +66,13 @@ def _details(candidate: Candidate, head: Headline, limits: JudgedLimits | None) 
     return (*judged, *book)
 
 
-def _risk(head: Headline) -> str:
+def _risk(head: Headline, uncounted: Sequence[str]) -> str:
     if head.attack is None or head.risk is None:
         return "No attack was run on it, so nothing is known about its disclosure risk."
-    keeps = "keeps" if near_baseline(head.attack) else "does not keep"
+    keeps = "keeps" if near_baseline(head) else "does not keep"
     base = f"; its baseline is {share(head.base)}" if head.base is not None else ""
-    return f"It {keeps} every attack {NEAR}. The strongest, {plain_name(head.attack.method)}, reaches {share(head.risk)}{base}."
+    strongest = f"The strongest, {plain_name(head.attack.method)}, reaches {share(head.risk)}{base}."
+    return f"It {keeps} {every_attack_near(uncounted)}. {strongest}"
 
 
 def _rank(head: Headline, heads: Sequence[Headline]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
 from larvatus.comparison.headline import Headline
-from larvatus.comparison.release_sentences import NEARLY_KEPT, as_title, property_name
+from larvatus.comparison.release_sentences import NEARLY_UNCHANGED, as_title, nearly_unchanged, property_name
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, list_names, loss, quote
 from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
@@ -49,7 +49,7 @@ def _word(score: Score | None) -> str:
     if _is_exact(score):
         inside = len(score.by_group) > 1 and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in score.by_group)
         return "exact, also within every sub-group" if inside else "exact"
-    return f"nearly exact ({loss(value)})" if value < NEARLY_KEPT else f"changed ({loss(value)})"
+    return f"nearly exact ({loss(value)})" if nearly_unchanged(score) else f"changed ({loss(value)})"
 
 
 def _is_exact(score: Score | None) -> bool:
@@ -58,7 +58,8 @@ def _is_exact(score: Score | None) -> bool:
 
 
 def _table(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -> ReportTable:
-    note = f"Exact: equal up to rounding. Nearly exact: loss below {NEARLY_KEPT}. Each loss is in the unit of its measure."
+    nearly = f"Nearly exact: relative loss below {NEARLY_UNCHANGED}."
+    note = f"Exact: equal up to rounding. {nearly} Each loss is in the unit of its measure."
     if len(heads) <= _MOST_COLUMNS:
         rows = tuple((as_title(property_name(n)), *(_word(s) for s in scores)) for n, scores in measured.items())
         columns = ("Property", *(release_title(h, len(heads)) for h in heads))

@@ -19,10 +19,17 @@ from larvatus.reporting.sections.analysis_code import (
 )
 
 _NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
-_KEPT = (
-    "The masking preserves means and covariances, or values and rank correlations, so these need no correction. Analyse the "
-    "file as you would analyse the collected data, and keep the losses in mind."
-)
+# What each mask preserves, for masks after which no correction is needed.
+_PRESERVED = {
+    "blank_and_impute": "linear relations on average",
+    "copula_perturbation": "the distribution of each column and the rank correlations on average",
+    "data_shuffling": "the values of each column exactly and the rank correlations on average",
+    "linear_model": "means and covariances on average",
+    "multiple_imputation": "means and covariances on average over the copies",
+    "random_orthogonal": "means and covariances exactly",
+    "sufficiency_based": "means and covariances exactly",
+}
+_AS_COLLECTED = "Analyse the file as you would analyse the collected data, and keep the losses in mind."
 _UNKNOWN = "variances, relations between columns and tails may differ from the collected data"
 PARTLY = (
     "A step was not applied to some values, columns or records. Relations between masked and unmasked values may have "
@@ -63,7 +70,18 @@ def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list
     said: list[ReportBlock] = _changed(candidate, about) if candidate.publishable else [
         Paragraph("The masking method is not described here, so no correction can be given.")
     ]
-    return [*(said or [Paragraph(_KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
+    return [*(said or [Paragraph(_preserved(candidate))]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
+
+
+def _preserved(candidate: Candidate) -> str:
+    """One sentence for each step on what it preserves, and the advice that this needs no correction."""
+    out = []
+    for step in candidate.publishable:
+        name = str(step.get("method", "step"))
+        what = _PRESERVED.get(name, "the statistics that its description above names")
+        weighted = "weighted " if step.get("weighted") and what.startswith("means") else ""
+        out.append(f"{words(name).capitalize()} preserves {weighted}{what}.")
+    return " ".join([*dict.fromkeys(out), "These need no correction.", _AS_COLLECTED])
 
 
 def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline
+from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import at_baseline, plain_name, plain_title, release_in_words
-from larvatus.core.number_format import NONE, Cell, count, finite_number, interval_text, loss, plural, share
+from larvatus.comparison.selection_rule import preferred_release
+from larvatus.core.number_format import EXACT, NONE, Cell, count, finite_number, interval_text, loss, plural, share
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import (
     Fold,
@@ -26,22 +28,23 @@ from larvatus.reporting.sections.null_distributions import P95, null_of
 from larvatus.reporting.sections.rules import rules_block
 from larvatus.reporting.sections.steps import steps_section
 from larvatus.reporting.sections.summary import releases_at_first
-from larvatus.reporting.sections.verdict import preferred_release
 
 _MOST_NOTES = 60
 _MOST_GROUPS = 5
 _KINDS = ("warning", "status", "information")
 
 
-def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> Section:
+def pages(
+    candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None, limits: JudgedLimits | None = None
+) -> Section:
     """One page per release, closed by default; print includes the page of the proposed release."""
-    best = preferred_release(heads)
+    best = preferred_release(heads, limits)
     paper = chosen or (best.name if best else None)
     others = len(heads) - (paper is not None)
     rest = [Paragraph(f"The HTML file has {plural(others, 'page')} on the other releases.", "paper")] if others else []
     opening = Paragraph("Click a release to open its page. Names and points elsewhere in the report link here.", "quiet")
     all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
-    seen = {h.number for h in releases_at_first(heads, chosen)}
+    seen = {h.number for h in releases_at_first(heads, chosen, limits)}
     first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]
     later = tuple(page for page, h in zip(all_pages, heads, strict=True) if h.number not in seen)
     fold = [Fold(plural(len(later), "other release"), later)] if later else []
@@ -108,7 +111,7 @@ def _losses(losses: Sequence[Score]) -> ReportTable:
     rows = []
     for score, null in zip(losses, nulls, strict=True):
         worst = max(((finite_number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
-        named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] > 0 else NONE
+        named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] >= EXACT else NONE
         own = [loss(null["p95"]) if null else NONE] if beside else []
         rows.append((plain_title(score.method), loss(score.value), *own, named))
     columns = ("Measure", "Loss", *([P95] if beside else []), "Column with the largest loss")

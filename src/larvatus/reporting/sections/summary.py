@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
+from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, preferred_release
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock
 from larvatus.reporting.page.tables import release_title
 from larvatus.reporting.sections.null_distributions import null_beside
-from larvatus.reporting.sections.verdict import preferred_release
 
 MOST_SEEN = 12
 _SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
@@ -26,7 +27,9 @@ _NOTE = (
 )
 
 
-def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[ReportBlock, ...]:
+def glance(
+    candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None, limits: JudgedLimits | None = None
+) -> tuple[ReportBlock, ...]:
     """A table with one row per release and, for few releases, a sentence or two on each; empty without scores.
 
     With many releases, a selection is shown first and all are in a folded table.
@@ -39,32 +42,34 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
     rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
-    first = releases_at_first(heads, chosen)
+    first = releases_at_first(heads, chosen, limits)
     named = tuple(rows[h.number - 1] for h in first)
-    few = f" {_which(first, heads, chosen)}" if len(first) < len(heads) else ""
+    few = f" {_which(first, heads, chosen, limits)}" if len(first) < len(heads) else ""
     table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, _NOTE)
     whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, _NOTE)
     more = (Fold(f"All {plural(len(heads), 'release')} at a glance", (whole,)),) if few else ()
-    shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen)[:MOST_RELEASES]
+    shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen, limits)[:MOST_RELEASES]
     items = [(h, release_in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
     said = tuple(f"{quote(h.name)}: {text}" for h, text in items if text)
     return (table, *([Listing(said)] if said else []), *more)
 
 
-def releases_at_first(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
+def releases_at_first(heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None) -> tuple[Headline, ...]:
     """All releases if they are few; else the chosen one, the one the rule selects, and some on the frontier."""
-    return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
+    return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen, limits), key=lambda h: h.number))
 
 
-def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
-    best = preferred_release(heads)
+def _named(heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None) -> list[Headline]:
+    best = preferred_release(heads, limits)
     named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(unbeaten(heads) or heads)]
     return list({h.number: h for h in named}.values())
 
 
-def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:
+def _which(
+    first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None
+) -> str:
     named = ["the chosen one"] if chosen else []
-    named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads) else []
+    named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads, limits) else []
     named += ["some that no other release beats on both risk and loss" if unbeaten(heads) else "the first ones"]
     return f"{count(len(first))} of {count(len(heads))} releases are shown here: {', '.join(named)}. The tables below show all."
 
@@ -100,8 +105,8 @@ def _loss_text(value: float | None) -> str:
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
     """The releases on which no attack beats its baseline, and the one of them with the least loss."""
     attacked = [h for h in heads if h.risk is not None]
-    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.decides)]
-    aside = list(dict.fromkeys(s.method for c in candidates for s in c.of_kind("risk") if not s.decides))
+    safe = [h for h in attacked if all(at_baseline(s) for s in attacks_in_rule(candidates[h.number - 1]))]
+    aside = attacks_outside_rule(candidates)
     if not attacked:
         return "No attack was run; only losses are shown."
     if not safe:

@@ -4,99 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.headline import Headline, excess, near_baseline
+from larvatus.comparison.headline import Headline, excess
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import capitalised, plain_name
+from larvatus.comparison.release_sentences import at_baseline, capitalised, joined, plain_name
+from larvatus.comparison.selection_rule import (
+    closest_release,
+    interval_near_baseline,
+    near_baseline,
+    passes_rule,
+    preferred_release,
+)
 from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, INTERVAL_ABOVE, LEAST_ABOVE, MOST_ABOVE
 from larvatus.core.number_format import count, finite_number, loss, plural, quote, share, times
 from larvatus.data.score import Row
 
-NEAR = (
-    f"near its baseline (at most {AT_MOST_TIMES:g} times its success by chance or from the non-confidential columns alone, "
-    f"and at most {100 * MOST_ABOVE:.0f} percentage points above it, where {100 * LEAST_ABOVE:.0f} point is always allowed; at "
-    f"most {share(DEFAULT.at_most)} of records found, and {share(DEFAULT.certain)} with certainty)"
+NEAR = "near its baseline"
+_DEFINED = (
+    "(Baseline: success by chance or from the non-confidential columns alone. Near it: at most "
+    f"{AT_MOST_TIMES:g} times as high and at most {100 * MOST_ABOVE:.0f} percentage points higher; "
+    f"{100 * LEAST_ABOVE:.0f} point higher is always allowed. At most {share(DEFAULT.at_most)} of the records may be found, "
+    f"and {share(DEFAULT.certain)} with certainty.)"
 )
 ENDING = "This rule covers only the attacks and measures that were run. It does not replace a decision."
 
 
-def verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None, warned: Sequence[str] = ()) -> str:
-    """The result of the rule: the least loss among releases that meet the limits or, without limits, stay near baseline.
+def verdict(
+    heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None, uncounted: Sequence[str] = (),
+    warned: Sequence[str] = (),
+) -> str:
+    """The result of the selection rule in words; `uncounted` lists the attacks that were run but that the rule ignores.
 
     `warned` are sentences to put first: what the unmasked columns alone reveal, and what is not masked.
     """
-    return " ".join((*warned, _verdict(heads, measures, limits)))
+    return " ".join((*warned, _verdict(heads, measures, limits, uncounted)))
 
 
-def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None) -> str:
+def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None, uncounted: Sequence[str]) -> str:
     scored = [h for h in heads if h.risk is not None]
     if not scored:
-        kept = f" {_counted(heads, limits)}" if limits else ""
-        fit = [h for h in heads if _fit(h, limits)] if limits else []
+        kept = f" {_counted(heads, limits, uncounted)}" if limits else ""
+        fit = [h for h in heads if passes_rule(h, limits)] if limits else []
         return f"No attack was run, so the disclosure risk is unknown.{kept} {_least_loss(fit or heads, measures)}"
     if len(heads) == 1:
-        return _said(_alone(heads[0], limits), "The strongest attack", scored[0], measures, limits)
+        return _said(_alone(heads[0], limits, uncounted), "The strongest attack", scored[0], measures, limits, uncounted)
     chosen = preferred_release(heads, limits)
     if chosen is None:
-        closest = min(scored, key=lambda h: (len(limits.broken(h.name)) if limits else 0, _beyond(h)))
-        found = f"None of the {count(len(heads))} releases {_rule(limits, True)}."
+        closest = closest_release(heads, limits) or scored[0]
+        found = f"None of the {count(len(heads))} releases {_rule(limits, True, uncounted)}."
         lead = f"{quote(closest.name)} comes closest. Its strongest attack"
         if limits:
             lead = f"{quote(closest.name)} comes closest: it {limits.in_words(closest.name)}. Its strongest attack"
-        return _said(found, lead, closest, measures, limits)
+        return _said(found, lead, closest, measures, limits, uncounted)
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
     lead = f"Among these, {quote(chosen.name)} {best}. Its strongest attack"
-    if sum(_fit(h, limits) for h in heads) == 1:
+    if sum(passes_rule(h, limits) for h in heads) == 1:
         lead = f"It is {quote(chosen.name)}. Its strongest attack"
-    return _said(_counted(heads, limits), lead, chosen, measures, limits)
+    return _said(_counted(heads, limits, uncounted), lead, chosen, measures, limits, uncounted)
 
 
-def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
-    """The least loss among releases that meet the limits or, without limits, keep every attack near its baseline."""
-    fit = [h for h in heads if h.risk is not None and _fit(h, limits)]
-    return min(fit, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)), default=None)
+def every_attack_near(uncounted: Sequence[str]) -> str:
+    """The baseline rule after the verb "keeps", with the attacks it does not count."""
+    but = f" except {joined([plain_name(a) for a in uncounted])}" if uncounted else ""
+    return f"every attack{but} {NEAR}"
 
 
-def _fit(head: Headline, limits: JudgedLimits | None) -> bool:
-    """Limits on an attack replace the baseline rule; limits on losses only are added to it."""
-    if limits is None:
-        return _near(head)
-    return limits.meets(head.name) and (limits.of_attacks or _near(head))
-
-
-def _rule(limits: JudgedLimits | None, one: bool) -> str:
+def _rule(limits: JudgedLimits | None, one: bool, uncounted: Sequence[str]) -> str:
     """The rule as a predicate, for one release or for several."""
     meets, keeps = ("meets", "keeps") if one else ("meet", "keep")
     if limits is None:
-        return f"{keeps} every attack {NEAR}"
-    return f"{meets} every limit" if limits.of_attacks else f"{meets} every limit and {keeps} every attack {NEAR}"
+        return f"{keeps} {every_attack_near(uncounted)}"
+    also = "" if limits.of_attacks else f" and {keeps} {every_attack_near(uncounted)}"
+    return f"{meets} every limit{also}"
 
 
-def _counted(heads: Sequence[Headline], limits: JudgedLimits | None) -> str:
-    fit = sum(_fit(h, limits) for h in heads)
+def _counted(heads: Sequence[Headline], limits: JudgedLimits | None, uncounted: Sequence[str]) -> str:
+    fit = sum(passes_rule(h, limits) for h in heads)
     of = f"{count(len(heads))} release{'' if len(heads) == 1 else 's'}"
-    return f"{count(fit)} of {of} {_rule(limits, fit == 1)}."
+    return f"{count(fit)} of {of} {_rule(limits, fit == 1, uncounted)}."
 
 
-def _alone(head: Headline, limits: JudgedLimits | None) -> str:
-    keeps = "keeps" if _near(head) else "does not keep"
+def _alone(head: Headline, limits: JudgedLimits | None, uncounted: Sequence[str]) -> str:
+    keeps = "keeps" if near_baseline(head) else "does not keep"
     if limits is None:
-        return f"{quote(head.name)} {keeps} every attack {NEAR}."
-    near = "" if limits.of_attacks else f" It {keeps} every attack {NEAR}."
+        return f"{quote(head.name)} {keeps} {every_attack_near(uncounted)}."
+    near = "" if limits.of_attacks else f" It {keeps} {every_attack_near(uncounted)}."
     return f"{quote(head.name)} {limits.in_words(head.name)}.{near}"
 
 
-def _beyond(head: Headline) -> float:
-    return excess(head.attack) if head.attack else float("inf")
-
-
-def _near(head: Headline) -> bool:
-    return head.attack is not None and near_baseline(head.attack)
-
-
-def _said(found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None) -> str:
+def _said(
+    found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None, uncounted: Sequence[str]
+) -> str:
     lost = f"{capitalised(_lost(head, measures))}." if head.loss is not None else ""
-    far = f"That is not {NEAR}." if limits is not None and limits.of_attacks and not _near(head) else ""
-    parts = [found, f"{lead}, {_risk(head)}.", far, _upper_end(head), _worst_sub_group(head), lost, ENDING]
+    by_limit = limits is not None and limits.of_attacks
+    far = f"That is not {NEAR}." if by_limit and not near_baseline(head) else ""
+    names = capitalised(joined([plain_name(a) for a in uncounted])) if by_limit and uncounted else ""
+    aside = f"{names} {'is' if len(uncounted) == 1 else 'are'} not counted here." if names else ""
+    first, later = (_DEFINED, "") if NEAR in found else ("", _DEFINED if far else "")
+    parts = [
+        found, first, f"{lead}, {_risk(head)}.", aside, far, later, _upper_end(head), _worst_sub_group(head), lost, ENDING,
+    ]
     return " ".join(p for p in parts if p)
 
 
@@ -118,12 +124,14 @@ def _lost(head: Headline, measures: int) -> str:
 def _risk(head: Headline) -> str:
     if head.attack is None or head.risk is None:
         return "no attack was run"
-    meaning = f" ({head.attack.meaning})" if head.attack.meaning else ""
+    meaning = f" ({head.attack.meaning.partition(' (')[0]})" if head.attack.meaning else ""
     said = f"{plain_name(head.attack.method)}{meaning}, reaches {share(head.risk)}"
     if head.base is None:
         return f"{said}; it has no baseline"
     if share(head.risk) == share(head.base):
         return f"{said}, equal to its baseline"
+    if head.risk > head.base and at_baseline(head.attack):
+        return f"{said}; its baseline is {share(head.base)}, which lies within the interval of the attack"
     if head.base > 0 and head.risk > head.base:
         return f"{said}, {times(head.risk, head.base)} its baseline of {share(head.base)}"
     return f"{said}; its baseline is {share(head.base)}"
@@ -131,13 +139,10 @@ def _risk(head: Headline) -> str:
 
 def _upper_end(head: Headline) -> str:
     """A warning if the figure is near the baseline but the upper end of its interval is not."""
-    if head.attack is None or head.attack.interval is None or excess(head.attack) > 1:
+    if head.attack is None or head.attack.interval is None or excess(head.attack) > 1 or interval_near_baseline(head):
         return ""
-    high = finite_number(head.attack.interval[1])
-    if high is None or high - (head.base or 0.0) <= INTERVAL_ABOVE:
-        return ""
-    return (f"The figure is near its baseline, but the upper end of its interval, {share(high)}, is more than "
-            f"{100 * INTERVAL_ABOVE:.0f} points above it.")
+    return (f"The figure is near its baseline, but the upper end of its interval, {share(head.attack.interval[1])}, is more "
+            f"than {100 * INTERVAL_ABOVE:.0f} points above it.")
 
 
 def _worst_sub_group(head: Headline) -> str:

@@ -139,7 +139,7 @@ def knots_of(quantiles: Floats) -> Floats:
     return np.unique(quantiles[~np.isnan(quantiles)])
 
 
-def bends(x: Floats, knots: Floats) -> Floats:
+def spline_terms(x: Floats, knots: Floats) -> Floats:
     """The non-linear terms of a restricted cubic spline, linear beyond the outer knots (Stone and Koo 1985)."""
     low, before, last = knots[0], knots[-2], knots[-1]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from larvatus.stats.bias_and_noise.kernels import APART, BIAS, NOISE_CODES, closed_pair, fill_known, law_pair
-from larvatus.stats.bias_and_noise.links import Pool, link_targets, normal_background
-from larvatus.stats.bias_and_noise.scenarios import fill_stated
+from larvatus.stats.link_posteriors.kernels import APART, BIAS, NOISE_CODES, closed_pair, fill_known, law_pair
+from larvatus.stats.link_posteriors.links import Pool, link_targets, normal_background
+from larvatus.stats.link_posteriors.scenarios import fill_stated
 
 FALSE_ALARM = 1e-6
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.core.philox import philox
-from larvatus.stats.bias_and_noise.kernels import APART, law_pair
+from larvatus.stats.link_posteriors.kernels import APART, law_pair
 
 Hints = NDArray[np.int32]
 UNIFORM_SHARE, AWAY_SHARE = 0.1, 0.1
@@ -27,7 +27,7 @@ WANTED = 0.35
 
 
 @kernel()
-def four(a: Any, b: Any, c: Any, d: Any, k0: Any, k1: Any) -> Any:
+def four_words(a: Any, b: Any, c: Any, d: Any, k0: Any, k1: Any) -> Any:
     """Four random words for one counter and key, compiled once."""
     return philox(np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d), k0, k1)
 
@@ -107,7 +107,7 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
     match[:] = -1
     taken[:] = -1
     for m in range(len(match)):
-        words = four(m, chain, np.int64(0), np.int64(1), k0, k1)
+        words = four_words(m, chain, np.int64(0), np.int64(1), k0, k1)
         i = min(int(np.searchsorted(summed[m], unit(words[0]) * summed[m, n - 1], side="right")), n - 1)
         for _ in range(n):
             if taken[i] < 0 and cells[i] == cell[m]:
@@ -151,7 +151,7 @@ def match_once(
     known = x.shape[1]
     away = spare + known > 0
     for step in range(known):
-        w = four(now, step, 2 * chain, 2 + inner, k0, k1)
+        w = four_words(now, step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
         i = match[m]
         go = propose(hint, summed, m, unit(w[1]), away)
@@ -191,7 +191,7 @@ def match_once(
                 present += int(go >= 0) - int(i >= 0) if other < 0 else 0
         if not away:
             continue
-        w = four(now, known + step, 2 * chain, 2 + inner, k0, k1)
+        w = four_words(now, known + step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
         go = propose(hint, summed, m, unit(w[1]), away) if match[m] < 0 else -1
         if go >= 0 and taken[go] >= 0 and proposal_weight(summed, m, go) > 0:
@@ -244,7 +244,7 @@ def walk_on(
                     like, paper = law_pair(x[j, m], z[j, i], bias_sd[j, 0], noise_sd[j, 0], bias[j], noise[j])
                     column[m] = paper if carried else like
             for move in range(3):
-                w = four(now, 3 * j + move, 2 * chain + 1, np.int64(2), k0, k1)
+                w = four_words(now, 3 * j + move, 2 * chain + 1, np.int64(2), k0, k1)
                 shift = steps[j, move] * math.sqrt(-2.0 * math.log(unit(w[0]))) * math.cos(2.0 * math.pi * unit(w[1]))
                 old_bias, old_noise = bias_sd[j, 0], noise_sd[j, 0]
                 log_ratio = 0.0

@@ -8,9 +8,9 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
-from larvatus.stats.bias_and_noise.kernels import fill_known
-from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, link_targets
-from larvatus.stats.bias_and_noise.priors import (
+from larvatus.stats.link_posteriors.kernels import fill_known
+from larvatus.stats.link_posteriors.links import KERNELS, Fill, Links, Pool, link_targets
+from larvatus.stats.link_posteriors.priors import (
     BIAS_CENTRE,
     NODES,
     NOISE_CENTRE,

@@ -8,8 +8,8 @@ from scipy import stats
 
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.datasets import key_variables
-from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE_CODES, law_pair
-from larvatus.stats.bias_and_noise.priors import (
+from larvatus.stats.link_posteriors.kernels import BIAS, NOISE_CODES, law_pair
+from larvatus.stats.link_posteriors.priors import (
     TOLERANCE,
     SpreadPrior,
     enough_nodes,
@@ -17,7 +17,7 @@ from larvatus.stats.bias_and_noise.priors import (
     gamma_rule,
     nodes_of,
 )
-from larvatus.stats.bias_and_noise.scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3, scenario
+from larvatus.stats.link_posteriors.scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3, scenario
 
 FALSE_ALARM = 1e-6
 REPLICATIONS = 6

@@ -20,7 +20,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.bias_and_noise.kernels import LOG_ROOT_TWO_PI, add_column, law_pair
+from larvatus.stats.link_posteriors.kernels import LOG_ROOT_TWO_PI, add_column, law_pair
 
 BIAS_CENTRE, NOISE_CENTRE, VARIATION, NODES = 1 / 12, 1 / 6, 1 / 20, 8
 _WIDE, CUT = 0.2, 1e-8  # coefficient of variation above which the log scale is used, and the mass left out on either side

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.bias_and_noise.convergence import effective_size, r_hat
-from larvatus.stats.bias_and_noise.links import normal_background
-from larvatus.stats.bias_and_noise.matching_chains import average_over, begin, propose_from, walk_on
-from larvatus.stats.bias_and_noise.priors import SpreadPrior
+from larvatus.stats.link_posteriors.convergence import effective_size, r_hat
+from larvatus.stats.link_posteriors.links import normal_background
+from larvatus.stats.link_posteriors.matching_chains import average_over, begin, propose_from, walk_on
+from larvatus.stats.link_posteriors.priors import SpreadPrior
 
 _Key = tuple[np.uint64, np.uint64]
 LARGEST_R_HAT, FEWEST_DRAWS = 1.01, 400.0

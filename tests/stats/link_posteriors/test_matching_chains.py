@@ -10,12 +10,12 @@ from scipy import stats
 
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.datasets import key_variables
-from larvatus.stats.bias_and_noise.convergence import effective_size, r_hat
-from larvatus.stats.bias_and_noise.kernels import closed_pair
-from larvatus.stats.bias_and_noise.known_records import Chains, Problem
-from larvatus.stats.bias_and_noise.links import Pool, link_targets, normal_background
-from larvatus.stats.bias_and_noise.priors import SpreadPrior
-from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, mask_columns, nodes_of
+from larvatus.stats.link_posteriors.convergence import effective_size, r_hat
+from larvatus.stats.link_posteriors.kernels import closed_pair
+from larvatus.stats.link_posteriors.known_records import Chains, Problem
+from larvatus.stats.link_posteriors.links import Pool, link_targets, normal_background
+from larvatus.stats.link_posteriors.priors import SpreadPrior
+from larvatus.stats.link_posteriors.scenarios import fill_nodes, fill_stated, mask_columns, nodes_of
 
 FALSE_ALARM = 1e-6
 KEY = (np.uint64(11), np.uint64(29))

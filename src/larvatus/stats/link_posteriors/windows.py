@@ -18,8 +18,8 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.bias_and_noise.kernels import closed_pair
-from larvatus.stats.bias_and_noise.links import KERNELS, TIE, Links, Pool, normal_background
+from larvatus.stats.link_posteriors.kernels import closed_pair
+from larvatus.stats.link_posteriors.links import KERNELS, TIE, Links, Pool, normal_background
 
 LEFT_OUT, AT_ONCE = 1e-12, 2_000
 

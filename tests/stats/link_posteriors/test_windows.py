@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from larvatus.stats.bias_and_noise.links import Pool, link_targets
-from larvatus.stats.bias_and_noise.scenarios import fill_stated
-from larvatus.stats.bias_and_noise.windows import LEFT_OUT, link_nearby, window_fits
+from larvatus.stats.link_posteriors.links import Pool, link_targets
+from larvatus.stats.link_posteriors.scenarios import fill_stated
+from larvatus.stats.link_posteriors.windows import LEFT_OUT, link_nearby, window_fits
 
 
 def made(n, bias_sd, noise_ratio, skewed=False, present=1.0, seed=0):

@@ -1,0 +1,66 @@
+"""The rule that selects a release: the least loss among those that meet the limits or, without limits, stay near baseline.
+
+`comparison.tiers` and decision 24 state when an attack is near its baseline. A release passes if its strongest attack is, or if
+it meets every limit. Limits on attacks replace the baseline rule; limits on losses only are added to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from larvatus.comparison.headline import Headline, attack_near_baseline, excess
+from larvatus.comparison.tiers import INTERVAL_ABOVE
+from larvatus.core.number_format import finite_number
+
+if TYPE_CHECKING:
+    from larvatus.comparison.comparison import Candidate
+    from larvatus.comparison.limits_by_release import JudgedLimits
+    from larvatus.data.score import Score
+
+
+def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
+    """The attacked release with the least loss among those that pass the rule; None if none passes."""
+    passing = [h for h in heads if h.risk is not None and passes_rule(h, limits)]
+    return min(passing, key=lambda h: (h.loss if h.loss is not None else 0.0, excess_of(h)), default=None)
+
+
+def closest_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
+    """The attacked release with the fewest broken limits and then the least excess over its baseline."""
+    attacked = [h for h in heads if h.risk is not None]
+    return min(attacked, key=lambda h: (len(limits.broken(h.name)) if limits else 0, excess_of(h)), default=None)
+
+
+def passes_rule(head: Headline, limits: JudgedLimits | None) -> bool:
+    """Whether a release meets the limits and, unless an attack has a limit, keeps every attack near its baseline."""
+    if limits is None:
+        return near_baseline(head)
+    return limits.meets(head.name) and (limits.of_attacks or near_baseline(head))
+
+
+def near_baseline(head: Headline) -> bool:
+    """Whether the strongest attack, and so every counted attack, is near its baseline."""
+    return head.attack is not None and attack_near_baseline(head.attack)
+
+
+def interval_near_baseline(head: Headline) -> bool:
+    """Whether the upper end of the interval of the strongest attack, if it has one, is near its baseline, too."""
+    high = finite_number(head.attack.interval[1]) if head.attack is not None and head.attack.interval else None
+    return high is None or high - (head.base or 0.0) <= INTERVAL_ABOVE
+
+
+def excess_of(head: Headline) -> float:
+    """The excess of the strongest attack over its baseline; infinite if no attack was run."""
+    return excess(head.attack) if head.attack else float("inf")
+
+
+def attacks_in_rule(candidate: Candidate) -> list[Score]:
+    """The attacks on a release that decide between releases; all attacks if none of them does."""
+    risks = candidate.of_kind("risk")
+    return [s for s in risks if s.decides] or list(risks)
+
+
+def attacks_outside_rule(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+    """The attacks that were run but do not decide: every useful release allows some of them."""
+    weighed = [c for c in candidates if any(s.decides for s in c.of_kind("risk"))]
+    return tuple(dict.fromkeys(s.method for c in weighed for s in c.of_kind("risk") if not s.decides))
