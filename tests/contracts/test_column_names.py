@@ -24,10 +24,11 @@ import larvatus as lv
 from catalogue import ATTACKS, MASKS, MEASURES, SMALL, attacked_mask, engine_of
 from larvatus.core import randomness
 from larvatus.core.scratch_names import SCRATCH_PREFIX, scratch, stream_text
-from larvatus.data.contracts import Attack
+from larvatus.data.contracts import Attack, Mask
+from larvatus.data.method_parsing import method_of
 from larvatus.engines._memory.table import MemoryTable
 from larvatus.pipeline import make_release
-from sample import ROLES, SECRET, people, roles_for
+from sample import SECRET, people, roles_for
 
 ODD = {
     "temporary": {"wealth": "original income", "rooms": "masked income", "house": "held income", "age": " rank income",
@@ -60,7 +61,7 @@ def renamed(roles: dict, names: dict[str, str]) -> dict:
 def plain_streams(monkeypatch):
     """Streams that do not depend on roles and, once in use, are told apart by plain names, whatever columns are called."""
     keyed = make_release.stream_key
-    monkeypatch.setattr(make_release, "stream_key", lambda secret, what, roles, *rest: keyed(secret, what, *rest))
+    monkeypatch.setattr(make_release, "stream_key", lambda secret, what, *rest: keyed(secret, what, *rest[1:]))
 
     def use(names: dict[str, str], plain: dict[str, str]) -> None:
         told = {names.get(n, n): plain.get(n, n) for n in ("income", "wealth", "rooms", "house", "age", "job")}
@@ -144,14 +145,18 @@ def figures(value: object) -> list[float]:
 
 def scored(method, names: dict[str, str]) -> list[float]:
     table = people(160).rename(columns=names)
-    data = lv.read(table, **renamed(ROLES, names))
+    data = lv.read(table, **renamed(roles_of(attacked_mask(method)), names))
     score = (lv.risk if isinstance(method, Attack) else lv.utility)(data, a_release(attacked_mask(method), names), [method])[0]
     return [*figures(score.plain()), *([] if score.by_record is None else score.by_record)]
 
 
 def a_release(mask: str, names: dict[str, str]) -> lv.Release:
-    data = lv.read(people(160).rename(columns=names), **renamed(ROLES, names))
+    data = lv.read(people(160).rename(columns=names), **renamed(roles_of(mask), names))
     return lv.mask(data, mask, secret=SECRET)
+
+
+def roles_of(mask: str) -> dict:
+    return roles_for(method_of(Mask, mask))
 
 
 @cache

@@ -13,7 +13,7 @@ from catalogue import engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import design_of
-from larvatus.data.exposure.leverage import held_records, joined_levels
+from larvatus.data.exposure.leverage import joined_levels, records_in_place
 from larvatus.stats.linear.sufficiency import mask_group
 from sample import SECRET
 
@@ -116,7 +116,7 @@ def test_leverage_is_that_of_the_hat_matrix():
         wanted = [{i} for i in range(41) if hat[i, i] > 0.99]
         wanted += [{i, j} for i in range(41) for j in range(i) if {i} not in wanted and {j} not in wanted
                    and np.linalg.eigvalsh(hat[np.ix_([i, j], [i, j])])[-1] > 1 - 1e-9]
-        found = [set(h.records) for h in held_records(data, design_of(data, ["s", "t"]))]
+        found = [set(h.records) for h in records_in_place(data, design_of(data, ["s", "t"]))]
         assert sorted(map(sorted, found)) == sorted(map(sorted, wanted))
     assert wanted
 
@@ -145,7 +145,7 @@ def test_mask_refuses_and_check_no_longer_passes_a_lone_category(tmp_path, monke
     assert "job=z (1 record); job=w (2 records)" in " ".join((said.out + said.err).split())
     data = lv.read(frame, confidential=["x", "y"], non_confidential=["job", "s"])
     judged = lv.check(data, released, {"nearest_record": 1.0}, row_order="keep")
-    assert not judged.kept
+    assert not judged.meets_limits
     assert [(r["score"], r["judged"]) for r in judged.broken] == [("leverage", 3.0)]
     fine = lv.mask(data, "additive_noise(variance=2)", secret=SECRET)
-    assert lv.check(data, fine, {"nearest_record": 1.0}).kept
+    assert lv.check(data, fine, {"nearest_record": 1.0}).meets_limits

@@ -22,20 +22,20 @@ ROLES = {"confidential": ["x", "y"], "non_confidential": "age", "sub_groups": "r
 
 
 class _Meddling(Mask):
-    """Sets the age and x of every record to one value."""
+    """Sets the age, x and y of every record to one value."""
 
     def apply(self, current: lv.Microdata, original: lv.Microdata, random: RecordRandom) -> Masked:
         def meddle(group: int, block: Block) -> Mapping[str, Array]:
-            return {"age": np.zeros(len(block)), "x": np.full(len(block), 7.0)}
+            return {"age": np.zeros(len(block)), "x": np.full(len(block), 7.0), "y": np.full(len(block), 8.0)}
 
-        return Masked(map_rows(current, meddle, ["age", "x"]))
+        return Masked(map_rows(current, meddle, ["age", "x", "y"]))
 
 
 class _MeanOfChosen(Mask):
     """Gives every record the mean of its sub-group."""
 
     def apply(self, current: lv.Microdata, original: lv.Microdata, random: RecordRandom) -> Masked:
-        return Masked(map_groups(current, lambda g, b: {"x": np.full(len(b), b["x"].mean())}, ["x"]))
+        return Masked(map_groups(current, lambda g, b: {n: np.full(len(b), b[n].mean()) for n in ("x", "y")}, ["x", "y"]))
 
 
 def x_of(*steps: object, **roles: object) -> np.ndarray:

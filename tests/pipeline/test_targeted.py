@@ -107,7 +107,7 @@ def test_two_walks(tmp_path):
 
 def test_records_that_no_attack_found_are_not_listed_and_ids_of_text_come_back():
     data = read(record_id="id")
-    scores = lv.risk(data, lv.mask(data, lv.masks.AdditiveNoise(variance=4.0), secret=SECRET), ["nearest_record"])
+    scores = lv.risk(data, lv.mask(data, lv.masks.AdditiveNoise(variance=1.0), secret=SECRET), ["nearest_record"])
     ids = scores.at_risk(1.0)
     assert len(ids) == int((scores[0].by_record > 0).sum()) < N
     assert set(ids) <= {text_id(t) for t in TABLE.id}

@@ -178,8 +178,8 @@ def test_the_count_of_what_was_there_is_of_all_that_is_planned(tmp_path, capsys)
 
     study_of(tmp_path, HEAD + GRID + ROUNDED)
     command = ["run", str(tmp_path / "study.toml"), "-o", str(tmp_path / "out")]
-    assert main(command) == 0
-    assert main(command) == 0
+    assert main(command) == 5  # one release is not made
+    assert main(command) == 5
     assert "5 of 6 releases were already finished" in " ".join(capsys.readouterr().err.split())
 
 

@@ -46,7 +46,7 @@ def study(base: int) -> None:
 
 
 def files(name: str) -> list[str]:
-    return sorted(str(p.relative_to("out")) for p in Path("out").rglob(f"{name}[-.]*") if ".kept" not in p.parts)
+    return sorted(str(p.relative_to("out")) for p in Path("out").rglob(f"{name}[-.]*") if ".larvatus-cache" not in p.parts)
 
 
 def run(*more: str) -> int:

@@ -32,7 +32,6 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates, whiten, whitening
-from larvatus.stats.linkage.kept_patterns import patterns_kept
 
 Distance = Literal["euclidean", "mahalanobis", "gower"]
 
@@ -137,7 +136,9 @@ def _parts(
         apart = [_points(keys, n, block, distance) for n in used]
         column = [j for j, (x, _) in enumerate(apart) for _ in x]
         left, right = (stack_coordinates([v for pair in apart for v in pair[side]], len(block)) for side in (0, 1))
-        if patterns_kept(~gone[0], ~gone[1], wanted):
+        from larvatus.stats.linkage.kept_patterns import patterns_agree
+
+        if patterns_agree(~gone[0], ~gone[1], wanted):
             return [(everyone, _within_patterns(left, right, column, ~gone[1], distance))]
         ranges = np.array([_ranges(keys, n, block) for n in used])
         found = cells.link(left, right, column, gone, wanted, distance, ranges)

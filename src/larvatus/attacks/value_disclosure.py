@@ -75,7 +75,7 @@ class ValueDisclosure(Attack):
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),
             chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
-            interval=_interval(whole, sum(sizes), len(released), np.sum(squares, axis=0), release),
+            interval=_interval(whole, sum(sizes), len(released), np.sum(squares, axis=0)),
             by_group=Rows.of(
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
@@ -210,19 +210,17 @@ class _Fitted:
         return of
 
 
-def _interval(whole: _Explained, n: int, p: int, squares: Floats, release: Release) -> tuple[float, float]:
+def _interval(whole: _Explained, n: int, p: int, squares: Floats) -> tuple[float, float]:
     """The interval of the value; its coverage over masks and shapes of data is measured by benchmarks/coverage.py.
 
     Few records with extreme values decide the share of variance in heavy-tailed data, so the quantile is that of t, with as
-    many degrees of freedom as records that count. A swap or a small group gives two records the same error: unless every
-    step draws for each record on its own, the variance counts twice.
+    many degrees of freedom as records that count. A swap or a small group gives two records the same error, so the variance
+    counts twice.
     """
     from larvatus.stats.linear.regression import share_interval
 
-    alone = release.steps and all(s.record_wise for s in release.steps)
-    variance = float(squares[0]) * (1 if alone else 2)
     counting = float(squares[0] ** 2 / squares[1]) if squares[1] > 0 else float(n)
-    return share_interval(float(whole.both.mean()), n, p, variance, counting - 1)
+    return share_interval(float(whole.both.mean()), n, p, 2 * float(squares[0]), counting - 1)
 
 
 def _variable(name: str, whole: _Explained, j: int) -> Row:

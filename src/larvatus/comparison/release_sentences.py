@@ -27,7 +27,7 @@ NAMES = {
     "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
     "bayesian_intruder": "the Bayesian intruder", "category_disclosure": "category disclosure",
     "cluster_match": "cluster matching", "every_attack": "every attack",
-    "exact_match": "exact matching",
+    "exact_equations": "exact equations", "exact_match": "exact matching",
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
     "interval_match": "rounding-interval matching", "mixed_linkage": "linkage by categories and numbers",
     "nearest_record": "nearest-record linkage",

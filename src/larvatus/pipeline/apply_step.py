@@ -181,7 +181,7 @@ def columns_changed_as_needed(masks: Sequence[Mask], data: Microdata) -> set[str
     return {n for n in by_any if all(m.as_needed or m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
 
 
-def unmasked_columns(changes: Sequence[Sequence[ColumnChange]], grouped: bool, as_needed: Collection[str]) -> dict[str, str]:
+def unmasked_reasons(changes: Sequence[Sequence[ColumnChange]], grouped: bool, as_needed: Collection[str]) -> dict[str, str]:
     """Confidential columns that are the same in every copy as in the original, with the reason."""
     out = {}
     for every in zip(*changes, strict=True):

@@ -13,7 +13,7 @@ from larvatus.core.progress import listener
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
-from larvatus.data.exposure.leverage import held_text, released_held
+from larvatus.data.exposure.leverage import in_place_text, released_in_place
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
@@ -72,11 +72,11 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
     if not release.is_paired:
         return []
     original = in_groups_of(data, release.data)
-    found = {h.records: h for copy in release.copies for h in released_held(original, copy)}
+    found = {h.records: h for copy in release.copies for h in released_in_place(original, copy)}
     if not found:
         return []
     count = float(len({r for ids in found for r in ids}))
-    why = f"{held_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
+    why = f"{in_place_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
     return [{"score": "leverage", "figure": "records unmasked because of S", "judged": count, "limit": 0.0, "kept": False,
              "why": why}]
 

@@ -15,7 +15,6 @@ from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.exposure.value_changes import column_changes
-from larvatus.data.fingerprint import fingerprint
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -31,9 +30,10 @@ from larvatus.pipeline.apply_step import (
     check_orders,
     columns_changed_as_needed,
     in_workable_groups,
-    unmasked_columns,
+    unmasked_reasons,
 )
 from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.fingerprint import confidential_fingerprint
 
 
 def mask(
@@ -62,7 +62,7 @@ def mask(
     original, notes = in_workable_groups(seen, masks)
     check_magnitudes(original, masks)
     context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
-    context += fingerprint(data, stream_key(secret, "fingerprint"))
+    context += confidential_fingerprint(data, stream_key(secret, "fingerprint"))
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said
     table = Rows()
@@ -82,7 +82,7 @@ def mask(
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
     return Release(label, tuple(current), told_steps, tuple(notes), internals=ReleaseInternals(row_random=order), rules=table,
-                   unmasked=unmasked_columns(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
+                   unmasked=unmasked_reasons(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
 
 
 def _stepped(

@@ -224,11 +224,11 @@ class PosteriorLink:
 
     def _within_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_]) -> Linker | None:
         """A link among records with the same pattern of missing cells; None if a target's pattern is not that released."""
-        from larvatus.stats.linkage.kept_patterns import link_within_patterns, patterns_kept
+        from larvatus.stats.linkage.kept_patterns import link_within_patterns, patterns_agree
 
         p = len(fit.joint.xx)
         there = ~np.isnan(away)
-        if any(self._shown_by(j) != [j] for j in range(p)) or not patterns_kept(there[:, :p], there[:, p:], wanted):
+        if any(self._shown_by(j) != [j] for j in range(p)) or not patterns_agree(there[:, :p], there[:, p:], wanted):
             return None
 
         def points(pattern: NDArray[np.bool_], rows: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -38,7 +38,7 @@ class _Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRecord:
+class RecordInPlace:
     """One record or pair that S holds in place: its sub-group, record ids, what holds it, and the combination that is kept."""
 
     group: int
@@ -51,7 +51,7 @@ class HeldRecord:
         return "1 record" if len(self.records) == 1 else f"{len(self.records)} records"
 
 
-def held_records(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[HeldRecord]:
+def records_in_place(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[RecordInPlace]:
     """Records with a leverage near one in [1, S], and pairs of records of which a combination is fixed, by sub-group."""
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.leverage import DesignBasis
@@ -73,18 +73,18 @@ def held_records(data: Microdata, design: Design, groups: Collection[int] | None
         codes = [_codes(block, c)[keep] for c in indicated]
         return _Candidates(block.record[keep], terms[:, keep], np.array(codes).reshape(len(codes), int(keep.sum())))
 
-    out: list[HeldRecord] = []
+    out: list[RecordInPlace] = []
     counts: list[list[Counter[int]]] = []
     for g, near in enumerate(reduce_groups(data, design.columns, candidates, _Candidates.merge)):
-        for own in basis[g].held(near.terms) if g in basis and len(near.record) else ():
+        for own in basis[g].sets_in_place(near.terms) if g in basis and len(near.record) else ():
             counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
             rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
                     if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
             what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
             ids = tuple(int(r) for r in near.record[own])
-            holder = what or _extreme(design, basis[g].standardised(terms))
-            out.append(HeldRecord(g, ids, holder, basis[g].kept_combination(terms)))
+            holder = what or _extreme(design, basis[g].standardise(terms))
+            out.append(RecordInPlace(g, ids, holder, basis[g].fixed_combination(terms)))
     return out
 
 
@@ -167,14 +167,14 @@ def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
     return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
 
 
-def released_held(original: Microdata, released: Microdata) -> list[HeldRecord]:
+def released_in_place(original: Microdata, released: Microdata) -> list[RecordInPlace]:
     """Held records, or pairs, whose confidential numbers (or the combination that S fixes) are released unmasked.
 
     Both files are in the same sub-groups. Columns that do not vary are not counted.
     """
     names = [n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential)]
     try:
-        held = held_records(original, design_of(original, original.non_confidential))
+        held = records_in_place(original, design_of(original, original.non_confidential))
     except RolesError:
         return []
     if not held or not names:
@@ -197,7 +197,7 @@ def released_held(original: Microdata, released: Microdata) -> list[HeldRecord]:
     return out
 
 
-def held_text(data: Microdata, held: Sequence[HeldRecord]) -> str:
+def in_place_text(data: Microdata, held: Sequence[RecordInPlace]) -> str:
     """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
     inside = [f" in sub-group ({data.groups.name(h.group)})" if data.groups.columns else "" for h in held]
     parts = list(dict.fromkeys(f"{h.what} ({h.count}){where}" for h, where in zip(held, inside, strict=True)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import Design, design_of
-from larvatus.data.exposure.leverage import HeldRecord, held_records, held_text, with_pooled_levels
+from larvatus.data.exposure.leverage import RecordInPlace, in_place_text, records_in_place, with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import take_rows
@@ -27,7 +27,7 @@ def movable_records(
     design = design_of(data, data.non_confidential)
     small = data.sub_groups.small
     masked = [g for g, names in enumerate(present) if names]
-    held = held_records(data, design, masked)
+    held = records_in_place(data, design, masked)
     if not held:
         return data, design, []
     if small == "refuse":
@@ -35,7 +35,7 @@ def movable_records(
                                      "(small = \"suppress\"), recode the column, or leave it out."))
     if small == "pool":
         pooled, changed = with_pooled_levels(data, design)
-        still = held_records(data, pooled, masked)
+        still = records_in_place(data, pooled, masked)
         if still:
             raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
                                          "\"suppress\"), recode or top-code the column, or leave it out."))
@@ -47,7 +47,7 @@ def movable_records(
 
 
 def _suppressed(
-    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[HeldRecord]
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[RecordInPlace]
 ) -> tuple[Microdata, Design, list[Note]]:
     """The data without held records. Others may be held once these are gone, so the search is repeated."""
     first = data.rows
@@ -60,7 +60,7 @@ def _suppressed(
             raise SubGroupError(_refusal(before, held, method, f"Without them a sub-group has fewer than {smallest} records. "
                                          "Recode the column, or leave it out."))
         design = design_of(data, data.non_confidential)
-        held = held_records(data, design, masked)
+        held = records_in_place(data, design, masked)
         if not held:
             lost = first - data.rows
             said = f"{lost:,} record{'s' * (lost > 1)} held in place by the non-confidential columns: not released"
@@ -69,9 +69,9 @@ def _suppressed(
                                  "Without them others are held. Recode the column, or leave it out."))
 
 
-def _refusal(data: Microdata, held: Sequence[HeldRecord], method: str, way_out: str) -> str:
+def _refusal(data: Microdata, held: Sequence[RecordInPlace], method: str, way_out: str) -> str:
     return (
-        f"{method}: the non-confidential columns hold records in place: {held_text(data, held)}. A category with one record "
-        "and an extreme value (leverage above 0.99) leave the record nearly unmasked; of two records that share a category, "
-        f"the sum is released exactly. {way_out}"
+        f"{method}: the non-confidential columns hold records in place: {in_place_text(data, held)}. A category with one "
+        "record and an extreme value (leverage above 0.99) leave the record nearly unmasked; of two records that share a "
+        f"category, the sum is released exactly. {way_out}"
     )

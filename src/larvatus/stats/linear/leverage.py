@@ -43,12 +43,12 @@ class DesignBasis:
         kept = chosen[:rank]
         return cls(rows.count, rows.mean, rows.scale, kept, np.triu(directions[:rank] @ r[:, kept]))
 
-    def standardised(self, terms: Matrix) -> Matrix:
+    def standardise(self, terms: Matrix) -> Matrix:
         return np.asarray((terms - self.mean[:, None]) / self.scale[:, None])
 
     def rows(self, terms: Matrix) -> Matrix:
         """The rows of the basis; the sum of squares of a row, plus 1/n, is its leverage."""
-        return np.asarray(solve_rows(self.standardised(terms), self.chosen, self.triangle))
+        return np.asarray(solve_rows(self.standardise(terms), self.chosen, self.triangle))
 
     def leverage(self, terms: Matrix) -> Floats:
         return np.asarray(1.0 / self.count + (self.rows(terms) ** 2).sum(axis=0))
@@ -57,7 +57,7 @@ class DesignBasis:
         """Rows that may be held, alone or in a pair."""
         return np.asarray(self.leverage(terms) > _WORTH)
 
-    def held(self, terms: Matrix) -> list[Ints]:
+    def sets_in_place(self, terms: Matrix) -> list[Ints]:
         """Rows with leverage above the limit, and pairs of the others of which a combination is kept exactly."""
         basis = self.rows(terms)
         h = 1.0 / self.count + (basis**2).sum(axis=0)
@@ -71,7 +71,7 @@ class DesignBasis:
         first, second = np.nonzero(np.triu(largest > 1 - _EXACT, 1))
         return [*out, *(np.array([rest[i], rest[j]]) for i, j in zip(first, second, strict=True))]
 
-    def kept_combination(self, terms: Matrix) -> Matrix:
+    def fixed_combination(self, terms: Matrix) -> Matrix:
         """The combination of these rows (one or two) that is kept: the leading eigenvector of their block of H."""
         basis = self.rows(terms)
         return np.asarray(np.linalg.eigh(basis.T @ basis + 1.0 / self.count)[1][:, -1])

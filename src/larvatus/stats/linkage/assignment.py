@@ -13,7 +13,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.coordinates import same_rows
-from larvatus.stats.linkage.paired_points import Window, windows_along, with_indicators
+from larvatus.stats.linkage.paired_points import PointWindow, windows_along, with_indicators
 
 _FAR = 100.0  # squared standard deviations
 BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
@@ -21,11 +21,11 @@ TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal co
 NUDGE = 1e-9
 VARIED = 0.9
 _IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assigned
-_SWEEPS, WIDE = 30, 5000
+_SWEEPS, _WIDE = 30, 5000
 _SAME = 1e-9
 _BOUND = 1e100
 Costs = Callable[[Ints, Ints], Floats]
-_Windows = Iterator[tuple[Window, Floats]]
+_Windows = Iterator[tuple[PointWindow, Floats]]
 
 
 def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) -> Floats:
@@ -52,7 +52,7 @@ def law_credits(x: Floats, y: Floats, own: Ints, costs: Costs, most: int, level:
     points = with_indicators(x, gone), with_indicators(y, gone)
     assigned = _assigned(x, y, own, ((w, costs(w.left, w.right)) for w in windows_along(*points, most)), level)
     shares = np.zeros(len(x))
-    for w in windows_along(*points, max(most, WIDE)):
+    for w in windows_along(*points, max(most, _WIDE)):
         shares[w.left[w.inner]] = _balanced_credit(costs(w.left, w.right), w.left, w.right, own)[w.inner]
     return np.array([assigned, shares])
 

@@ -12,20 +12,20 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.linkage.missing_patterns import patterns_of
 
-Points = Callable[[Bools, Ints], tuple[Floats, Floats]]
+PatternPoints = Callable[[Bools, Ints], tuple[Floats, Floats]]
 _DENSE = 500_000  # numbers in an array of all differences up to which it is made
 _SAME = 1e-12
 PatternLink = Callable[[Ints, Ints, Sequence[int]], Floats]
 
 
-def patterns_kept(held: Bools, shown: Bools, wanted: Bools) -> bool:
+def patterns_agree(held: Bools, shown: Bools, wanted: Bools) -> bool:
     """Whether every target has the same cells (records × columns) in its released record, and some cell is missing."""
     if held.shape != shown.shape or not wanted.any() or (held[wanted].all() and shown.all()):
         return False
     return bool((held[wanted] == shown[wanted]).all())
 
 
-def link_within_patterns(shown: Bools, points: Points, power: int = 2) -> PatternLink:
+def link_within_patterns(shown: Bools, points: PatternPoints, power: int = 2) -> PatternLink:
     """A link to the nearest records among those with the same pattern.
 
     `shown` marks the cells of released records, records × columns. `points` gives known and released values of some rows as

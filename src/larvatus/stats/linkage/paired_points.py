@@ -48,7 +48,7 @@ def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PointWindow:
     """Rows of x and of y that are linked together, and the positions in `left` (`inner`) for which the links count."""
 
     left: Ints
@@ -56,14 +56,14 @@ class Window:
     inner: slice
 
 
-def windows_along(x: Floats, y: Floats, most: int) -> Iterator[Window]:
+def windows_along(x: Floats, y: Floats, most: int) -> Iterator[PointWindow]:
     """Windows as `blocks_along`, but each overlaps the next by half, and links count in its middle half only.
 
     So no record is near a cut. Each row of x counts once.
     """
     n, m = len(x), len(y)
     if m <= most:
-        yield Window(canonical_order(x), canonical_order(y), slice(0, n))
+        yield PointWindow(canonical_order(x), canonical_order(y), slice(0, n))
         return
     mine, theirs = _along(x, y)
     step = most // 2
@@ -71,7 +71,7 @@ def windows_along(x: Floats, y: Floats, most: int) -> Iterator[Window]:
     edges = [0, *((one + most + other) // 2 for one, other in itertools.pairwise(starts)), m]
     for start, low, high in zip(starts, edges[:-1], edges[1:], strict=True):
         first, last, a, b = (round(at * n / m) for at in (start, start + most, low, high))
-        yield Window(mine[first:last], theirs[start : start + most], slice(a - first, b - first))
+        yield PointWindow(mine[first:last], theirs[start : start + most], slice(a - first, b - first))
 
 
 def _along(x: Floats, y: Floats) -> tuple[Ints, Ints]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.data.fingerprint import fingerprint
+from larvatus.pipeline.fingerprint import confidential_fingerprint
 from sample import SECRET
 
 KEY = b"0123456789abcdef"
@@ -27,7 +27,7 @@ def _persons(n: int = 300, seed: int = 4) -> pd.DataFrame:
 
 
 def _of(source: object, **roles: object) -> str:
-    return fingerprint(lv.read(source, **{**ROLES, **roles}), KEY)
+    return confidential_fingerprint(lv.read(source, **{**ROLES, **roles}), KEY)
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])

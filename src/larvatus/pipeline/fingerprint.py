@@ -23,7 +23,7 @@ _DIGEST_WORDS = 4
 _MISSING = b"\xff"  # not UTF-8, so no category has the digest of a missing one
 
 
-def fingerprint(data: Microdata, key: bytes) -> str:
+def confidential_fingerprint(data: Microdata, key: bytes) -> str:
     """The fingerprint of the confidential columns, as hexadecimal digits."""
     columns = {n: data.table.columns[n] for n in data.confidential}
     texts = {n: _digests(c) for n, c in columns.items() if c.kind == "nominal"}
