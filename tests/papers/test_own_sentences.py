@@ -48,7 +48,9 @@ def test_what_the_paper_does_not_say_is_no_claim():
     assert not [c.says for c in paper_001.PAPER.claims if "Four records" in c.says]
 
 
-@pytest.mark.parametrize(("symmetric", "skewed", "verdict"), [(0, 0, "holds"), (25, 0, "holds in part"), (95, 97, "does not hold")])
+@pytest.mark.parametrize(("symmetric", "skewed", "verdict"), [
+    (0, 0, "holds"), (25, 0, "holds in part"), (95, 97, "does not hold"),
+])
 def test_micro_and_noise_against_swapping_is_judged_by_model_two_only(symmetric, skewed, verdict):
     found = {f"flexible {t}/{m}/{n}": near(10) for t in "12" for m in FLEXIBLE for n in ("Swap", "Micro + Noise")}
     found |= {f"swap ahead {t}/{m}": share(100) for t in "12" for m in FLEXIBLE}
@@ -126,5 +128,5 @@ def test_a_rotation_of_each_subdomain_keeps_its_moments(monkeypatch):
 def test_chance_in_simulated_data_is_one_record_in_each_sub_group():
     groups = rows("000", "2")
     exact = {f"2/d = 0/{g}": near(1, 0.0) for g in groups}
-    assert paper_000._by_chance(exact | {f"2/shuffled/{g}": near(1.02, 1.0) for g in groups})[0] == "holds"
+    assert paper_000._by_chance(exact | {f"2/shuffled/{g}": near(1.02, 0.1) for g in groups})[0] == "holds"
     assert paper_000._by_chance(exact | {f"2/shuffled/{g}": near(1.5, 0.1) for g in groups})[0] == "holds in part"
