@@ -47,24 +47,25 @@ def _links(found: Mapping[str, Summary], table: str, data: str, bias: str, noise
 
 def _heterogeneity(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return never_smaller([(f"{t}: {b}, {n}", _links(found, t, "DATA2", b, n), _links(found, t, "DATA1", b, n))
-                      for t in CASES for b in _LEVELS for n in _LEVELS], "scenarios have more links in DATA2 than in DATA1")
+                          for t in CASES for b in _LEVELS for n in _LEVELS],
+                         "scenarios have more links in DATA2 than in DATA1")
 
 
 def _bias(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return never_smaller([(f"{t}/{d}: {a} to {b} bias, {n} noise", _links(found, t, d, a, n), _links(found, t, d, b, n))
-                      for t in CASES for d in DATA for a, b in pairwise(_LEVELS) for n in _LEVELS],
-                     "steps to more bias find fewer links")
+                          for t in CASES for d in DATA for a, b in pairwise(_LEVELS) for n in _LEVELS],
+                         "steps to more bias find fewer links")
 
 
 def _noise(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return never_smaller([(f"{t}/{d}: {b} bias, {n} to {m} noise", _links(found, t, d, b, n), _links(found, t, d, b, m))
-                      for t in CASES for d in DATA for b in _LEVELS for n, m in pairwise(_LEVELS)],
-                     "steps to more noise find fewer links")
+                          for t in CASES for d in DATA for b in _LEVELS for n, m in pairwise(_LEVELS)],
+                         "steps to more noise find fewer links")
 
 
 def _information(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return never_smaller([(f"{d}: {b}, {n}", _links(found, "2", d, b, n), _links(found, "3", d, b, n))
-                      for d in DATA for b in _LEVELS for n in _LEVELS], "scenarios have more links in d.1 than in d.2")
+                          for d in DATA for b in _LEVELS for n in _LEVELS], "scenarios have more links in d.1 than in d.2")
 
 
 def _largest(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:

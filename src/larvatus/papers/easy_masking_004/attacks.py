@@ -131,7 +131,7 @@ def free_dimensions(z: Floats, orders: Sequence[Any], size: int) -> int:
                     second[own, k] += z[own, j]
                     second[own, j] += z[own, k]
                     rows.append(second.ravel())
-    return n * p - int(np.linalg.matrix_rank(np.array(rows)))
+    return int(n * p - np.linalg.matrix_rank(np.array(rows)))
 
 
 def attack_microaggregates(seed: int, where: Where) -> dict[str, float]:
