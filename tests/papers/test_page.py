@@ -20,8 +20,9 @@ VALUES = {"X": 0.742, "ADD": 0.738, "IMP": 0.71, "MIC": 0.5, "SWP": 0.4}
 SEEDS = 20
 TABLE = PublishedTable("4", "e", exact=("correlation/X",), cannot={"correlation/SWP": "its draws are lost"})
 PAPER = Paper("001", "a paper", (Experiment("e", lambda s, w: {}, seeds=SEEDS),), (TABLE,), claims=(
-    Claim("All is well.", lambda f: ("holds", Evidence("By row", ("row", "mean"), (("X", "0.742"), ("<b>", "1")))), ("e",)),
-    Claim("All is ill.", lambda f: ("does not hold", "It is not"), ("e",)),
+    Claim("All is well.", lambda f: ("holds", Evidence("By row", ("row", "mean"), (("X", "0.742"), ("<b>", "1")))), ("e",),
+          place="§1, Table 4"),
+    Claim("All is ill.", lambda f: ("does not hold", "It is not"), ("e",), place="§2"),
 ))
 
 
@@ -88,6 +89,7 @@ def test_the_docs_hold_summary_claims_and_rows(found):
     text = markdown(found)
     assert "| 001 | 5 | 1 | 2 | 1 | 1 |" in text
     assert "By row. Over 20 seeds.<br>X: mean 0.742" in text
+    assert "| 001 §1, Table 4 | All is well. | holds |" in text
     assert count_claims(found.claims) in text
     assert "1 figure is outside" in text
 

@@ -151,7 +151,7 @@ def test_what_is_missing_is_said_of_every_row_and_claim():
     lacking = check_table(paper(table), table, {}, "the file is not there")
     assert {r.because for r in lacking.rows} == {"the file is not there"}
     assert lacking.in_words() == "5 cannot be reproduced"
-    claim = judge_claim(paper(table), Claim("so", lambda f: ("holds", "")), {}, "the file is not there")
+    claim = judge_claim(paper(table), Claim("so", lambda f: ("holds", ""), place="§1"), {}, "the file is not there")
     assert (claim.verdict, str(claim.evidence)) == ("not measured", "the file is not there")
 
 
@@ -169,4 +169,4 @@ def test_tables_are_chosen_by_name():
     (False, {"c": "no"}, ""),
 ])
 def test_a_claim_lacks_what_it_needs(any_of, missing, said):
-    assert Claim("so", lambda f: ("holds", ""), ("a", "b"), any_of).lacks(missing) == said
+    assert Claim("so", lambda f: ("holds", ""), ("a", "b"), any_of, place="§1").lacks(missing) == said

@@ -84,7 +84,8 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
         terminal.say("\nClaims and slips")
     for claim in found.claims:
         first, *rows = claim.evidence.lines
-        terminal.say(f"\n{claim.paper}  {claim.says}\n     {claim.verdict}: {first}" + "".join(f"\n       {r}" for r in rows))
+        said = f"\n{claim.paper} {claim.place}  {claim.says}\n     {claim.verdict}: {first}"
+        terminal.say(said + "".join(f"\n       {r}" for r in rows))
     columns, counts = summary_of(found)
     if len(counts) > 1:
         terminal.say("\nVerdicts on published figures")
@@ -100,5 +101,6 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
         "tables": [{"table": t.name, "title": t.title, "seeds": t.seeds, "rows": [
             {"column": r.published.column, "row": r.published.row, "published": r.published.value,
              **measured(r, t.random), "verdict": r.verdict, "because": r.because} for r in t.rows]} for t in found.tables],
-        "claims": [{"paper": c.paper, "says": c.says, "verdict": c.verdict, "evidence": str(c.evidence)} for c in found.claims],
+        "claims": [{"paper": c.paper, "place": c.place, "says": c.says, "verdict": c.verdict, "evidence": str(c.evidence)}
+                   for c in found.claims],
     })

@@ -95,7 +95,7 @@ def links_if_others_known(seed: int, where: Where) -> dict[str, float]:
     data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
     release = make_releases(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
-    for known in (0, 99):
+    for known in KNOWN_COUNTS:
         found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
         out[f"released/{known}"] = 100 * column_number(found["likelihood"]["value"])
     for known in KNOWN_COUNTS:

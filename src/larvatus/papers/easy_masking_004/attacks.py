@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from larvatus.core.arrays import Floats
 from larvatus.data.intruder import Intruder
 from larvatus.data.score import Score
 from larvatus.datasets import extracted_fields, four_fields, households, relations
@@ -14,9 +15,14 @@ from larvatus.papers.framework.model import Where
 from larvatus.papers.framework.shortcuts import attack_once, column_number, make_releases, measure_once
 from larvatus.pipeline import read
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _FIELDS = ("x1", "x2", "x3", "x4")
 WINDOWS = (0.05, 0.1, 0.2)
 SAME_VALUE = 1e-9
+SUBDOMAINS = (30, 14)  # records
+CLASSIFICATIONS = (1, 4, 12)  # into two subdomains of 30 records each
 _MONEY = ("home_value", "mortgage_balance", "net_assets")
 
 
@@ -50,6 +56,7 @@ def attack_swaps(seed: int, where: Where) -> dict[str, float]:
     return {
         "swap/nearest": attack_once(data, release, {"method": "nearest_record", "within": 1}).value,
         "swap/probabilistic": attack_once(data, release, "probabilistic_linkage").value,
+        "swap/equality": attack_once(data, release, "exact_match").value,
     }
 
 
@@ -66,31 +73,65 @@ def attack_samples(seed: int, where: Where) -> dict[str, float]:
     return out
 
 
-def rebuild_small_file(seed: int, where: Where) -> dict[str, float]:
-    """Twelve columns, 30 and 14 records: do other data exist with the same means and covariances?"""
+def rebuild_subdomains(seed: int, where: Where) -> dict[str, float]:
+    """Twelve columns and small subdomains: do other data exist with the same means and covariances in each of them?
+
+    Disjoint subdomains are rotated one by one. For subdomains that overlap, the figure is the number of dimensions in which
+    the data can move without changing a mean or a covariance of a subdomain, to first order.
+    """
     import pyarrow as pa
 
     out: dict[str, float] = {}
-    for n in (30, 14):
-        columns: dict[str, Any] = {}
-        for part in range(3):
-            block = extracted_fields(n, 3 * seed + part)
-            columns |= {f"v{4 * part + j}": block[name] for j, name in enumerate(block.column_names)}
-        data = read(pa.table(columns), confidential=list(columns))
-        release = make_releases(data, {"r": "random_orthogonal(insiders=0)"}, seed)["r"]
-        out[f"moments/{n}"] = max(measure_once(data, release, m).value for m in ("moments", "correlation"))
-        out[f"explained/{n}"] = attack_once(data, release, {"method": "nearest_record", "within": 1}).value
-        out[f"moved/{n}"] = _mean_move(columns, release.frame())
-    return out
+    table = twelve_columns(sum(SUBDOMAINS), seed)
+    names = table.column_names
+    domain = pa.array(np.repeat([f"of {n}" for n in SUBDOMAINS], SUBDOMAINS))
+    data = read(table.append_column("subdomain", domain), confidential=names, sub_groups="subdomain")
+    release = make_releases(data, {"r": "random_orthogonal(insiders=0)"}, seed)["r"]
+    x, y = (np.column_stack([frame[n].to_numpy() for n in names]) for frame in (data.frame(), release.frame()))
+    for n in SUBDOMAINS:
+        own = np.asarray(domain.to_pylist()) == f"of {n}"
+        sd = x[own].std(axis=0)
+        moments = [(m.mean(axis=0), np.cov(m, rowvar=False) / np.outer(sd, sd)) for m in (x[own], y[own])]
+        changes = [np.abs(moments[0][0] - moments[1][0]) / sd, np.abs(moments[0][1] - moments[1][1])]
+        out[f"moments/{n}"] = float(max(c.max() for c in changes))
+        out[f"moved/{n}"] = float(np.sqrt(np.mean(((y[own] - x[own]) / sd) ** 2)))
+    whole = twelve_columns(2 * SUBDOMAINS[0], seed)
+    z = np.column_stack([(v - v.mean()) / v.std() for v in (whole[n].to_numpy() for n in names)])
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(len(z)) for _ in range(max(CLASSIFICATIONS))]
+    return out | {f"free/{m}": float(free_dimensions(z, orders[:m], SUBDOMAINS[0])) for m in CLASSIFICATIONS}
 
 
-def _mean_move(before: Mapping[str, Any], after: Any) -> float:
-    """Root mean square change of the values, in standard deviations."""
-    moves = []
-    for name, values in before.items():
-        x, y = values.to_numpy(), after[name].to_numpy()
-        moves.append(np.mean((y - x) ** 2) / x.var())
-    return float(np.sqrt(np.mean(moves)))
+def twelve_columns(n: int, seed: int) -> pa.Table:
+    """Three independent blocks of four correlated columns."""
+    import pyarrow as pa
+
+    blocks = [extracted_fields(n, 3 * seed + part) for part in range(3)]
+    return pa.table({f"v{4 * part + j}": block[name] for part, block in enumerate(blocks)
+                     for j, name in enumerate(block.column_names)})
+
+
+def free_dimensions(z: Floats, orders: Sequence[Any], size: int) -> int:
+    """The number of values minus the rank of the constraints on means and second moments, linearised at the data z.
+
+    Each order of the records is one classification: its first `size` records are a subdomain, the next `size` another, and so
+    on. The change of the second moment of columns j and k in a subdomain is Σ (z_ij dz_ik + z_ik dz_ij).
+    """
+    n, p = z.shape
+    rows = []
+    for order in orders:
+        for start in range(0, n, size):
+            own = order[start:start + size]
+            for j in range(p):
+                mean = np.zeros((n, p))
+                mean[own, j] = 1
+                rows.append(mean.ravel())
+                for k in range(j, p):
+                    second = np.zeros((n, p))
+                    second[own, k] += z[own, j]
+                    second[own, j] += z[own, k]
+                    rows.append(second.ravel())
+    return int(n * p - np.linalg.matrix_rank(np.array(rows)))
 
 
 def attack_microaggregates(seed: int, where: Where) -> dict[str, float]:

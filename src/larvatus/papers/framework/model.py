@@ -125,6 +125,8 @@ ClaimJudge = Callable[[Mapping[str, Summary]], tuple[Holds, str | Evidence]]
 class Claim:
     """A claim of a paper, or a slip in it; `judge` returns the verdict and the evidence from measured figures.
 
+    `place` is where the paper says it: a section, and a table or figure if the sentence is about one. `says` must not claim
+    more than the paper does there.
     `experiments` are the experiments whose figures the claim needs: all of them, or one of them if `any_of`. A slip that
     printed figures show needs none. A single seed can refute an `identity`. No other claim is judged on fewer than
     FEWEST_SEEDS seeds.
@@ -135,6 +137,7 @@ class Claim:
     experiments: tuple[str, ...] = ()
     any_of: bool = False
     identity: bool = False
+    place: str = field(kw_only=True)
 
     def lacks(self, missing: Mapping[str, str]) -> str:
         """Why the claim cannot be judged, given why experiments were not run; empty if it can."""
@@ -172,6 +175,6 @@ def band_text(summary: Summary, digits: int = 3) -> str:
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
 
 
-def slip(says: str, evidence: str) -> Claim:
+def slip(says: str, evidence: str, place: str) -> Claim:
     """A slip that is evident from the paper's own figures."""
-    return Claim(says, lambda _: ("slip", evidence))
+    return Claim(says, lambda _: ("slip", evidence), place=place)

@@ -16,7 +16,7 @@ from larvatus.reporting.page.blocks import Finding, Findings, Fold, Paragraph, R
 Tone = Literal["good", "mixed", "bad", "open"]
 
 OPEN_ROWS = 45  # longer tables are folded away
-CLAIM_HEADS = ("paper", "claim", "verdict", "evidence")
+CLAIM_HEADS = ("paper and place", "claim", "verdict", "evidence")
 CLAIMS: Mapping[str, Tone] = {
     "slip": "bad", "does not hold": "bad", "holds in part": "mixed", "holds": "good", "cannot tell": "open",
     "not measured": "open",
@@ -121,7 +121,8 @@ def _claims(found: Reproduction) -> Iterator[ReportBlock]:
 
 def _finding(claim: JudgedClaim) -> Finding:
     e = claim.evidence
-    return Finding(claim.says, claim.verdict, CLAIMS[claim.verdict], e.said.replace("`", ""), e.columns, e.rows)
+    says = f"{claim.says} ({claim.place})"
+    return Finding(says, claim.verdict, CLAIMS[claim.verdict], e.said.replace("`", ""), e.columns, e.rows)
 
 
 def _apart(found: Reproduction) -> Iterator[ReportBlock]:
@@ -183,7 +184,7 @@ def _lines(found: Reproduction) -> Iterator[str]:
         yield f"\n## Claims and slips\n\n{count_claims(found.claims)}\n"
         yield _row(CLAIM_HEADS) + "\n|---|---|---|---|"
         for c in found.claims:
-            yield _row([c.paper, c.says, c.verdict, "<br>".join(c.evidence.lines)])
+            yield _row([f"{c.paper} {c.place}", c.says, c.verdict, "<br>".join(c.evidence.lines)])
     for paper in found.papers:
         yield f"\n## {paper.number}: {paper.title}"
         for table in found.of(paper)[0]:

@@ -136,6 +136,7 @@ class JudgedClaim:
     says: str
     verdict: Holds | Literal["not measured"]
     evidence: Evidence
+    place: str
 
 
 def figures_by_name(seeds: Sequence[Figures]) -> dict[str, MeasuredFigure]:
@@ -215,7 +216,7 @@ def judge_claim(
     With fewer than FEWEST_SEEDS seeds only identities are judged, whatever the claim's own rule.
     """
     if missing:
-        return JudgedClaim(paper.number, claim.says, "not measured", Evidence(missing))
+        return JudgedClaim(paper.number, claim.says, "not measured", Evidence(missing), claim.place)
     verdict, said = claim.judge(found)
     evidence = said if isinstance(said, Evidence) else Evidence(said)
     seeds = [ran[e] for e in claim.experiments if ran and ran.get(e) and paper.experiment(e).seeds != 1]
@@ -223,7 +224,8 @@ def judge_claim(
     if few and not claim.identity:
         verdict = "cannot tell"
     over = _rests_on(paper, claim, ran or {}, few and not claim.identity)
-    return JudgedClaim(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}"))
+    shown = replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}")
+    return JudgedClaim(paper.number, claim.says, verdict, shown, claim.place)
 
 
 def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> str:
