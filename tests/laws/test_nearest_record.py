@@ -115,3 +115,11 @@ def test_outliers_are_told_apart_on_census(real_files):
     outlying, interior = np.mean(found, axis=0)
     assert outlying == pytest.approx(0.45, abs=0.10)
     assert interior == pytest.approx(0.045, abs=0.014)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "mahalanobis", "gower"])
+def test_a_release_without_any_value_gives_no_more_than_chance(distance):
+    frame = pd.DataFrame(np.random.default_rng(2).normal(size=(30, 3)), columns=list("abc"))
+    data = lv.read(frame, confidential=list("abc"))
+    score = lv.risk(data, frame * np.nan, lv.attacks.NearestRecord(distance=distance), row_order="keep")[0]
+    assert score.value == pytest.approx(1 / 30)

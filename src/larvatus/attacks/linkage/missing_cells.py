@@ -94,7 +94,7 @@ class MissingCells:
             each = unit * np.log(1 / np.minimum(2 * unit, 1.0))
             return PatternedPoints(left, right, mine, theirs, there.astype(np.float64),
                              (~both) @ each + float(unit.mean()) * missing / 2, 1)
-        if distance == "euclidean":
+        if distance == "euclidean" or not left.shape[1]:
             return PatternedPoints(left, right, mine, theirs, there.astype(np.float64),
                                    self._constant(self.spread, lost, missing))
         if both.shape[0] * both.shape[1] * left.shape[1] ** 2 > MATRICES:
