@@ -35,7 +35,7 @@ SETTINGS = {
     "additive_noise": "variance=0.3", "correlated_noise": "variance=0.3", "variance_preserving_noise": "variance=0.3",
     "rounding": "base=0.5", "recoding": "bins=8", "top_coding": "tail=0.1", "local_suppression": "k=2",
     "sufficiency_based": "similarity=0.8", "random_swap": "rate=0.6", "sampling": "rate=0.6",
-    "random_blanking": "rate=0.3, disjoint=false",
+    "random_blanking": "rate=0.3, disjoint=false", "multiple_imputation": "copies=2",
 }
 CATEGORICAL = {"post_randomisation"}
 COARSE = {"post_randomisation", "local_suppression"}  # in five classes; nothing would be left of finer values
