@@ -143,6 +143,8 @@ def test_only_the_named_columns_change(mask, frame):
 @pytest.mark.parametrize("n", [40, 41])
 def test_a_file_without_sub_groups_and_without_s(mask, n):
     small = people(n, seed=3, missing=False)
+    if mask.name() == "random_blanking":  # two blanks in a column of forty are sometimes none, which is refused
+        mask = mask.model_copy(update={"rate": 0.2})
     release = masked(small, mask, sub_groups=lv.SubGroups(small="pool"), non_confidential=())
     assert mask.drops or len(release) == n
     assert list(release.columns) == confidential(mask)

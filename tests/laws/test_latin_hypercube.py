@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import larvatus as lv
+from larvatus.core.errors import MaskError
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -88,10 +91,14 @@ def test_missing_values_stay_and_the_others_are_re_paired(table):
 def test_small_and_flat_tables(table):
     """Five records: two scores agree or reverse once in sixty secrets, and the release is still one."""
     small = table[:5].assign(g=0)
+    made = 0
     for i in range(80):
         data = lv.read(small, confidential=X, sub_groups="g")
-        frame = lv.mask(data, "latin_hypercube", secret=SECRET + bytes([i])).frame()
-        assert sorted(frame.x) == sorted(small.x)
+        with contextlib.suppress(MaskError):  # one order in 120 leaves a column as it was, which is refused
+            frame = lv.mask(data, "latin_hypercube", secret=SECRET + bytes([i])).frame()
+            made += 1
+            assert sorted(frame.x) == sorted(small.x)
+    assert made > 60
     for n in range(1, 5):
         with pytest.raises(lv.LarvatusError, match="are needed"):
             lv.mask(lv.read(table[:n], confidential=X), "latin_hypercube", secret=SECRET)

@@ -56,8 +56,8 @@ def test_x_alone_is_without_what_is_known_of_s(table, data, release, method, tmp
     without = lv.risk(data, release, [attack], intruder=lv.Intruder(error=0.05, known=["g", *X]))[0]
     assert vague.value > without.value
     assert vague.details["within"][0]["x_alone"] == pytest.approx(without.value, abs=0.03)
-    if method == "nearest_record":
-        assert vague.details["within"][0]["x_alone"] == without.value
+    if method == "nearest_record":  # by the distance that is better with S; without S both are tried
+        assert vague.details["within"][0]["x_alone"] <= without.value
     off = table.assign(age=table.age * (1 + 0.02 * np.random.default_rng(2).normal(size=600)))
     own = lv.risk(data, release, [attack], intruder=held(tmp_path, off))[0]
     assert own.details["within"][0]["x_alone"] < own.value

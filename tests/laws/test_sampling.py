@@ -128,12 +128,12 @@ def test_collinear_constant_and_missing_columns_do_not_stop_the_search_for_outli
 
 def test_means_are_held(table):
     hold = ("x", "s", "job")
-    made = sample(table, rate=0.1, hold=hold, tolerance=0.01, scope="file")
+    made = sample(table, rate=0.1, hold=hold, tolerance=0.03, scope="file")
     got = made.frame()
     for name in ("x", "s"):
-        assert abs(got[name].mean() - table[name].mean()) <= 0.01 * table[name].std()
+        assert abs(got[name].mean() - table[name].mean()) <= 0.03 * table[name].std()
     share = (table.job == "p").mean()
-    assert abs((got.job == "p").mean() - share) <= 0.01 * np.sqrt(share * (1 - share))
+    assert abs((got.job == "p").mean() - share) <= 0.03 * np.sqrt(share * (1 - share))
     assert any("samples were drawn until" in n.text for n in made.notes)
     with pytest.raises(lv.LarvatusError, match="never all within"):
         sample(table, rate=0.002, hold=("x", "y", "s"), tolerance=1e-5)

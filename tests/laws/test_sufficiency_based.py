@@ -208,7 +208,11 @@ def check_thin(table: pd.DataFrame, after: pd.DataFrame, thin: float) -> None:
 @pytest.mark.parametrize("n", [150, 3000])
 @pytest.mark.parametrize("thin", [1e-6, 1e-10])
 def test_badly_scaled_collinear_columns(n, thin, monkeypatch):
-    """Held whole, or over chunks: moments to rounding; Y itself to rounding over the thinnest direction."""
+    """Held whole, or over chunks: moments to rounding; Y itself to rounding over the thinnest direction.
+
+    S nearly determines a column, which is refused otherwise.
+    """
+    monkeypatch.setattr("larvatus.pipeline.make_release.check_changed", lambda *asked: None)
     table = thin_table(n, thin)
     data = lv.read(table, confidential=list("abcde"), non_confidential=["s", "t"])
     for d in (0.0, 0.5):

@@ -506,7 +506,7 @@ def test_a_correction_that_leaves_nothing_says_why():
     x = rng.normal(size=60)
     frame = pd.DataFrame({"x": x, "y": x})
     data = lv.read(frame, confidential=["x", "y"])
-    release = lv.mask(data, lv.masks.AdditiveNoise(variance=4.0), secret=SECRET)
+    release = lv.mask(data, lv.masks.AdditiveNoise(variance=100.0), secret=SECRET)
     rows = lv.utility(data, release, [], analyses=["y ~ x", {"correlation": ["x", "y"]}])[0].details["estimates"]
     for row in rows:
         assert (row["corrected"] is None) == ("corrected: " in row["said"])

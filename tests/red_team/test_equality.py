@@ -24,7 +24,7 @@ def equality_intruder(x: pd.DataFrame, y: pd.DataFrame, pool: np.ndarray | None 
     n = len(x)
     score = np.zeros((n, n))
     for name in x.columns:
-        code = np.unique(np.concatenate([x[name].astype(str), y[name].astype(str)]), return_inverse=True)[1]
+        code = np.unique([*map(str, x[name]), *map(str, y[name])], return_inverse=True)[1]
         known, shown = code[:n], code[n:]
         score += (known[:, None] == shown) * -np.log(np.bincount(known)[known] / n)[:, None]
     if pool is not None:

@@ -129,7 +129,7 @@ CASES = {
     "projection and ranks": ([PROJECTED.format(3), "reverse_map"], rerun_ranks(grouped(by_projection, 3))),
     "mdav and ranks": (["microaggregation(k=3)", "reverse_map"], rerun_ranks(grouped(by_mdav, 3))),
     "rounding": (["rounding(base=20000)"], rerun(rounded(20000))),
-    "top coding": (["top_coding(bound=30000)"], rerun(top_coded(30000))),
+    "top coding": (["top_coding(bound=2000)"], rerun(top_coded(2000))),
     "recoding": (["recoding(cuts=[1000, 5000, 20000, 50000])"], rerun(classes([1000, 5000, 20000, 50000]))),
     "noise on groups": ([PROJECTED.format(3), "additive_noise(variance=0.1)"], nearest_to(grouped(by_projection, 3))),
     "swaps of groups": ([PROJECTED.format(3), "rank_swap(window=0.05)"], nearest_to(grouped(by_projection, 3))),

@@ -100,7 +100,7 @@ def test_the_scan_finds_what_it_looks_for(which):
 def test_no_rare_original_is_public(which, mask):
     make, roles = TABLES[which]
     table = make()
-    data = lv.read(table, **roles, sub_groups=["gender", "marital"])
+    data = lv.read(table, **roles, sub_groups=lv.SubGroups(columns=("gender", "marital"), small="pool"))
     release = lv.mask(data, *MASKS[mask], secret=b"s" * 16, name=mask)
     measures = ["moments", "correlation", "distributions", "scatter"]
     made = lv.compare(data, [release], attacks=["nearest_record"], measures=measures).for_purpose("a purpose")

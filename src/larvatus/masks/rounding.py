@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,10 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups
+from larvatus.data.verbs import as_one_group, map_rows, reduce_groups
+
+if TYPE_CHECKING:
+    from larvatus.stats.linear.moments import SampleMoments
 
 Base = Annotated[float, Field(gt=0, le=1e300)]
 FINE = 0.1
@@ -74,6 +77,7 @@ class Rounding(Mask):
 
     def _notes(self, data: Microdata, bases: Mapping[str, float]) -> list[Note]:
         """Notes on how many values changed; an error if none did, a warning if the base is small for the column."""
+        from larvatus.stats.linear.moments import SampleMoments
         from larvatus.stats.noise.rounding import round_to_base
 
         names = tuple(bases)
@@ -84,7 +88,12 @@ class Rounding(Mask):
             return np.array([[int(m.sum()), int(t.sum())] for m, t in zip(moved, there, strict=True)])
 
         totals = np.sum(reduce_groups(data, names, count, np.add), axis=0)
-        spread = np.sqrt(moments_by_group(as_one_group(data), names)[0].variance)
+
+        def scatter(group: int, block: Block) -> SampleMoments:
+            with np.errstate(over="ignore"):  # a spread beyond the largest number is infinite, and the base small for it
+                return SampleMoments.of(block.matrix(names))
+
+        spread = np.sqrt(reduce_groups(as_one_group(data), names, scatter, _merge_quietly)[0].variance)
         notes = []
         for j, name in enumerate(names):
             moved, there = (int(v) for v in totals[j])
@@ -100,3 +109,8 @@ class Rounding(Mask):
                     "tell records apart. Run an attack before relying on it", "warning",
                 ))
         return notes
+
+
+def _merge_quietly(one: SampleMoments, other: SampleMoments) -> SampleMoments:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return one.merge(other)

@@ -167,10 +167,10 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
     same = [c.name for c in changes if c.unchanged and c.varies and c.name not in allowed]
     if same:
         named = " and ".join(filter(None, [", ".join(map(repr, same[:-1])), repr(same[-1])]))
-        it = "it" if len(same) == 1 else "them"
+        they, them = ("it", "it") if len(same) == 1 else ("they", "them")
         raise MaskError(
-            f"mask: no value of {named} was changed, so {it} would be released unmasked. Use a stronger mask for {it}, or do "
-            f"not declare {it} confidential."
+            f"mask: no value of {named} was changed, so {they} would be released unmasked. Use a stronger mask for {them}, or "
+            f"do not declare {them} confidential."
         )
 
 

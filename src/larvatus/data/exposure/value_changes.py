@@ -2,8 +2,9 @@
 
     value i is unchanged  ⟺  |yᵢ − xᵢ| ≤ 10⁻⁷ · SD(x) + 10⁻¹⁵ · |xᵢ|
 
-The second term is the rounding error of the arithmetic. The mean of a column does not matter: noise with SD 1 is a change of a
-column with SD 10, whether its mean is 0 or 10⁹.
+SD(x) is that of the sub-group, so a sub-group with giant values does not hide changes in the others. The second term is the
+rounding error of the arithmetic. The mean of a column does not matter: noise with SD 1 is a change of a column with SD 10,
+whether its mean is 0 or 10⁹.
 """
 
 from __future__ import annotations
@@ -44,19 +45,18 @@ def column_changes(released: Microdata, original: Microdata) -> tuple[ColumnChan
     """The changes in every confidential column of the released records."""
     names = released.confidential
     spread = _spreads(original, names)
-    whole = _merged_over(spread)
-    limits = {n: ALIKE * _deviation(whole[j]) for j, n in enumerate(names)}
+    limits = [{n: ALIKE * _deviation(part[j]) for j, n in enumerate(names)} for part in spread]
+    place = {label: g for g, label in enumerate(original.groups.labels)}
     joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
     read = [*names, *(scratch("original", n) for n in names)]
-    same, present = np.sum(joined.reduce(read, _counts(released, original, limits), np.add), axis=0).T
-    widest = np.max(np.array([s[:, _HIGH] - s[:, _LOW] for s in spread]), axis=0)
-    return tuple(
-        ColumnChange(n, int(same[j]), int(present[j]), bool(widest[j] > limits[n])) for j, n in enumerate(names)
-    )
+    there = [limits[place[label]] for label in released.groups.labels]
+    same, present = np.sum(joined.reduce(read, _counts(released, original, there), np.add), axis=0).T
+    varies = np.any([s[:, _HIGH] - s[:, _LOW] > list(most.values()) for s, most in zip(spread, limits, strict=True)], axis=0)
+    return tuple(ColumnChange(n, int(same[j]), int(present[j]), bool(varies[j])) for j, n in enumerate(names))
 
 
 def _counts(
-    released: Microdata, original: Microdata, limits: dict[str, float]
+    released: Microdata, original: Microdata, limits: Sequence[dict[str, float]]
 ) -> Callable[[int, Block], NDArray[np.int64]]:
     """For a block, the number of unchanged and of present values in each column."""
     from larvatus.stats.ranks.ranks import alike
@@ -65,7 +65,7 @@ def _counts(
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         out = []
-        for n, limit in limits.items():
+        for n, limit in limits[group].items():
             now, was = block[n], block[scratch("original", n)]
             if after[n].kind != before[n].kind:
                 out.append((0, int(np.count_nonzero(~np.isnan(was) if was.dtype.kind == "f" else was >= 0))))
@@ -109,13 +109,6 @@ def _merged(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.
     out[:, _LOW] = np.minimum(one[:, _LOW], other[:, _LOW])
     out[:, _HIGH] = np.maximum(one[:, _HIGH], other[:, _HIGH])
     return out
-
-
-def _merged_over(groups: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    whole = groups[0]
-    for group in groups[1:]:
-        whole = _merged(whole, group)
-    return whole
 
 
 def _deviation(figures: NDArray[np.float64]) -> float:
