@@ -214,8 +214,8 @@ def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
 
 
 @pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
-    (of_size(3, "pool"), lv.masks.SufficiencyBased(insiders=0), "Masking was done within sub-groups of town, sex. Other subsets",
-     "pooled"),
+    (of_size(3, "pool"), lv.masks.SufficiencyBased(insiders=0),
+     "Masking was done within sub-groups of town, sex. Other subsets", "pooled"),
     (of_size(10, "pool"), None, "with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
     (of_size(200, "pool"), None, "into one: masking was not done within sub-groups of town, sex; relations of masked "
      "columns with town, sex are not preserved. Other", "was done within"),
