@@ -112,5 +112,7 @@ class Rounding(Mask):
 
 
 def _merge_quietly(one: SampleMoments, other: SampleMoments) -> SampleMoments:
+    from larvatus.stats.linear.moments import SampleMoments
+
     with np.errstate(over="ignore", invalid="ignore"):
-        return one.merge(other)
+        return SampleMoments.merge(one, other)
