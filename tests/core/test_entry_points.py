@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Annotated
 from pydantic import Field
 from larvatus.data.contracts import Mask, Masked
+from larvatus.data.verbs import map_rows
 
 class PlusOne(Mask):
     """Add a constant to every confidential number."""
@@ -29,7 +30,7 @@ class PlusOne(Mask):
 
     def apply(self, current, original, random):
         names = current.numeric(current.confidential)
-        return Masked(current.map_rows(lambda group, block: {n: block[n] + self.amount for n in names}, names))
+        return Masked(map_rows(current, lambda group, block: {n: block[n] + self.amount for n in names}, names))
 
     def public_sentence(self):
         return "A constant was added to every value."
@@ -48,11 +49,12 @@ class GuessFirst(Attack):
 """The shift of means."""
 from larvatus.data.contracts import Measure
 from larvatus.data.score import Score
+from larvatus.data.verbs import moments_by_group
 
 class MeanShift(Measure):
     """The mean absolute shift of means."""
     def score(self, original, release, random):
-        before, after = (d.moments(d.confidential)[0].mean for d in (original, release.data))
+        before, after = (moments_by_group(d, d.confidential)[0].mean for d in (original, release.data))
         return Score(self.name(), "loss", float(abs(after - before).mean()), "shift of means")
 ''',
 }

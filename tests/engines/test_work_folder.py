@@ -83,12 +83,13 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_that_of_a_live_on
 FULL = """
 import os, sys
 import larvatus as lv
+from larvatus.data.verbs import map_rows
 from larvatus.engines.duckdb import Duckdb
 rows = int(sys.argv[2])
 try:
     data = lv.read(sys.argv[1], confidential=["income", "wealth"], non_confidential=["age"], engine=Duckdb(rows=rows or None))
     for _ in range(100):
-        data = lv.mask(data, "data_shuffling").data.map_rows(lambda g, b: {f"copy {_}": b["age"]}, ["age"], [
+        data = map_rows(lv.mask(data, "data_shuffling").data, lambda g, b: {f"copy {_}": b["age"]}, ["age"], [
             __import__("larvatus.data.contracts", fromlist=["Column"]).Column(f"copy {_}", "number")])
 except lv.LarvatusError as error:
     print(error)
