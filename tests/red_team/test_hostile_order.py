@@ -26,7 +26,8 @@ CENSUS8 = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA", "ERNVAL", "EMCONTRB", 
 FEW = ["AGI", "STATETAX", "EMCONTRB"]
 TOGETHER = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA"]
 N, SE = 300, 3.0
-# The default attacks for a swap except swap_chain, which can crash the process; where it ran, it was never the strongest.
+# The default linkage attacks except swap_chain, which can crash the process. With secret 0 and without sub-groups, the strongest
+# figure of each case here is the same with it.
 AGAINST_SWAPS = ["rank_window", "exact_match", "nearest_record", "optimal_assignment", "probabilistic_linkage",
                  "posterior_match", "group_intersection", "interval_match", "cluster_match", "mixed_linkage"]
 IMPOSSIBLE, SURE = -60.0, 1e-26
@@ -94,7 +95,8 @@ def in_window(window: float, nobody: float = 0.0) -> Attack:
     """Rows within the window in every column, one to one, except those that hold the record's own value.
 
     Window .15, 300 census records, 8 columns: .90 and .89 (product .67 and .61); 1,080 records: .72 (.43). With a fifth of
-    300 known: .65 and .64 (.44 and .40). Three columns: .20 (.11).
+    300 known: .65 and .64 (.44 and .40). Three columns: .20 (.11). Mean of ten secrets, 300 records: 8 columns .90 (.65), three
+    .21 (.10), a fifth known .69 (.40).
     """
     def attack(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         near = (moves(x, y) <= int(window * len(y) + 1e-9)).all(axis=0) & ~own_value(x, y)
@@ -107,6 +109,7 @@ def by_distance(window: float) -> Attack:
     """The law of the moves with distance = "distribution", found by simulation; then one to one.
 
     Window .15, 300 census records, 8 columns: .65 and .64 (product .40 and .41); three columns: .15 and .10 (.11 and .12).
+    Mean of ten secrets, 8 columns: .64 (.41).
     """
     def attack(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         n, rng = len(y), np.random.default_rng(0)
@@ -126,7 +129,8 @@ def equal_in(sets: Sequence[Sequence[int]], rate: float) -> Attack:
 
     Rate .5, five of eight columns together, 400 census records: .80 and .83 (product .50 and .50: five equal columns outweigh
     three that are swapped alone). Three columns alone at rate .3: .93 and .93 (.86 and .85); at rate .5: .71 and .73 (.66 and
-    .64); eight at rate .85: .41 and .39 (.38 and .37); eight at rate .7: .80 and .81 (.74 and .77).
+    .64); eight at rate .85: .41 and .39 (.38 and .37); eight at rate .7: .80 and .81 (.74 and .77). Mean of ten
+    secrets, 300 records: five together .81 (.50), three alone at rate .3 .93 (.85).
     """
     def attack(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         n, score = len(y), np.zeros((len(x), len(y)))
@@ -166,7 +170,7 @@ def before_reverse_map(share: float, correlated: bool) -> Attack:
 
     The masked value of each rank is near its mean over simulated masks. Noise .25, 300 census records: correlated .54 and .56
     (product .42 and .43), additive .39 and .39 (.35 and .33). Lognormal data, additive: .16 and .13 (.15 and .14). With a fifth
-    known it found no more: .40 and .37 (.38 and .50).
+    known it found no more: .40 and .37 (.38 and .50). Mean of ten secrets, correlated noise, all known: .57 (.43).
     """
     def attack(x: np.ndarray, z: np.ndarray) -> np.ndarray:
         rng, covariance = np.random.default_rng(1), share * np.cov(x.T)
@@ -190,7 +194,7 @@ def same_blocks(k: int) -> Attack:
 
     The release holds the original values of each column, so the blocks are known to an intruder who holds a single record. 300
     census records, a fifth known, 8 columns, k = 60: .79 (product .25); three columns, k = 20: .85 (.72); k = 40: .43 (.30).
-    With all known, no more than the product: .83 to .84 (.81), .85 (.85), .41 (.41).
+    Mean of ten secrets, k = 60: .79 (.35). With all known, no more than the product: .83 to .84 (.81), .85 (.85), .41 (.41).
     """
     def attack(x: np.ndarray, z: np.ndarray) -> np.ndarray:
         possible, n = np.ones((len(x), len(z)), dtype=bool), len(z)
@@ -211,7 +215,8 @@ def learnt_cuts(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Learn where classes of ranks are cut: first from the shares of the known values, then from the surest links so far.
 
     1,080 census records, 8 columns, a fifth known: microaggregation, fixed, k = 200: .66 (product .53); k = 100, median: .95
-    (.90); recoding into five classes: .67 (.59). Classes known to the digit would give .74, .97 and .73.
+    (.90); recoding into five classes: .67 (.59). Classes known to the digit would give .74, .97 and .73. The first figure
+    exceeds three standard errors, but not for another draw of the known records: .61 (.51).
     """
     shown = [np.unique(c, return_inverse=True, return_counts=True) for c in y.T]
     alike = np.unique(y, axis=0, return_inverse=True, return_counts=True)
@@ -321,7 +326,6 @@ BROKEN = {
     "noise and reverse map": Case(["correlated_noise(variance=0.25)", "reverse_map"], before_reverse_map(0.25, True)),
     "blocks and reverse map, a fifth known": Case([FIXED.format(60), "reverse_map"], same_blocks(60), share=0.2),
 }
-BROKEN_SLOWLY = {"cuts, a fifth known": Case([FIXED.format(200)], learnt_cuts, n=1080, share=0.2)}
 HELD = {
     "rounding": Case(["rounding(base=1000)"], None, FEW),
     "recoding": Case(["recoding(bins=5)"], None, FEW),
@@ -334,6 +338,7 @@ HELD_SLOWLY = {
     "additive noise and reverse map": Case(["additive_noise(variance=0.25)", "reverse_map"], before_reverse_map(0.25, False)),
     "blocks and reverse map": Case([FIXED.format(20), "reverse_map"], same_blocks(20), FEW),
     "projection, a fifth known": Case(["microaggregation(k=10, grouping='projection')"], by_known_spread, share=0.2),
+    "cuts, a fifth known": Case([FIXED.format(200)], learnt_cuts, n=1080, share=0.2),
     "classes, a fifth known": Case(["recoding(bins=5)"], learnt_cuts, n=1080, share=0.2),
 }
 MORE = "the intruder finds more than the default attacks report"
@@ -365,10 +370,9 @@ def test_no_weaker_than_intruders_that_found_no_more(name, census, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason=MORE)
-@pytest.mark.parametrize("name", [*BROKEN, *BROKEN_SLOWLY])
+@pytest.mark.parametrize("name", BROKEN)
 def test_no_weaker_over_ten_secrets_than_intruders_that_find_more(name, census, tmp_path):
-    case = {**BROKEN, **BROKEN_SLOWLY}[name]
-    not_below(case, census, 10 if name in BROKEN else 1, tmp_path)
+    not_below(BROKEN[name], census, 10, tmp_path)
 
 
 @pytest.mark.slow
