@@ -26,8 +26,8 @@ CENSUS8 = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA", "ERNVAL", "EMCONTRB", 
 FEW = ["AGI", "STATETAX", "EMCONTRB"]
 TOGETHER = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA"]
 N, SE = 300, 3.0
-# The default linkage attacks except swap_chain, which can crash the process. With secret 0 and without sub-groups, the strongest
-# figure of each case here is the same with it.
+# The default linkage attacks except swap_chain, which can crash the process. With secret 0 and without sub-groups, the
+# strongest figure of each case here is the same with it.
 AGAINST_SWAPS = ["rank_window", "exact_match", "nearest_record", "optimal_assignment", "probabilistic_linkage",
                  "posterior_match", "group_intersection", "interval_match", "cluster_match", "mixed_linkage"]
 IMPOSSIBLE, SURE = -60.0, 1e-26
