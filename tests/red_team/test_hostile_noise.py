@@ -131,7 +131,7 @@ def factor_law(sd: float, bias: str, ratio: float = 0.0) -> LogLaw:
 
 
 def unranked_law(size: float) -> LogLaw:
-    """Correlated noise, then reverse_map: ranks are those of the noisy values, so simulated noisy values replace the originals."""
+    """Correlated noise, then reverse_map: ranks are those of noisy values, so simulated noisy values replace the originals."""
     def log_law(x: Matrix, y: Matrix) -> Matrix:
         root, rng = np.linalg.cholesky(np.cov(x.T) * size), np.random.default_rng(5)
         noisy = np.mean([np.sort(x + rng.normal(size=x.shape) @ root.T, axis=0) for _ in range(100)], axis=0)
@@ -175,14 +175,14 @@ KEPT = [  # no intruder here finds more
 BROKEN = [
     Case("census", "correlated_noise(variance=0.25, positive=true)", noise_law(0.25), ".63 / .47"),
     Case("heavy", 'bias_and_noise(bias_sd=0.4, noise_ratio=0, bias="lognormal")', factor_law(0.4, "lognormal"), ".52 / .38"),
-    Case("census", ["correlated_noise(variance=0.1)"] * 2, twice_law(0.1), ".76 / .53"),
     Case("census", ["correlated_noise(variance=0.25)", "rounding(base=100)"], noise_law(0.25), ".68 / .51"),
     Case("census", ["correlated_noise(variance=0.25)", "reverse_map"], unranked_law(0.25), ".57 / .42"),
     Case("census", 'correlated_noise(variance=0.25, where="AGI > 30000")', where_law(0.25, 30000.0), ".74 / .56"),
     Case("census", 'linear_model(similarity=0.9, scope="file")', linear_law(0.9), ".80 / .64"),
     Case("census", 'sufficiency_based(similarity=0.9, scope="file")', linear_law(0.9), ".81 / .62"),
 ]
-BROKEN_SLOW = [  # smaller differences, seen over ten secrets
+BROKEN_SLOW = [  # differences that are smaller, or vary more between secrets
+    Case("census", ["correlated_noise(variance=0.1)"] * 2, twice_law(0.1), ".72 / .66, then .71 / .54 and .69 / .51"),
     Case("heavy", 'bias_and_noise(bias_sd=0.5, noise_ratio=0, bias="gamma")', factor_law(0.5, "gamma"), ".29 / .21"),
     Case("heavy", 'additive_noise(variance=0.1, positive=true, noise="uniform")', noise_law(0.1, "uniform", False),
          ".36 / .28"),
@@ -356,7 +356,7 @@ def test_meet_in_the_middle(d):
 @pytest.mark.xfail(strict=True, reason="exact equations are solved up to ten records only")
 @pytest.mark.parametrize(("size", "d"), [(17, 0.0), (22, 0.5)])
 def test_annealing(size, d):
-    """The smallest sub-group that the mask accepts with 8 columns is 17: 1.00 / .07 at similarity 0; of 22 at .5: 1.00 / .41."""
+    """The smallest sub-group that the mask accepts with 8 columns is 17: 1.00 / .07 at similarity 0; 22 at .5: 1.00 / .41."""
     not_below(*ordered(grouped(size, 4, 8), f"sufficiency_based(similarity={d})", d, b"1" * 16, "annealing"))
 
 
@@ -391,10 +391,16 @@ def restored(k: int, size: int, p: int, secret: bytes) -> tuple[float, float, in
     return float(np.mean(right)), strongest(data, release), len(frame)
 
 
-@pytest.mark.xfail(strict=True, reason="no attack uses that restored noise is orthogonal to the group means")
 def test_restored_covariance():
-    """Sub-groups of 12, three columns, groups of 3."""
+    """Sub-groups of 12, three columns, groups of 3: .333 / .296. The difference shows over several secrets only."""
     not_below(*restored(3, 12, 3, b"1" * 16))
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="no attack uses that restored noise is orthogonal to the group means")
+def test_restored_covariance_with_ten_secrets():
+    here, attack, records = np.array([restored(3, 12, 3, bytes([k + 1]) * 16) for k in range(10)]).T
+    not_below(float(here.mean()), float(attack.mean()), int(records.sum()))
 
 
 # Masks whose values do not depend on the record's own, given S: levels of S, and then any rule.
