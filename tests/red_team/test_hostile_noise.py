@@ -441,6 +441,16 @@ def test_levels_of_s_with_ten_secrets(step, real_files):
     not_below(float(here.mean()), float(attack.mean()), int(records.sum()))
 
 
+def test_single_candidates_do_not_stop_the_attacks(real_files):
+    """S leaves some targets one candidate, which agrees in nothing: its weight is tiny, and 1 + weight − 1 is zero."""
+    frame = made("census", real_files, 250)
+    score = 0.7 * frame.AGI / frame.AGI.std() + 0.7 * np.random.default_rng(3).normal(size=len(frame))
+    data = lv.read(frame.assign(s=score.round(1)), confidential=COLUMNS, non_confidential=["s"])
+    release = lv.mask(data, "additive_noise", secret=b"1" * 16)
+    score_of = lv.risk(data, release, ["probabilistic_linkage"])[0]
+    assert score_of.value >= score_of.s_alone - ERRORS * np.sqrt(0.25 / len(frame))
+
+
 def copies_averaged(secret: bytes, real_files) -> tuple[float, float, int]:
     """A step before additive noise makes five copies, each with its own noise: the mean of copies has a fifth of it. .37 / .35.
     """
