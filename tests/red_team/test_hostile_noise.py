@@ -1,8 +1,8 @@
 """Intruders against noise, linear models, imputation and shuffling, written with NumPy and SciPy only.
 
 All of them know every original record, how the mask works and its settings. None knows which row belongs to which record.
-Figures in docstrings are shares of records linked (intruder here / strongest linkage attack), 300 records of census.csv with
-eight columns unless noted. Cases marked as expected failures are those in which the intruder here finds more.
+Figures are shares of records linked (intruder here / strongest linkage attack), mostly from one secret and 250 or 300 records.
+The intruder's figure is the best of its rules. Cases marked as expected failures are those in which the intruder here finds more.
 """
 
 from __future__ import annotations
