@@ -2,7 +2,7 @@
 
 All of them know every original record, how the mask works and its settings. None knows which row belongs to which record.
 Figures are shares of records linked (intruder here / strongest linkage attack), mostly from one secret and 250 or 300 records.
-The intruder's figure is the best of its rules. Cases marked as expected failures are those in which the intruder here finds more.
+The intruder's figure is the best of its rules. Cases marked as expected failures are those in which it finds more.
 """
 
 from __future__ import annotations
