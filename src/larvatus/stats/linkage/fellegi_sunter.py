@@ -186,9 +186,9 @@ def _expected(
         if one:
             likelihood += np.log(total / count)
         for k in range(first[i], first[i + 1]):
-            each = weight[k] / (total if one else weight[k] + count - 1.0)
+            each = weight[k] / (total if one else weight[k] + (count - 1.0))
             if not one:
-                likelihood += times[k] * np.log((weight[k] + count - 1.0) / count)
+                likelihood += times[k] * np.log((weight[k] + (count - 1.0)) / count)
             r = times[k] * each
             squares += r * each
             matches += r
