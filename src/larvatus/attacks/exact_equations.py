@@ -44,12 +44,14 @@ class ExactEquations(Attack):
     """The intruder knows all records of a sub-group and tries the orders in which they may have been released.
 
     Masks that keep means and covariances exactly leave equations between original and released values. In sub-groups of up to
-    `largest` records all orders are searched, and those that satisfy every equation share the credit. In larger sub-groups,
-    and with masks that leave no such equations, only records that were released unchanged are found. For each sub-group the
+    `largest` records all orders are searched, and those that satisfy every equation share the credit. In sub-groups of up to
+    `annealed` records an order that satisfies them is looked for by simulated annealing. In larger sub-groups, and with masks
+    that leave no such equations, only records that were released unchanged are found. For each sub-group the
     details also give the number of insiders, persons who know their own records only, who suffice to compute the others.
 
     Parameters:
         largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
+        annealed: largest sub-group in which simulated annealing looks for an order, for about a second.
         targets: approximate number of records to attack, a random sample of larger files.
     """
 
@@ -60,6 +62,9 @@ class ExactEquations(Attack):
 
     largest: Annotated[int, Field(ge=2, le=14)] = Field(
         default=10, description="largest sub-group whose orders are searched"
+    )
+    annealed: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=40, description="largest sub-group in which an order is looked for by simulated annealing"
     )
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
@@ -77,11 +82,11 @@ class ExactEquations(Attack):
         if step is None or design is None or not _usable(by, step, release, intruder):
             notes = ["only records that were released unchanged can be found by equations"]
         else:
-            order = _Orders(step, design, release.data.roles.weight, self.largest)
+            order = _Orders(step, design, release.data.roles.weight, self.largest, self.annealed)
             link, also = order.link, order.columns
-            many = sum(n > self.largest for n in release.data.groups.sizes)
-            notes = [f"orders are searched in sub-groups of up to {self.largest} records; {many:,} of "
-                     f"{len(release.data.groups):,} are larger"]
+            many = sum(n > max(self.largest, self.annealed) for n in release.data.groups.sizes)
+            notes = [f"all orders are searched in sub-groups of up to {self.largest} records, and one that fits is looked for "
+                     f"in those of up to {self.annealed}; {many:,} of {len(release.data.groups):,} are larger"]
         score = link_groups(
             self, "share of records whose released record follows from exact equations (orders that satisfy them share the "
             "credit)", original, release, intruder, by, link, notes=notes, columns=also,
@@ -139,6 +144,7 @@ class _Orders:
     design: Design
     weight: str | None
     largest: int
+    annealed: int
 
     @property
     def columns(self) -> Sequence[str]:
@@ -154,7 +160,7 @@ class _Orders:
         absent = np.isnan(sides.y)
         for pattern in np.unique(absent, axis=0):
             rows = np.flatnonzero((absent == pattern).all(axis=1)).astype(np.int64)
-            if 2 <= len(rows) <= self.largest:
+            if 2 <= len(rows) <= max(self.largest, self.annealed):
                 credit = self._credit(sides, rows)
                 if credit is not None:
                     out[rows] = credit
@@ -162,7 +168,7 @@ class _Orders:
 
     def _credit(self, sides: LinkedGroup, rows: Ints) -> Floats | None:
         """Credits of records with the same missing values, which are masked together."""
-        from larvatus.stats.linkage.exact_orders import exact_equations, order_credit
+        from larvatus.stats.linkage.exact_orders import annealed_credit, exact_equations, order_credit
 
         assert sides.block is not None
         assert self.step.noise.similarity is not None
@@ -175,7 +181,10 @@ class _Orders:
         weighted = self.step.noise.weighted and self.weight is not None
         weight = sides.block[self.weight][rows] if weighted and self.weight else np.ones(len(rows))
         equations = exact_equations(x, y, s, weight, beta)
-        return None if equations is None else order_credit(equations, np.unique(sides.same[rows], return_inverse=True)[1])
+        if equations is None:
+            return None
+        same = np.unique(sides.same[rows], return_inverse=True)[1]
+        return order_credit(equations, same) if len(rows) <= self.largest else annealed_credit(equations, same)
 
 
 def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[list[int], Matrix]:

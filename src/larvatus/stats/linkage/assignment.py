@@ -51,10 +51,16 @@ def law_credits(x: Floats, y: Floats, own: Ints, costs: Costs, most: int, level:
     gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
     points = with_indicators(x, gone), with_indicators(y, gone)
     assigned = _assigned(x, y, own, ((w, costs(w.left, w.right)) for w in windows_along(*points, most)), level)
+    return np.array([assigned, most_probable_credit(x, y, own, costs, most)])
+
+
+def most_probable_credit(x: Floats, y: Floats, own: Ints, costs: Costs, most: int) -> Floats:
+    """The credit of the most probable record of each row of x if each record has one original; as in `law_credits`."""
+    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
     shares = np.zeros(len(x))
-    for w in windows_along(*points, max(most, _WIDE)):
+    for w in windows_along(with_indicators(x, gone), with_indicators(y, gone), max(most, _WIDE)):
         shares[w.left[w.inner]] = _balanced_credit(costs(w.left, w.right), w.left, w.right, own)[w.inner]
-    return np.array([assigned, shares])
+    return shares
 
 
 def _assigned(x: Floats, y: Floats, own: Ints, windows: _Windows, level: bool = False) -> Floats:

@@ -12,6 +12,7 @@ every equation.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ _MOST_ROWS = 14
 _MOST_ORDERS = 1_000_000
 _BITS = 4
 _ROUNDING = 1e-10
+_BITS_OF_AN_EQUATION = 25  # what an equation with a tolerance of 1e-10 says, with some room
 _SPREAD = 4.0  # standard deviations of the error that printed digits leave in an equation
 
 
@@ -87,6 +89,20 @@ def order_credit(equations: Equations, same: Ints) -> Floats | None:
         credit += (good == rows).sum(axis=0)
         found += len(good)
     return credit / found if found else None
+
+
+def annealed_credit(equations: Equations, same: Ints) -> Floats | None:
+    """Whether the order that annealing finds links each known row to the released row of the same position.
+
+    None if no order is found, or if the equations are so few that wrong orders would satisfy them too.
+    """
+    from larvatus.stats.linkage.annealed_orders import annealed_order
+
+    orders = sum(math.lgamma(k + 1) for k in np.bincount(same).tolist()) / math.log(2)
+    if orders > _BITS_OF_AN_EQUATION * len(equations.right):
+        return None
+    found = annealed_order(*equations, same)
+    return None if found is None else (found == np.arange(len(same))).astype(np.float64)
 
 
 def _orders(cost: Floats, total: float, tolerance: float, same: Ints) -> Ints | None:

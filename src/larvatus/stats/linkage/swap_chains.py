@@ -59,8 +59,8 @@ def chain_credit(
     targets = own[np.argsort(-usable[own], kind="stable")]
     link, count, truth, finished = _search(
         src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), mine_kind, their_kind,
-        *_sorted_rows(their_kind), same, *_sorted_rows(same), *limits, np.concatenate([first, targets]), len(first),
-        len(holds) // 2, steps,
+        *_sorted_rows(their_kind, int(mine_kind.max(initial=0))), same, *_sorted_rows(same), *limits,
+        np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
     )
     out = np.empty((2, len(own)))
     for k in range(2):
@@ -111,10 +111,10 @@ def _kinds(src: Ints, row: Ints, same: Ints) -> tuple[Ints, Ints]:
     return codes[0], codes[1]
 
 
-def _sorted_rows(code: Ints) -> tuple[Ints, Ints]:
-    """Rows sorted by code, and where each code starts."""
+def _sorted_rows(code: Ints, largest: int = 0) -> tuple[Ints, Ints]:
+    """Rows sorted by code, and where each code up to the largest starts: some records have a code that no row has."""
     order = np.argsort(code, kind="stable")
-    return order, np.searchsorted(code[order], np.arange(int(code.max(initial=0)) + 2))
+    return order, np.searchsorted(code[order], np.arange(max(int(code.max(initial=0)), largest) + 2))
 
 
 @kernel()

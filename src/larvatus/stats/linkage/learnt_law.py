@@ -1,0 +1,132 @@
+"""A law of released given original values, learnt from known pairs, for releases whose mask states none:
+
+    y = a + B x + e,   e normal   →   −log f(y | x) = ½ ‖W (y − a − B x)‖² + constant,   Wᵀ W = Cov(e)⁻¹
+
+The pairs are split in two halves. The cost of a record comes from a law fitted to the half that it is not in, so that no
+record identifies itself. The law is also learnt on a logarithmic scale, t(v) = arsinh(v / s), for multiplicative noise. For
+values that move between records, the distribution of the moves in rank is learnt instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.assignment import Costs
+
+_THIN = 1e-9  # share of a column's variance that a residual has at least
+_BINS, _FINE = 80, 4000  # classes of moves, for their distribution and for the largest one
+_SMOOTH, _FEWEST = 0.05, 40  # what a class counts at least, and the fewest pairs to learn from
+_NEVER = -20.0
+_LOW = 10  # percentile of the absolute values, not zero, that separates the linear from the logarithmic part
+
+
+def learnt_costs(x: Floats, y: Floats, known: Ints) -> Costs | None:
+    """Costs of pairs of rows of x and y, learnt from the true pairs at the known rows; None if there are too few of them.
+
+    Also None if a value is missing, which the law could not use.
+    """
+    width = x.shape[1] + y.shape[1]
+    if len(known) < 4 * (width + 1) or not np.isfinite(x[known]).all() or not np.isfinite(y).all():
+        return None
+    half = np.zeros(len(x), dtype=np.int64)
+    half[known] = np.arange(len(known)) % 2
+    sides = []
+    for side in (0, 1):
+        fitted = known[half[known] != side]
+        design = np.hstack([np.ones((len(x), 1)), np.where(np.isfinite(x), x, 0.0)])
+        slope = np.linalg.lstsq(design[fitted], y[fitted], rcond=None)[0]
+        expected = design @ slope
+        error = y[fitted] - expected[fitted]
+        covariance = error.T @ error / max(len(fitted) - design.shape[1], 1)
+        covariance += np.diag(np.maximum(_THIN * y.var(axis=0), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(covariance)
+        turn = vectors / np.sqrt(np.maximum(values, _THIN * values.max(initial=0.0) + np.finfo(float).tiny))
+        sides.append((expected @ turn, y @ turn))
+
+    def costs(a: Ints, b: Ints) -> Floats:
+        from larvatus.stats.linkage.missing_patterns import squared_distances
+
+        out = np.empty((len(a), len(b)))
+        for side, (expected, shown) in enumerate(sides):
+            rows = np.flatnonzero(half[a] == side)
+            out[rows] = squared_distances(expected[a[rows]], shown[b]) / 2
+        return out
+
+    return costs
+
+
+def log_scale(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Both sides on a scale that is linear near zero and logarithmic beyond, column by column."""
+    out = []
+    for u, v in zip(x.T, y.T, strict=True):
+        size = np.abs(v[np.isfinite(v) & (v != 0)])
+        unit = float(np.percentile(size, _LOW)) if len(size) else 1.0
+        out.append((np.arcsinh(u / unit), np.arcsinh(v / unit)))
+    return np.array([u for u, _ in out]).T, np.array([v for _, v in out]).T
+
+
+def learnt_rank_costs(x: Floats, y: Floats, known: Ints, window: bool = False) -> Costs | None:
+    """Costs of pairs by how far values moved in rank, column by column: −Σ log g_j(move), with g_j learnt from known pairs.
+
+    With `window`, every move up to the largest known one is as probable as any other, and farther ones nearly impossible.
+
+    Ranks are those among the released values, so a known value has one even if few records are known. A value that stayed
+    the same is an event of its own: a mask may move every value, or leave most alone. A missing value says nothing.
+    """
+    if len(known) < _FEWEST or not y.shape[1]:
+        return None
+    bins, learn = (_FINE, _within) if window else (_BINS, _log_shares)
+    half = np.zeros(len(x), dtype=np.int64)
+    half[known] = np.arange(len(known)) % 2
+    columns = []
+    for u, v in zip(x.T, y.T, strict=True):
+        there = np.sort(v[np.isfinite(v)])
+        spots = [np.searchsorted(there, np.nan_to_num(w), s) for w in (u, v) for s in ("left", "right")]
+        before, after = ((a + b) / (2 * max(len(there), 1)) for a, b in (spots[:2], spots[2:]))
+        gone = np.isnan(u), np.isnan(v)
+        moved = _move_codes(before[known], after[known], u[known] == v[known], gone[0][known] | gone[1][known], bins)
+        weights = [learn(moved[half[known] != side], bins) for side in (0, 1)]
+        columns.append((before, after, u, v, *gone, weights))
+
+    def costs(a: Ints, b: Ints) -> Floats:
+        out = np.zeros((len(a), len(b)))
+        for side in (0, 1):
+            rows = np.flatnonzero(half[a] == side)
+            for before, after, u, v, no_u, no_v, weights in columns:
+                i = a[rows]
+                same = u[i][:, None] == v[b][None]
+                code = _move_codes(before[i][:, None], after[b][None], same, no_u[i][:, None] | no_v[b][None], bins)
+                out[rows] -= weights[side][code]
+        return out
+
+    return costs
+
+
+def _move_codes(before: Floats, after: Floats, same: Bools, gone: Bools, bins: int) -> Ints:
+    """The class of a move of rank: 0 without a value, 1 for an equal value, and then the moves from -1 to 1."""
+    code = np.minimum(((after - before + 1) * (bins / 2)).astype(np.int64), bins - 1) + 2
+    return np.where(gone, 0, np.where(same, 1, code))
+
+
+def _within(codes: Ints, bins: int) -> Floats:
+    """0 for the classes between the smallest and the largest move, and for an equal value if there was one."""
+    moves = codes[codes > 1]
+    out = np.full(bins + 2, _NEVER)
+    out[0] = 0.0
+    out[moves.min(initial=bins + 2) : moves.max(initial=0) + 1] = 0.0
+    out[1] = 0.0 if (codes == 1).any() else _NEVER
+    return out
+
+
+def _log_shares(codes: Ints, bins: int) -> Floats:
+    """Logarithms of densities of the classes; missing values count nothing."""
+    counts = np.bincount(codes, minlength=bins + 2).astype(np.float64)
+    counts[0] = 0.0
+    shares = (counts + _SMOOTH) / (counts.sum() + _SMOOTH * (bins + 1))
+    shares[0] = 1.0
+    return np.asarray(np.log(shares))
