@@ -61,7 +61,7 @@ class ExactEquations(Attack):
     )
 
     largest: Annotated[int, Field(ge=2, le=14)] = Field(
-        default=10, description="largest sub-group whose orders are searched"
+        default=12, description="largest sub-group whose orders are searched"
     )
     annealed: Annotated[int, Field(ge=0, le=100)] = Field(
         default=40, description="largest sub-group in which an order is looked for by simulated annealing"
