@@ -9,7 +9,7 @@ is therefore the mean at the same number of records, for every score. Leaving th
 slightly smaller, never larger. Standard errors are those of a share. An attack that states an exact figure of the file
 (aggregate_disclosure) claims nothing about other files and is left out.
 
-Usage: python benchmarks/coverage.py [--replicates 80] [--rows 300] [--masks NAME …] [--shapes NAME …] [--attacks NAME …] [--save]
+Usage: python benchmarks/interval_coverage.py [--replicates 80] [--rows 300] [--masks NAME …] [--shapes NAME …] [--attacks NAME …] [--save]
 """
 
 from __future__ import annotations
