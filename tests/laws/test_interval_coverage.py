@@ -43,3 +43,19 @@ def test_interval_of_a_rank_correlation_widens_with_the_correlation(grouped):
     half = 1.959963984540054 * np.sqrt((1 + score.value**2 / 2) / (n - (6 if grouped else 3)))
     centre = np.arctanh(score.value)
     assert score.interval == pytest.approx((np.tanh(centre - half), np.tanh(centre + half)), rel=1e-9)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_interval_disclosure_covers_a_column_with_imputed_values(zeros):
+    """Values that stay move in rank together, because others were imputed: the old interval covered .38."""
+    found = []
+    for i in range(REPLICATES):
+        rng = np.random.default_rng([22, i])
+        x = rng.normal(size=300)
+        data = lv.read(pd.DataFrame({"x": np.where(x < -1.5, 0.0, np.exp(x)) if zeros else x}), confidential=["x"])
+        release = lv.mask(data, "blank_and_impute(rate=0.5)", secret=rng.bytes(32))
+        score = lv.risk(data, release, ["interval_disclosure"])[0]
+        found.append((score.value, *score.interval))
+    value, low, high = np.array(found).T
+    truth = (value.sum() - value) / (REPLICATES - 1)
+    assert np.mean((low <= truth) & (truth <= high)) >= LEAST
