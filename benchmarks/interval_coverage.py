@@ -9,7 +9,10 @@ is therefore the mean at the same number of records, for every score. Leaving th
 slightly smaller, never larger. Standard errors are those of a share. An attack that states an exact figure of the file
 (aggregate_disclosure) claims nothing about other files and is left out.
 
-Usage: python benchmarks/interval_coverage.py [--replicates 80] [--rows 300] [--masks NAME …] [--shapes NAME …] [--attacks NAME …] [--save]
+The file is not called coverage.py, because a script of that name hides the package `coverage` from Numba.
+
+Usage: python benchmarks/interval_coverage.py [--replicates 80] [--rows 300] [--masks NAME …] [--shapes NAME …]
+    [--attacks NAME …] [--save] [--page]
 """
 
 from __future__ import annotations
@@ -129,7 +132,11 @@ def main() -> int:
     parser.add_argument(
         "--save", action="store_true", help="write the results to benchmarks/coverage.json; cells that were not run stay"
     )
+    parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/intervals.md from the results")
     options = parser.parse_args()
+    if options.page:
+        write_table()
+        return 0
     results: list[dict[str, Any]] = []
     for mask in options.masks:
         for shape in options.shapes:
@@ -154,6 +161,21 @@ def save(results: Sequence[dict[str, Any]], rows: int) -> None:
     every = [*(r for r in before if _key(r) not in again), *({**r, "rows": rows} for r in results)]
     every.sort(key=lambda r: (r["coverage"], _key(r)))
     file.write_text(json.dumps({"python": platform.python_version(), "results": every}, indent=1) + "\n")
+
+
+def write_table() -> None:
+    """Replace the table at the end of the guide: for each score its lowest and its median coverage over the cells."""
+    every = json.loads((HERE / "coverage.json").read_text())["results"]
+    lines = ["| score | cells | lowest coverage | ± SE | in the cell | median coverage | cells below 0.90 |",
+             "|---|---|---|---|---|---|---|"]
+    for name in sorted({r["score"] for r in every}, key=lambda s: min(r["coverage"] for r in every if r["score"] == s)):
+        cells = sorted((r for r in every if r["score"] == name), key=lambda r: r["coverage"])
+        worst, middle = cells[0], float(np.median([r["coverage"] for r in cells]))
+        lines.append(f"| `{name}` | {len(cells)} | {worst['coverage']:.3f} | {worst['standard_error']:.3f} | `{worst['mask']}`, "
+                     f"{worst['shape']} | {middle:.3f} | {sum(r['coverage'] < 0.9 for r in cells)} |")
+    page = HERE.parent / "docs" / "guides" / "intervals.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text[: text.index("| score |")] + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str, str]:

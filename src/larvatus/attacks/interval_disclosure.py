@@ -54,7 +54,8 @@ class IntervalDisclosure(Attack):
     The value is the share of original values inside the interval around their released value: a mean over the columns present
     in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
     the success of the prediction from S, by a regression fitted without the record. A value that does not vary counts as
-    disclosed; a blanked value does not.
+    disclosed; a blanked value does not. On the scale of ranks, the interval of the value allows for ranks that move together;
+    those of sub-groups and of further windows do not (docs/guides/intervals.md).
 
     Parameters:
         windows: half-widths of the interval; the first decides the value.
