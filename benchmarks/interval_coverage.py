@@ -132,7 +132,7 @@ def main() -> int:
     parser.add_argument(
         "--save", action="store_true", help="write the results to benchmarks/coverage.json; cells that were not run stay"
     )
-    parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/intervals.md from the results")
+    parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/intervals.md")
     options = parser.parse_args()
     if options.page:
         write_table()
@@ -148,8 +148,8 @@ def main() -> int:
             if options.save:
                 save(results, options.rows)
     for row in sorted(results, key=lambda r: (r["coverage"], r["score"])):
-        print(f"{row['coverage']:.3f} ± {row['standard_error']:.3f}  width {row['mean_width']:.3f}  value {row['mean_value']:.3f} "
-              f"(SD {row['sd_value']:.3f})  {row['score']}, {row['mask']}, {row['shape']}")
+        print(f"{row['coverage']:.3f} ± {row['standard_error']:.3f}  width {row['mean_width']:.3f}  "
+              f"value {row['mean_value']:.3f} (SD {row['sd_value']:.3f})  {row['score']}, {row['mask']}, {row['shape']}")
     return 0
 
 
@@ -171,8 +171,8 @@ def write_table() -> None:
     for name in sorted({r["score"] for r in every}, key=lambda s: min(r["coverage"] for r in every if r["score"] == s)):
         cells = sorted((r for r in every if r["score"] == name), key=lambda r: r["coverage"])
         worst, middle = cells[0], float(np.median([r["coverage"] for r in cells]))
-        lines.append(f"| `{name}` | {len(cells)} | {worst['coverage']:.3f} | {worst['standard_error']:.3f} | `{worst['mask']}`, "
-                     f"{worst['shape']} | {middle:.3f} | {sum(r['coverage'] < 0.9 for r in cells)} |")
+        lines.append(f"| `{name}` | {len(cells)} | {worst['coverage']:.3f} | {worst['standard_error']:.3f} | "
+                     f"`{worst['mask']}`, {worst['shape']} | {middle:.3f} | {sum(r['coverage'] < 0.9 for r in cells)} |")
     page = HERE.parent / "docs" / "guides" / "intervals.md"
     text = page.read_text(encoding="utf-8")
     page.write_text(text[: text.index("| score |")] + "\n".join(lines) + "\n", encoding="utf-8")
