@@ -59,3 +59,11 @@ def test_interval_disclosure_covers_a_column_with_imputed_values(zeros):
     value, low, high = np.array(found).T
     truth = (value.sum() - value) / (REPLICATES - 1)
     assert np.mean((low <= truth) & (truth <= high)) >= LEAST
+
+
+def test_ranks_of_a_permuted_column_do_not_move_together():
+    """Original and released values of a shuffled column are the same, so that the interval is Wilson's."""
+    x = np.random.default_rng(3).normal(size=300)
+    data = lv.read(pd.DataFrame({"x": np.where(x < 0, 0.0, np.exp(x))}), confidential=["x"])
+    score = lv.risk(data, lv.mask(data, "data_shuffling", secret=SECRET), ["interval_disclosure"])[0]
+    assert score.interval == pytest.approx(scipy.stats.binomtest(round(score.value * 300), 300).proportion_ci(method="wilson"))

@@ -121,7 +121,8 @@ class IntervalDisclosure(Attack):
         """Wilson's interval with as many records as give the variance of the value, at most n.
 
         Values that a mask leaves unchanged keep or lose their rank together, so that fewer than n successes are independent.
-        In a large file the ranks are known well enough, and on another scale than ranks the records do not share anything.
+        This does not happen if the mask only permutes the values. In a large file the ranks are known well enough, and on
+        another scale than ranks the records do not share anything.
         """
         from scipy.special import stdtrit
 
@@ -132,6 +133,9 @@ class IntervalDisclosure(Attack):
             return score.interval
         _, group, values = collect(data, [*(scratch("original", m) for m in names), *names])
         before, after = np.array([values[scratch("original", m)] for m in names]), np.array([values[m] for m in names])
+        if all(np.array_equal(a[np.lexsort((a, group))], b[np.lexsort((b, group))], equal_nan=True)
+               for a, b in zip(before, after, strict=True)):
+            return score.interval
         variance = close_share_variance(before, after, group, window)
         spread = score.value * (1 - score.value)
         if variance * n <= spread:
