@@ -55,7 +55,7 @@ class AttributeInference(Attack):
     the released mean of the others. Part
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
     the baselines is due to the release. The interval treats targets as independent although one model serves all: coverage
-    measured .62 to 1 (docs/guides/intervals.md).
+    measured .43 to 1, lowest for lognormal data (docs/guides/intervals.md).
 
     Parameters:
         columns: predict only these confidential columns (default: the columns not in intruder.known; if that is empty, each

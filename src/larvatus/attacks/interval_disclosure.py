@@ -42,7 +42,7 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
-_MOST_JACKKNIFED = 20_000  # records; beyond, ranks have a standard error below a third of a window of 1 %
+_MOST_JACKKNIFED = 20_000  # records; beyond, ranks move together by less than half a window of 1 %, as a standard error
 _FIGURES = (SUCCESS, CHANCE, S_ALONE)
 _FAR = scratch("far")
 WindowFigures = Mapping[str, Floats]  # an array for each of _FIGURES
