@@ -42,6 +42,7 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
+_MOST_JACKKNIFED = 20_000  # records; beyond, ranks move together by less than half a window of 1 %, as a standard error
 _FIGURES = (SUCCESS, CHANCE, S_ALONE)
 _FAR = scratch("far")
 WindowFigures = Mapping[str, Floats]  # an array for each of _FIGURES
@@ -53,7 +54,8 @@ class IntervalDisclosure(Attack):
     The value is the share of original values inside the interval around their released value: a mean over the columns present
     in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
     the success of the prediction from S, by a regression fitted without the record. A value that does not vary counts as
-    disclosed; a blanked value does not.
+    disclosed; a blanked value does not. On the scale of ranks, the interval of the value allows for ranks that move together;
+    those of sub-groups and of further windows do not (docs/guides/intervals.md).
 
     Parameters:
         windows: half-widths of the interval; the first decides the value.
@@ -110,7 +112,35 @@ class IntervalDisclosure(Attack):
         by_variable = Rows.of(
             _variable(n, {figure: sums[figure][:, j] for figure in _FIGURES}, windows) for j, n in enumerate(names)
         )
-        return replace(score, by_record=own, by_variable=by_variable, details=details)
+        return replace(score, by_record=own, by_variable=by_variable, details=details,
+                       interval=self._interval(data, names, windows[0], score, int(has.sum())))
+
+    def _interval(
+        self, data: Microdata, names: Sequence[str], window: float, score: Score, n: int
+    ) -> tuple[float, float] | None:
+        """Wilson's interval with as many records as give the variance of the value, at most n.
+
+        Values that a mask leaves unchanged keep or lose their rank together, so that fewer than n successes are independent.
+        This does not happen if the mask only permutes the values. In a large file the ranks are known well enough, and on
+        another scale than ranks the records do not share anything.
+        """
+        from scipy.special import stdtrit
+
+        from larvatus.stats.estimates.intervals import wilson
+        from larvatus.stats.ranks.window_variance import PARTS, close_share_variance
+
+        if self.measured != "rank" or data.rows > _MOST_JACKKNIFED:
+            return score.interval
+        _, group, values = collect(data, [*(scratch("original", m) for m in names), *names])
+        before, after = np.array([values[scratch("original", m)] for m in names]), np.array([values[m] for m in names])
+        if all(np.array_equal(a[np.lexsort((a, group))], b[np.lexsort((b, group))], equal_nan=True)
+               for a, b in zip(before, after, strict=True)):
+            return score.interval
+        variance = close_share_variance(before, after, group, window)
+        spread = score.value * (1 - score.value)
+        if variance * n <= spread:
+            return score.interval
+        return wilson(score.value, max(spread / variance, 1.0), float(stdtrit(PARTS - 1, 0.975)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ class MixedLinkage(Attack):
     that agreement in a rare category weighs more, and a frequent change costs little. A number counts by its correlation
     with the original. Columns are treated as independent. The laws are those of the file; the own pair of a target does not
     count for the categories. Only records with the same S are candidates. Candidates of equal weight share the credit.
+    The interval treats targets as independent although they share the laws: coverage measured .75 to 1
+    (docs/guides/intervals.md).
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.

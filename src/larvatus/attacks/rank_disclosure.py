@@ -74,7 +74,7 @@ class RankDisclosure(Attack):
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
             chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
-            interval=_interval(value, float(sizes.sum()), len(names)), unit="correlation",
+            interval=_interval(value, float(sizes.sum()), len(sizes)), unit="correlation",
             by_group=Rows.of(
                 {"sub_group": ranked.groups.name(g), "records": int(sizes[g]), "value": float(part.value.mean()),
                  "chance": float(part.chance.mean()), "s_alone": float(part.s_alone.mean())} for g, part in enumerate(parts)
@@ -159,13 +159,16 @@ def _squares(fits: Sequence[LeaveOneOut], names: Sequence[str], design: Design) 
     return lambda group, block: fits[group].squares(block.matrix(before), design.matrix(group, block))
 
 
-def _interval(value: float, n: float, p: int) -> tuple[float, float]:
-    """Fisher's interval for a correlation, used here for the mean of several."""
-    if n <= 4:
-        return 0.0, 1.0
-    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 / np.sqrt(n - 3)
-    return max(0.0, float(np.tanh(centre - half))), min(1.0, float(np.tanh(centre + half)) if value < 1 else 1.0)
+def _interval(value: float, n: float, groups: int) -> tuple[float, float]:
+    """Fisher's interval with the variance of a rank correlation (Bonett and Wright 2000), used for the mean of several.
 
+        tanh(atanh r ± z √((1 + r²/2) / (n − 3G))),  G sub-groups
+    """
+    freedom = n - 3 * groups
+    if freedom <= 1:
+        return 0.0, 1.0
+    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 * np.sqrt((1 + value**2 / 2) / freedom)
+    return max(0.0, float(np.tanh(centre - half))), min(1.0, float(np.tanh(centre + half)) if value < 1 else 1.0)
 
 
 def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:

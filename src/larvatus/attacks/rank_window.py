@@ -29,7 +29,8 @@ class RankWindow(Attack):
     This attack is designed against rank swapping, whose window is often published: at the true window the own record is
     never excluded, and few other records pass in several columns. Ranks are taken within the sub-group, among the values
     present. A blanked value excludes no record. Candidates share the credit. If none is left, the intruder guesses among the
-    records with the same S.
+    records with the same S. The interval treats targets as independent although one window serves all: coverage measured .75
+    to 1 (docs/guides/intervals.md).
 
     Parameters:
         window: largest move of a rank, as a fraction of the records (default: for each column the smallest window over the

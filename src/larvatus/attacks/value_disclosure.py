@@ -211,7 +211,7 @@ class _Fitted:
 
 
 def _interval(whole: _Explained, n: int, p: int, squares: Floats) -> tuple[float, float]:
-    """The interval of the value; its coverage over masks and shapes of data is measured by benchmarks/coverage.py.
+    """The interval of the value; its coverage over masks and shapes of data is measured by benchmarks/interval_coverage.py.
 
     Few records with extreme values decide the share of variance in heavy-tailed data, so the quantile is that of t, with as
     many degrees of freedom as records that count. A swap or a small group gives two records the same error, so the variance
