@@ -64,7 +64,7 @@ def check(
     if how.analyses:
         found += [s for s in utility(data, given, [], analyses=how.analyses, progress=listener()) if s.method == METHOD]
     judged = asked.judge(found, combined, not_run)
-    return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]))
+    return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]), judged.warnings)
 
 
 def _held_rows(data: Microdata, release: Release) -> list[Row]:
