@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
+from larvatus.comparison.excess_risk import baseline_ratio, excess_risk
+from larvatus.comparison.headline import Headline, headlines, on_frontier, unbeaten
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule
 from larvatus.core.number_format import interval_text, loss, share
 from larvatus.data.score import Score
@@ -72,21 +73,22 @@ def test_shortened_keeps_both_ends():
 
 def head(i: int, risk: float, lost: float | None, base: float = 0.01, high: float | None = None) -> Headline:
     score = Score("link", "risk", risk, "share found", chance=base, interval=(risk, high or risk))
-    return Headline(i, f"release {i}", score, lost)
+    return Headline(i, f"release {i}", score, lost, excess_risk([score]))
 
 
 def test_unbeaten_are_those_no_other_beats():
     heads = [head(1, 0.5, 0.1), head(2, 0.4, 0.2), head(3, 0.45, 0.3), head(4, 0.1, 0.9), head(5, 0.1, 1.0)]
     assert [h.number for h in unbeaten(heads)] == [4, 2, 1]
+    assert on_frontier(heads) == unbeaten(heads), "one attack with one baseline"
 
 
 def test_an_attack_is_judged_beside_its_own_baseline():
     linkage = Score("link", "risk", 0.13, chance=0.006)
     guess = Score("guess", "risk", 0.45, chance=0.25, s_alone=0.3)
-    assert excess(linkage) > excess(guess) > 1
-    assert excess(Score("coin", "risk", 1.0, chance=0.5)) > 1
-    assert excess(Score("none", "risk", 0.015, chance=0.01)) <= 1
-    assert excess(Score("none", "risk", 0.0, chance=0.0)) <= 1
+    assert baseline_ratio(linkage) > baseline_ratio(guess) > 1
+    assert baseline_ratio(Score("coin", "risk", 1.0, chance=0.5)) > 1
+    assert baseline_ratio(Score("none", "risk", 0.015, chance=0.01)) <= 1
+    assert baseline_ratio(Score("none", "risk", 0.0, chance=0.0)) <= 1
 
 
 def test_verdict_names_the_least_loss_among_those_near_their_baseline():

@@ -156,14 +156,16 @@ class Comparison:
         return add_combined_scores(candidate.scores, self.combine)[len(candidate.scores) :]
 
     def frontier(self, *axes: str) -> Rows:
-        """The releases that no other release beats on all axes (default: `risk` and `loss`).
+        """The releases that no other release beats on all axes (default: `excess_risk` and `loss`).
 
-        An axis is the name of a score or combination, or one of its figures, such as `nearest_record.above_chance`. Lower is
+        `excess_risk` is how far the strongest attack is above its baseline; 0 if no attack is shown to beat its baseline.
+
+        Another axis is the name of a score or combination, or one of its figures, such as `nearest_record.above_chance`. Lower is
         better. Releases without a figure on one of the axes are left out.
         """
-        from larvatus.comparison.frontier import LOSS, RISK, frontier
+        from larvatus.comparison.frontier import EXCESS_RISK, LOSS, frontier
 
-        return frontier(self, axes or (RISK, LOSS))
+        return frontier(self, axes or (EXCESS_RISK, LOSS))
 
     def judge(self, limits: LimitsLike | None = None) -> dict[str, Judgement]:
         """Check every release against the limits (default: those of the study)."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.combined_scores import add_combined_scores
-from larvatus.comparison.frontier import undominated
-from larvatus.comparison.headline import Headline, baseline, excess, headlines
+from larvatus.comparison.excess_risk import attacks_above_baseline, baseline, baseline_ratio
+from larvatus.comparison.headline import Headline, headlines, on_frontier
 from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.release_sentences import (
-    at_baseline,
     capitalised,
     nearly_unchanged,
     not_counted,
     plain_name,
     property_name,
 )
+from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.comparison.unmasked_columns import singled_out_sentence
 from larvatus.core.number_format import EXACT, Cell, count, finite_number, loss, plural, quote, share, times
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
@@ -81,13 +81,9 @@ def _without(comparison: Comparison) -> list[Row]:
 
 
 def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
-    """Releases that no other release beats on both excess risk and loss, lowest excess risk first."""
-    placed = []
-    for candidate, head in zip(comparison.candidates, heads, strict=True):
-        if head.risk is not None and head.loss is not None:
-            top = next(iter(_beyond(candidate)), None)
-            placed.append((top.value - (baseline(top) or 0.0) if top else 0.0, head.loss, head, top))
-    return [placed[i][2:] for i in undominated([p[:2] for p in placed])]
+    """The releases on the frontier, each with its strongest attack if that beats its baseline."""
+    candidates = comparison.candidates
+    return [(h, next(iter(attacks_above_baseline(attacks_in_rule(candidates[h.number - 1]))), None)) for h in on_frontier(heads)]
 
 
 def _known(candidate: Candidate, decides: bool) -> list[Score]:
@@ -96,7 +92,7 @@ def _known(candidate: Candidate, decides: bool) -> list[Score]:
 
 def _beyond(candidate: Candidate, decides: bool = True) -> list[Score]:
     """The attacks that beat their baseline, furthest first: those that decide between releases, or the others."""
-    return sorted((s for s in _known(candidate, decides) if not at_baseline(s)), key=excess, reverse=True)
+    return attacks_above_baseline(_known(candidate, decides))
 
 
 def _reached(score: Score | None, value: Cell) -> str:
@@ -128,7 +124,7 @@ def _none(candidate: Candidate) -> str:
 def _gained(score: Score) -> str:
     base = baseline(score) or 0.0
     than = f", {times(score.value, base)} its baseline ({_reached(score, base)})" if base > 0 else "; its baseline is 0"
-    near = ", still near it" if excess(score) <= 1 else ""
+    near = ", still near it" if baseline_ratio(score) <= 1 else ""
     means = f" ({score.meaning})" if score.meaning else ""
     return f"{capitalised(plain_name(score.method))}{means} reaches {_reached(score, score.value)}{than}{near}."
 

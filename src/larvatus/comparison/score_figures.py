@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from larvatus.comparison.headline import baseline
+from larvatus.comparison.excess_risk import baseline
 from larvatus.core.discovery import file_names
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.score import Row, Score

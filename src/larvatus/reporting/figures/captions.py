@@ -25,7 +25,7 @@ def map_sentence(points: Sequence[Point], left_out: int) -> str:
         )
     best = unbeaten([p.head for p in points])
     if 1 < len(points) != len(best):
-        found += f" Filled points ({count(len(best))}): no other release beats them on both."
+        found += " Filled points: no other release has both a lower risk under this attack and less loss."
     missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be shown." if left_out else ""
     numbered = " Points are labelled with the numbers of the releases in the table below." if len(points) > MOST_NAMES else ""
     return f"{found}{numbered}{missing}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, unbeaten
+from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import plain_name, release_in_words
 from larvatus.comparison.selection_rule import attacks_outside_rule, near_baseline, preferred_release
@@ -86,17 +86,17 @@ def _rank(head: Headline, heads: Sequence[Headline]) -> str:
 
 
 def _frontier(head: Headline, heads: Sequence[Headline]) -> str:
-    """Whether another release is as good on both risk and loss, and which."""
-    if head.risk is None or head.loss is None or len(heads) < 2:
+    """Whether another release is as good on both excess risk and loss, and which."""
+    if head.excess is None or head.loss is None or len(heads) < 2:
         return ""
-    if head in unbeaten(heads):
-        return "No other release beats it on both risk (of its strongest attack) and loss."
-    better = [h for h in heads if h is not head and h.risk is not None and h.loss is not None
-              and h.risk <= head.risk and h.loss <= head.loss]
+    if head in on_frontier(heads):
+        return "It is on the frontier: no other release has both less excess risk and less loss."
+    better = [h for h in heads if h is not head and h.excess is not None and h.loss is not None
+              and h.excess <= head.excess and h.loss <= head.loss]
     if not better:
         return ""
     first = min(better, key=lambda h: (h.loss or 0.0, h.number))
-    return f"{quote(first.name)} is at least as good on both: risk {share(first.risk)}, loss {loss(first.loss)}."
+    return f"{quote(first.name)} is at least as good on both excess risk and loss (loss {loss(first.loss)})."
 
 
 def _rule(head: Headline, heads: Sequence[Headline], limits: JudgedLimits | None) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, baseline
+from larvatus.comparison.excess_risk import at_baseline, baseline
+from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, plain_name, plain_title, release_in_words
+from larvatus.comparison.release_sentences import plain_name, plain_title, release_in_words
 from larvatus.comparison.selection_rule import preferred_release
 from larvatus.core.number_format import EXACT, NONE, Cell, count, finite_number, interval_text, loss, plural, share
 from larvatus.data.score import Score

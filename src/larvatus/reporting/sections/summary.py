@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
+from larvatus.comparison.excess_risk import at_baseline, baseline, baseline_ratio
+from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
+from larvatus.comparison.release_sentences import not_counted, plain_title, release_in_words
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, preferred_release
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
 from larvatus.data.score import Score
@@ -61,7 +62,7 @@ def releases_at_first(heads: Sequence[Headline], chosen: str | None, limits: Jud
 
 def _named(heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None) -> list[Headline]:
     best = preferred_release(heads, limits)
-    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(unbeaten(heads) or heads)]
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(on_frontier(heads) or heads)]
     return list({h.number: h for h in named}.values())
 
 
@@ -70,7 +71,7 @@ def _which(
 ) -> str:
     named = ["the chosen one"] if chosen else []
     named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads, limits) else []
-    named += ["some that no other release beats on both risk and loss" if unbeaten(heads) else "the first ones"]
+    named += ["some that no other release beats on both excess risk and loss" if on_frontier(heads) else "the first ones"]
     return f"{count(len(first))} of {count(len(heads))} releases are shown here: {', '.join(named)}. The tables below show all."
 
 
@@ -87,7 +88,7 @@ def _risk_depth(score: Score) -> float:
     """0 at the baseline, low near it, then rising with the order of magnitude."""
     if finite_number(score.value) is None or at_baseline(score):
         return 0.0
-    beyond = min(excess(score), 1e3)
+    beyond = min(baseline_ratio(score), 1e3)
     return 0.15 if beyond <= 1 else min(0.4 + 0.35 * math.log10(beyond), 1.0)
 
 

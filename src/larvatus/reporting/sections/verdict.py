@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.headline import Headline, excess
+from larvatus.comparison.excess_risk import at_baseline, baseline_ratio
+from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, capitalised, joined, plain_name
+from larvatus.comparison.release_sentences import capitalised, joined, plain_name
 from larvatus.comparison.selection_rule import (
     closest_release,
     interval_near_baseline,
@@ -139,7 +140,7 @@ def _risk(head: Headline) -> str:
 
 def _upper_end(head: Headline) -> str:
     """A warning if the figure is near the baseline but the upper end of its interval is not."""
-    if head.attack is None or head.attack.interval is None or excess(head.attack) > 1 or interval_near_baseline(head):
+    if head.attack is None or head.attack.interval is None or baseline_ratio(head.attack) > 1 or interval_near_baseline(head):
         return ""
     return (f"The figure is near its baseline, but the upper end of its interval, {share(head.attack.interval[1])}, is more "
             f"than {100 * INTERVAL_ABOVE:.0f} points above it.")
