@@ -1,6 +1,7 @@
 """Excess risk: how far the strongest attack on a release is above its baseline.
 
-The baseline b of an attack is the better of chance and S alone. Its excess is value - b, or 0 if its interval reaches down to b.
+The baseline b of an attack is the better of chance and S alone. Its excess is value - b, or 0 if the interval
+reaches down to b.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ def strongest(candidate: Candidate) -> Score | None:
     Attacks that do not decide between releases count only if no other was run.
     """
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    return max([s for s in usable if s.decides] or usable, key=lambda s: (not attack_near_baseline(s), baseline_ratio(s)), default=None)
+    counted = [s for s in usable if s.decides] or usable
+    return max(counted, key=lambda s: (not attack_near_baseline(s), baseline_ratio(s)), default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:

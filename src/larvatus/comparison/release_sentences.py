@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline, baseline_ratio
-from larvatus.core.number_format import EXACT, finite_number, loss, plural, share, times, words
+from larvatus.comparison.risk_text import risk_text
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, times, words
 from larvatus.data.score import Score
 
 NEARLY_UNCHANGED = 0.02  # relative loss
@@ -22,6 +23,7 @@ KEPT = {
 # Every attack and measure by the name that reports use.
 NAMES = {
     **KEPT,
+    "acceptance": "implausible values",
     "ecdf_max": "largest difference between the joint distributions",
     "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
     "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
@@ -84,7 +86,7 @@ def _reached(risks: Sequence[Score]) -> str:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
         return f"No attack beats its baseline{f' (not counting {joined(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
-    reached = f"{capitalised(plain_name(first.method))} reaches {share(first.value)}"
+    reached = f"{capitalised(plain_name(first.method))} reaches {risk_text(first, first.value)}"
     than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
     near = " (still near it)" if baseline_ratio(first) <= 1 else ""
     more = len(beyond) - 1

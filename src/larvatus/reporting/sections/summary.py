@@ -11,8 +11,9 @@ from larvatus.comparison.excess_risk import at_baseline, baseline, baseline_rati
 from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import not_counted, plain_title, release_in_words
+from larvatus.comparison.risk_text import risk_range_text, risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, preferred_release
-from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock
@@ -23,8 +24,9 @@ MOST_SEEN = 12
 _SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
 _NOTE = (
     "Baseline: the success of the attack without the masked columns, by chance or from the non-confidential columns alone. "
-    "A risk is coloured if its whole interval lies above the baseline. The darker a loss, the larger it is relative to the "
-    "largest in its column; “exact” means 0 up to rounding. All figures are for the whole file; sub-groups follow below."
+    "An attack beats its baseline if its whole interval lies above it; its risk is then coloured. The darker a loss, the "
+    "larger it is relative to the largest in its column; “exact” means 0 up to rounding. All figures are for the whole file; "
+    "sub-groups follow below."
 )
 
 
@@ -76,12 +78,12 @@ def _which(
 
 
 def _baseline(scores: Sequence[Score | None]) -> str:
-    said = shares(baseline(s) for s in scores if s)
+    said = risk_range_text(next((s for s in scores if s), None), (baseline(s) for s in scores if s))
     return "" if said == NONE else f"baseline: {said}"
 
 
 def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
-    return [HeatCell(share(s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
+    return [HeatCell(risk_text(s, s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
 
 
 def _risk_depth(score: Score) -> float:
