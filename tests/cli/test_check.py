@@ -44,7 +44,7 @@ def test_kept_limits(folder, capsys):
     assert checked(folder, "nearest_record = { above_chance = 0.99 }\nmoments = 5\nboth = 3.0") == 0
     out = capsys.readouterr().out
     assert "All 3 limits are met." in out
-    assert "above chance, upper" in out
+    assert "above chance (upper end of the interval)" in out
     assert out.splitlines()[0].split("  ")[0] == "score"
     assert [h for h in ("figure compared", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
 
