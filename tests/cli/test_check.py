@@ -46,7 +46,7 @@ def test_kept_limits(folder, capsys):
     assert "All 3 limits are met." in out
     assert "above chance (upper end of the interval)" in out
     assert out.splitlines()[0].split("  ")[0] == "score"
-    assert [h for h in ("figure compared", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
+    assert [h for h in ("figure", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
 
 
 def test_broken_limits_are_named(folder, capsys):

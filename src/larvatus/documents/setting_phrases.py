@@ -68,7 +68,7 @@ _SWITCHES: Mapping[tuple[str, Any], str] = {
 
 def setting_phrases(mask: str, settings: Mapping[str, Any]) -> list[str]:
     """One phrase for each publishable setting, except switches at their default and empty lists."""
-    fields = discover("larvatus.masks")[mask].model_fields if mask in discover("larvatus.masks") else {}
+    fields = getattr(discover("larvatus.masks").get(mask), "model_fields", {})
     out = []
     for name, value in settings.items():
         switch = isinstance(value, bool | str)
