@@ -6,7 +6,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.comparison.release_sentences import release_in_words
-from larvatus.comparison.risk_text import CORRELATIONS, risk_interval_text, risk_range_text, risk_text
+from larvatus.comparison.risk_text import CORRELATION_ATTACKS, risk_interval_text, risk_range_text, risk_text
 from larvatus.core.discovery import file_names
 from larvatus.core.number_format import NONE, SPACE
 from larvatus.data.score import Score
@@ -36,7 +36,7 @@ def test_sentences_on_a_release_follow_the_unit():
 
 
 def test_the_names_of_attacks_agree_with_the_units_of_their_scores():
-    assert {*CORRELATIONS} <= {*file_names("larvatus.attacks")}
+    assert {*CORRELATION_ATTACKS} <= {*file_names("larvatus.attacks")}
     data = lv.read(people(200, missing=False), **ROLES)
-    scores = lv.risk(data, lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET), [*CORRELATIONS, "value_disclosure"])
-    assert {s.method for s in scores if s.unit == "correlation"} == {*CORRELATIONS}
+    scores = lv.risk(data, lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET), [*CORRELATION_ATTACKS, "value_disclosure"])
+    assert {s.method for s in scores if s.unit == "correlation"} == {*CORRELATION_ATTACKS}

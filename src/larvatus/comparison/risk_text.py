@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from larvatus.core.number_format import NONE, Cell, finite_number, interval_text, minus, share, shares
 from larvatus.data.score import Score
 
-CORRELATIONS = ("rank_disclosure",)  # the attacks whose Score.unit is "correlation", for tables without scores
+CORRELATION_ATTACKS = ("rank_disclosure",)  # the attacks whose Score.unit is "correlation", for tables without scores
 
 
 def is_correlation(method: object) -> bool:
     """Whether the value of an attack is a correlation, by the name of the attack."""
-    return str(method).partition(" (")[0] in CORRELATIONS
+    return str(method).partition(" (")[0] in CORRELATION_ATTACKS
 
 
 def risk_text(score: Score | None, value: Cell) -> str:
