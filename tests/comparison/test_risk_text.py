@@ -38,5 +38,6 @@ def test_sentences_on_a_release_follow_the_unit():
 def test_the_names_of_attacks_agree_with_the_units_of_their_scores():
     assert {*CORRELATION_ATTACKS} <= {*file_names("larvatus.attacks")}
     data = lv.read(people(200, missing=False), **ROLES)
-    scores = lv.risk(data, lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET), [*CORRELATION_ATTACKS, "value_disclosure"])
+    release = lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET)
+    scores = lv.risk(data, release, [*CORRELATION_ATTACKS, "value_disclosure"])
     assert {s.method for s in scores if s.unit == "correlation"} == {*CORRELATION_ATTACKS}
