@@ -44,20 +44,20 @@ def test_kept_limits(folder, capsys):
     assert checked(folder, "nearest_record = { above_chance = 0.99 }\nmoments = 5\nboth = 3.0") == 0
     out = capsys.readouterr().out
     assert "All 3 limits are met." in out
-    assert "above chance, upper" in out
+    assert "above chance (upper end of the interval)" in out
     assert out.splitlines()[0].split("  ")[0] == "score"
-    assert [h for h in ("figure compared", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
+    assert [h for h in ("figure", "value", "limit", "met", "reason") if h not in out.splitlines()[0]] == []
 
 
 def test_broken_limits_are_named(folder, capsys):
     assert checked(folder, "nearest_record = 0.99\nmoments = 0.001", "--json") == BROKEN == 4
     found = json.loads(capsys.readouterr().out)
-    assert not found["kept"]
-    assert [(r["score"], r["kept"]) for r in found["limits"]] == [("nearest_record", True), ("moments", False)]
+    assert not found["met"]
+    assert [(r["score"], r["met"]) for r in found["limits"]] == [("nearest_record", True), ("moments", False)]
     row = found["limits"][1]
     data = lv.read("original.parquet", confidential=["income", "wealth"], non_confidential=["age"])
     expected = lv.utility(data, "released.parquet", ["moments"], pairing="pairs.parquet")[0].value
-    assert (row["judged"], row["limit"]) == (expected, 0.001)
+    assert (row["value"], row["limit"]) == (expected, 0.001)
 
 
 def test_quiet_tells_by_the_exit_code_alone(folder, capsys):
@@ -69,7 +69,7 @@ def test_a_score_that_the_study_does_not_run_breaks_its_limit(folder, capsys):
     attacks = 'moments = 9\nnearest_record = 1.0\n[[attack]]\nmethod = "rank_window"\n'
     assert checked(folder, attacks, "--json") == BROKEN
     rows = json.loads(capsys.readouterr().out)["limits"]
-    assert [(r["score"], r["kept"], r["why"]) for r in rows] == [
+    assert [(r["score"], r["met"], r["reason"]) for r in rows] == [
         ("moments", True, ""), ("nearest_record", False, "it did not run"),
     ]
 
@@ -93,7 +93,7 @@ def test_an_attack_that_the_study_names_with_settings_is_listed_once(folder, cap
 def test_a_tier_from_the_command_line_loosens_nothing(folder, capsys):
     named = 'every_attack = 0.0\n[[attack]]\nmethod = "nearest_record"\n'
     assert checked(folder, named, "--tier", "secure", "--json") == BROKEN
-    broken = [r["limit"] for r in json.loads(capsys.readouterr().out)["limits"] if not r["kept"]]
+    broken = [r["limit"] for r in json.loads(capsys.readouterr().out)["limits"] if not r["met"]]
     assert 0.0 in broken
 
 

@@ -63,12 +63,34 @@ def test_axes_by_figure_and_by_combination():
 
 @pytest.mark.parametrize(("axes", "said"), [
     (("nearest_recrod",), "did you mean 'nearest_record'"), (("moments.uper",), "did you mean 'upper'"),
-    (("risk.upper",), "has no figure 'upper'"), (("moments",), "only 'moments' is given, and a frontier needs at least two"),
+    (("excess_risk.upper",), "has no figure 'upper'"),
+    (("moments",), "only 'moments' is given, and a frontier needs at least two"),
     (("moments", "moments"), "a frontier needs at least two"),
 ])
 def test_axes_that_are_not_there(axes, said):
     with pytest.raises(StudyError, match=said):
         compared(candidate("a", 0.3, 0.1)).frontier(*axes)
+
+
+def test_the_frontier_compares_attacks_above_their_own_baselines():
+    """A rank correlation of 0.6 by S alone is less risk than a linkage rate of 0.3 by chance 0.01."""
+    linked = candidate("linked", 0.3, 0.2)
+    ranks = replace(linked, name="ranks", scores=Scores([
+        Score("rank_disclosure", "risk", 0.62, "", chance=0.0, s_alone=0.6, interval=(0.61, 0.63), unit="correlation"),
+        *linked.scores[1:],
+    ]))
+    found = compared(linked, ranks)
+    rows = found.frontier()
+    assert [r["release"] for r in rows] == ["ranks"]
+    assert math.isclose(rows[0]["excess_risk"], 0.02, rel_tol=1e-9)
+    assert [r["release"] for r in found.explain() if r["about"] == "together" and r["release"]] == ["ranks"]
+    assert found.frontier("risk", "loss") == rows, "the name of earlier versions"
+
+
+def test_one_release_is_not_releases():
+    one, two = candidate("a", 0.3, 0.1), candidate("b", 0.3, 0.1)
+    assert repr(compared(one)).startswith("Comparison of 1 release\n")
+    assert repr(compared(one, two)).startswith("Comparison of 2 releases\n")
 
 
 def test_a_release_without_a_figure_is_not_on_the_frontier():
@@ -84,7 +106,7 @@ def test_which_releases_meet_the_limits():
     )
     assert [(r["release"], r["meets"]) for r in found.meets()] == [("a", True), ("b", False), ("gone", False)]
     which = found.meets()[1]["which"]
-    assert which == (f"nearest-record linkage: above chance, upper end 32{SPACE}percentage points, "
+    assert which == (f"nearest-record linkage: above chance (upper end of the interval) 32{SPACE}percentage points, "
                      f"limit 1{SPACE}percentage point")
     assert [r["meets"] for r in found.meets({"moments": 0.1})] == [False, True, False]
     plain = found.plain()["limits"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
 from larvatus.comparison.comparison import About, Candidate, Comparison
 from larvatus.comparison.explanations import ASIDE
 from larvatus.comparison.release_sentences import KEPT, NAMES
@@ -44,6 +46,14 @@ def test_a_release_at_its_baseline_is_not_beaten_for_what_s_alone_gives():
     assert "Strongest attack: value disclosure (80.0 %, baseline 1.0 %). Loss: 0" in together[2][1]
     own = next(text for about, release, text in rows if (about, release) == ("risk", "safe"))
     assert own == "No attack beats its baseline. The highest, cluster matching, reaches 100 %; its baseline is 100 %."
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_weight_is_mentioned_only_if_there_is_one(weight):
+    found = Comparison((released("a", attack("cluster_match", 1.0, 0.01, 1.0)),), replace(ABOUT, weight=weight))
+    first = found.explain()[0]["sentence"]
+    assert "No mask helps against that: release fewer or coarser columns" in first
+    assert first.endswith("columns; this includes the weight." if weight else "coarser columns.")
 
 
 def test_attacks_that_decide_nothing_are_told_apart():

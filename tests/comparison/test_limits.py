@@ -10,6 +10,7 @@ import larvatus as lv
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import TIERS, limits_of
 from larvatus.core.errors import StudyError
+from larvatus.core.number_format import SPACE
 from larvatus.data.score import Rows, Score
 from sample import ROLES, SECRET, people
 
@@ -29,7 +30,7 @@ GOOD: dict = {"roles": {"confidential": ["x"]}, "release": [{"name": "n", "steps
 def test_the_figure_that_is_judged(limit, judged):
     found = limits_of({"nearest_record": limit}).judge(SCORES)
     assert found.meets_limits
-    assert math.isclose(found.rows[0]["judged"], judged, rel_tol=1e-12)
+    assert math.isclose(found.rows[0]["value"], judged, rel_tol=1e-12)
 
 
 def test_a_limit_is_kept_at_the_limit_and_broken_above_it():
@@ -48,17 +49,20 @@ def test_the_upper_end_is_judged_unless_the_value_is_asked_for():
 
 def test_an_interval_wider_than_the_limit_is_told_apart_from_a_value_above_it():
     wide = limits_of({"nearest_record": {"above_chance": 0.045}}).judge(SCORES)
-    assert "(the value is within the limit, but at this number of records its interval" in wide.in_words()
+    assert wide.rows[0]["figure"] == "above chance (upper end of the interval)"
+    assert wide.rows[0]["reason"] == (f"the estimate, 4{SPACE}percentage points, meets the limit; the upper end of its "
+                                      "interval does not, because there are few records")
+    assert list(wide.rows[0]) == ["score", "figure", "value", "limit", "met", "reason"]
     for limit in ({"above_chance": 0.03}, {"above_chance": 0.06}, {"above_chance": 0.03, "interval": "value"}):
-        assert [r["why"] for r in limits_of({"nearest_record": limit}).judge(SCORES).rows] == [""]
-    assert "the value is within the limit" in limits_of({"nearest_record": {"worst_group": 0.55}}).judge(SCORES).in_words()
+        assert [r["reason"] for r in limits_of({"nearest_record": limit}).judge(SCORES).rows] == [""]
+    assert "meets the limit; the upper end" in limits_of({"nearest_record": {"worst_group": 0.55}}).judge(SCORES).in_words()
 
 
 def test_what_did_not_run_has_broken_its_limit():
     found = limits_of({"propensity": 5}).judge(SCORES)
-    assert (found.meets_limits, found.rows[0]["why"], found.violation) == (False, "it did not run", math.inf)
+    assert (found.meets_limits, found.rows[0]["reason"], found.violation) == (False, "it did not run", math.inf)
     found = limits_of({"propensity": 5}).judge(SCORES, not_run={"propensity": "no room"})
-    assert found.rows[0]["why"] == "no room"
+    assert found.rows[0]["reason"] == "no room"
     assert not limits_of("public").judge((MOMENTS,))
     assert not limits_of({"moments": 1}).judge((Score("moments", "loss", math.nan),))
     nothing_beside = Score("nearest_record", "risk", 0.0)
@@ -88,9 +92,9 @@ def test_a_tier_and_a_rule_for_every_attack_hold_both():
         found = limits_of({"tier": "public", "every_attack": stated}).judge((score, SHOWN))
         assert (found.meets_limits, len(found.rows)) == (kept, rows), stated
     stricter = limits_of({"tier": "secure", "every_attack": {"above_baseline": 0.02}}).judge((score,))
-    assert [(r["limit"], r["kept"]) for r in stricter.rows] == [(0.02, False)]
+    assert [(r["limit"], r["met"]) for r in stricter.rows] == [(0.02, False)]
     both = limits_of({"tier": "secure", "every_attack": {"times_chance": 2}}).judge((score,))
-    assert [(r["figure"], r["kept"]) for r in both.rows] == [("above baseline", True), ("times chance", True)]
+    assert [(r["figure"], r["met"]) for r in both.rows] == [("above baseline", True), ("times chance", True)]
 
 
 def test_tiers_are_ordered():
@@ -122,7 +126,7 @@ def test_a_limit_may_be_on_records_found_with_certainty():
     limits = limits_of({"nearest_record": {"certain": 0.1}})
     assert limits.judge((_found(0.5, 0.1),))
     assert not limits.judge((_found(0.5, 0.11),))
-    assert limits.judge((NEAREST,)).rows[0]["why"] == "the score has no such figure"
+    assert limits.judge((NEAREST,)).rows[0]["reason"] == "the score has no such figure"
 
 
 def test_combined_scores_are_limited_and_shown_with_their_parts():
@@ -135,7 +139,7 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     assert limits_of({"mean": 0.17, "worst": 0.2}, both).judge(SCORES, both)
     assert not limits_of({"mean": 0.15}, both).judge(SCORES, both)
     absent = limits_of({"mean": 1}, both).judge((MOMENTS,), both)
-    assert absent.rows[0]["why"] == "its part correlation did not run"
+    assert absent.rows[0]["reason"] == "its part correlation did not run"
     risks = combinations_of({"r": {"worst": ["nearest_record", "uniqueness"]}})[0].of(SCORES)
     assert (risks.kind, risks.interval) == ("risk", (0.9, 0.9))
 

@@ -36,7 +36,7 @@ def test_types_and_masks_as_the_release_has_them(data):
     ]
     assert [r["masked"] for r in noised.values()] == ["no"] * 4 + ["yes"] * 3
     assert [noised[n]["missing"] for n in ("income", "wealth", "job")] == ["empty cell", "none", "empty cell"]
-    assert "variance 0.25" in noised["income"]["how"]
+    assert "variance of the column: 0.25" in noised["income"]["how"]
     assert noised["age"]["how"] == "released unchanged"
     shuffled = by_column(make_codebook(lv.mask(data, "data_shuffling", secret=SECRET), data))
     assert shuffled["rooms"]["type"] == "whole number"
@@ -47,7 +47,7 @@ def test_settings_that_are_not_published_stay_out(data):
     told = make_codebook(lv.mask(data, "random_swap(rate=0.37)", "additive_noise(columns=['income'])", secret=SECRET), data)
     rows = by_column(told)
     assert "0.37" not in str(told.rows)
-    assert rows["income"]["how"].startswith("random swap (together")
+    assert rows["income"]["how"].startswith("random swap, then additive noise (")
     assert ", then additive noise" in rows["income"]["how"]
     assert "noise" not in rows["wealth"]["how"]
 

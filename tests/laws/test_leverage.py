@@ -146,6 +146,6 @@ def test_mask_refuses_and_check_no_longer_passes_a_lone_category(tmp_path, monke
     data = lv.read(frame, confidential=["x", "y"], non_confidential=["job", "s"])
     judged = lv.check(data, released, {"nearest_record": 1.0}, row_order="keep")
     assert not judged.meets_limits
-    assert [(r["score"], r["judged"]) for r in judged.broken] == [("leverage", 3.0)]
+    assert [(r["score"], r["value"]) for r in judged.broken] == [("leverage", 3.0)]
     fine = lv.mask(data, "additive_noise(variance=2)", secret=SECRET)
     assert lv.check(data, fine, {"nearest_record": 1.0}).meets_limits

@@ -34,11 +34,11 @@ def test_a_choice_is_held_against_the_others(comparison, parsed):
     assert "“noise 1” is proposed for release." in text
     assert "The census did so." in text
     assert "1 of 3 releases has a lower mean loss than this one" in text
-    assert "does not keep every attack near its baseline" in text
-    assert "No other release beats it on both risk (of its strongest attack) and loss." in text
+    assert "At least one attack on it does much better than its baseline." in text
+    assert "It is on the frontier: no other release has both less excess risk and less loss." in text
     assert "decided on the release “noise 1”" in text
     worse = replace(made, candidates=(made.candidates[0], *comparison(2, risk=0.9, loss=0.9).candidates[1:]))
-    assert "“noise 0” is at least as good on both: risk" in parsed(worse.html(chosen="noise 1")).text
+    assert "“noise 0” is at least as good on both excess risk and loss (loss" in parsed(worse.html(chosen="noise 1")).text
 
 
 def test_an_unknown_choice_offers_a_way_out(comparison):

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
+from larvatus.comparison.excess_risk import baseline_ratio, excess_risk
+from larvatus.comparison.headline import Headline, headlines, on_frontier, unbeaten
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule
-from larvatus.core.number_format import interval_text, loss, share
+from larvatus.core.number_format import SPACE, interval_text, loss, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.label_placement import Box, place_labels
 from larvatus.reporting.figures.svg import AxisScale, shorten, text_width, tick_text
@@ -72,35 +73,38 @@ def test_shortened_keeps_both_ends():
 
 def head(i: int, risk: float, lost: float | None, base: float = 0.01, high: float | None = None) -> Headline:
     score = Score("link", "risk", risk, "share found", chance=base, interval=(risk, high or risk))
-    return Headline(i, f"release {i}", score, lost)
+    return Headline(i, f"release {i}", score, lost, excess_risk([score]))
 
 
 def test_unbeaten_are_those_no_other_beats():
     heads = [head(1, 0.5, 0.1), head(2, 0.4, 0.2), head(3, 0.45, 0.3), head(4, 0.1, 0.9), head(5, 0.1, 1.0)]
     assert [h.number for h in unbeaten(heads)] == [4, 2, 1]
+    assert on_frontier(heads) == unbeaten(heads), "one attack with one baseline"
 
 
 def test_an_attack_is_judged_beside_its_own_baseline():
     linkage = Score("link", "risk", 0.13, chance=0.006)
     guess = Score("guess", "risk", 0.45, chance=0.25, s_alone=0.3)
-    assert excess(linkage) > excess(guess) > 1
-    assert excess(Score("coin", "risk", 1.0, chance=0.5)) > 1
-    assert excess(Score("none", "risk", 0.015, chance=0.01)) <= 1
-    assert excess(Score("none", "risk", 0.0, chance=0.0)) <= 1
+    assert baseline_ratio(linkage) > baseline_ratio(guess) > 1
+    assert baseline_ratio(Score("coin", "risk", 1.0, chance=0.5)) > 1
+    assert baseline_ratio(Score("none", "risk", 0.015, chance=0.01)) <= 1
+    assert baseline_ratio(Score("none", "risk", 0.0, chance=0.0)) <= 1
 
 
 def test_verdict_names_the_least_loss_among_those_near_their_baseline():
     said = verdict([head(1, 0.5, 0.1), head(2, 0.015, 0.3), head(3, 0.012, 0.4)], 2)
-    assert "2 of 3 releases keep every attack near its baseline" in said
+    assert said.replace(SPACE, " ").startswith("On 2 of 3 releases no attack does much better than its baseline. The baseline")
     assert "“release 2” has the least loss" in said
 
 
 def test_verdict_says_which_attacks_the_rule_does_not_count():
     aside = ("aggregate_disclosure", "attribute_inference")
     several = verdict([head(1, 0.5, 0.1), head(2, 0.015, 0.3)], 2, uncounted=aside)
-    assert "1 of 2 releases keeps every attack except aggregate disclosure and attribute inference near its baseline" in several
+    assert several.replace(SPACE, " ").startswith("On 1 of 2 releases no attack does much better than its baseline. ")
+    assert " of its interval). (Aggregate disclosure and attribute inference are not counted.) It is “release 2”." in several
     alone = verdict([head(1, 0.015, 0.1)], 1, uncounted=aside[:1])
-    assert "“release 1” keeps every attack except aggregate disclosure near its baseline" in alone
+    assert alone.startswith("On “release 1” no attack does much better than its baseline. ")
+    assert "(Aggregate disclosure is not counted.)" in alone
 
 
 def test_attacks_that_do_not_decide_are_counted_only_if_there_is_no_other():
@@ -116,7 +120,7 @@ def test_attacks_that_do_not_decide_are_counted_only_if_there_is_no_other():
 
 def test_verdict_does_not_praise_what_does_not_pass():
     said = verdict([head(1, 0.5, 0.1), head(2, 0.3, 0.3)], 1)
-    assert said.startswith("None of the 2 releases")
+    assert said.replace(SPACE, " ").startswith("On each of the 2 releases at least one attack does much better than its base")
     assert "“release 2” comes closest" in said
     assert "30 times its baseline" in said
 

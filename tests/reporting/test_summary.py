@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from larvatus.comparison.excess_risk import at_baseline
 from larvatus.comparison.headline import headlines
-from larvatus.comparison.release_sentences import at_baseline, release_in_words
+from larvatus.comparison.release_sentences import release_in_words
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.sections.summary import glance
 from reporting.pictured import pictured, with_scores

@@ -180,7 +180,7 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
     assert told["selection"]["objective"] == "for_users"
     assert told["selection"]["combine"] == {"for_users": {"correlation": 2.0, "moments": 1.0}}
     assert told["selection"]["goal"]["secrets"] == 3
-    assert told["limits"]["kept"] is True
+    assert told["limits"]["met"] is True
     assert {v["score"] for v in told["limits"]["verdicts"]} == {"nearest_record", "moments"}
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Limits for “" in page

@@ -39,8 +39,8 @@ class ValueDisclosure(Attack):
     The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of predictions
     from S, each by a regression fitted without the record, so that a record is not its own baseline. Chance is the R²
     expected if the released columns were unrelated to X. The details give the width of a confidence
-    interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The value of
-    a record is the share of its values predicted to within a tenth of a standard deviation.
+    interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
+    single record is the share of its confidential values predicted to within a tenth of a standard deviation.
 
     Parameters: none.
     """

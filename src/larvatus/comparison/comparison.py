@@ -119,7 +119,8 @@ class Comparison:
     def __repr__(self) -> str:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
         loud = "".join(f"\nWARNING: {w}" for w in self.warnings)
-        return f"Comparison of {len(self.candidates)} releases{lost}{loud}\n{self.table()}"
+        n = len(self.candidates)
+        return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.table()}"
 
     def table(self) -> Rows:
         """One row per release and score."""
@@ -156,14 +157,16 @@ class Comparison:
         return add_combined_scores(candidate.scores, self.combine)[len(candidate.scores) :]
 
     def frontier(self, *axes: str) -> Rows:
-        """The releases that no other release beats on all axes (default: `risk` and `loss`).
+        """The releases that no other release beats on all axes (default: `excess_risk` and `loss`).
 
-        An axis is the name of a score or combination, or one of its figures, such as `nearest_record.above_chance`. Lower is
-        better. Releases without a figure on one of the axes are left out.
+        `excess_risk` is how far the strongest attack is above its baseline; 0 if no attack is shown to beat its baseline.
+
+        Other axes are the names of scores and combinations, or figures of a score, such as `nearest_record.above_chance`.
+        Lower is better. Releases without a figure on one of the axes are left out.
         """
-        from larvatus.comparison.frontier import LOSS, RISK, frontier
+        from larvatus.comparison.frontier import EXCESS_RISK, LOSS, frontier
 
-        return frontier(self, axes or (RISK, LOSS))
+        return frontier(self, axes or (EXCESS_RISK, LOSS))
 
     def judge(self, limits: LimitsLike | None = None) -> dict[str, Judgement]:
         """Check every release against the limits (default: those of the study)."""
@@ -194,7 +197,7 @@ class Comparison:
             {"release": r["release"], "combined": r["score"], "part": r["of"], "value": r["value"]} for r in combined
         )
         if len(names) == len(self.candidates):
-            out["Not made"] = Rows.of({"release": n.name, "why": n.reason} for n in self.not_made)
+            out["Not made"] = Rows.of({"release": n.name, "reason": n.reason} for n in self.not_made)
         return out
 
     def explain(self) -> Rows:
@@ -231,7 +234,7 @@ class Comparison:
             judged = self.judge().items()
             out["limits"] = {
                 "stated": self.limits.plain(),
-                "releases": [{"name": n, "meets": j.meets_limits, "judged": [dict(r) for r in j.rows]} for n, j in judged],
+                "releases": [{"name": n, "meets": j.meets_limits, "rows": [dict(r) for r in j.rows]} for n, j in judged],
             }
         if self.warnings:
             out["warnings"] = list(self.warnings)

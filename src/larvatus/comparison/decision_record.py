@@ -40,7 +40,7 @@ def decision_on(
     judged = comparison.judge().get(candidate.name) if comparison.limits else None
     return {
         "limits": None if judged is None else {
-            "stated": comparison.limits.plain(), "kept": judged.meets_limits, "verdicts": [_finite(r) for r in judged.rows],
+            "stated": comparison.limits.plain(), "met": judged.meets_limits, "verdicts": [_finite(r) for r in judged.rows],
         },
         "scores": [_finite(s.row()) | {"decides": s.decides} for s in candidate.scores],
         "combined": [_finite(s.row()) for s in comparison.combined_scores(candidate)],
@@ -48,7 +48,7 @@ def decision_on(
             "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),
         },
         "chosen": candidate.name == chosen, "published": candidate.name == published,
-        "why": reason if candidate.name == chosen else "",
+        "reason": reason if candidate.name == chosen else "",
         "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
         "not_made": [n.name for n in comparison.not_made],
         "warnings": [w for name, w in warnings.items() if name == candidate.name],

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.combined_scores import add_combined_scores
-from larvatus.comparison.frontier import undominated
-from larvatus.comparison.headline import Headline, baseline, excess, headlines
+from larvatus.comparison.excess_risk import attacks_above_baseline, baseline, baseline_ratio
+from larvatus.comparison.headline import Headline, headlines, on_frontier
 from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.release_sentences import (
-    at_baseline,
     capitalised,
     nearly_unchanged,
     not_counted,
     plain_name,
     property_name,
 )
+from larvatus.comparison.risk_text import risk_text
+from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.comparison.unmasked_columns import singled_out_sentence
 from larvatus.core.number_format import EXACT, Cell, count, finite_number, loss, plural, quote, share, times
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _TOGETHER, _TELLING, _LINKS = "together", 0.1, "bayesian_intruder"
 ASIDE = "It does not decide between releases: every release that preserves relations and totals allows some of it."
-_NO_MASK = "No mask helps against that: release fewer or coarser columns; this includes the weight."
+_NO_MASK = "No mask helps against that: release fewer or coarser columns"
 FRONTIER = "On the frontier: no other release has both less excess risk and less loss."
 
 
@@ -53,7 +54,7 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
     for head, top in _unbeaten(comparison, heads):
         attack = _none(next(c for c in comparison.candidates if c.name == head.name))
         if top is not None:
-            reached = f"{_reached(top, top.value)}, baseline {_reached(top, baseline(top) or 0.0)}"
+            reached = f"{risk_text(top, top.value)}, baseline {risk_text(top, baseline(top) or 0.0)}"
             attack = f"Strongest attack: {plain_name(top.method)} ({reached})"
         said = f"{FRONTIER} {attack}. Loss: {loss(head.loss)}."
         rows.append(_row(_TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
@@ -70,24 +71,22 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
 def _without(comparison: Comparison) -> list[Row]:
     """Records singled out by S alone, and the attack that gains most from it, which no mask can prevent."""
     first = singled_out_sentence(s for c in comparison.candidates for s in c.scores)
-    rows = [_row(_TOGETHER, "", f"{first} {_NO_MASK}", "uniqueness", None)] if first else []
+    no_mask = f"{_NO_MASK}{'; this includes the weight' if comparison.about.weight else ''}."
+    rows = [_row(_TOGETHER, "", f"{first} {no_mask}", "uniqueness", None)] if first else []
     scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.decides and finite_number(s.s_alone) is not None]
     top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)
     if top is None or (finite_number(top.s_alone) or 0.0) - (finite_number(top.chance) or 0.0) < _TELLING:
         return rows
-    reach = f"link {share(top.s_alone)} of records" if top.method == _LINKS else f"reach {share(top.s_alone)}"
-    said = f"The unmasked columns alone let {plain_name(top.method)} {reach}; chance gives {share(top.chance)}."
-    return [*rows, _row(_TOGETHER, "", said if rows else f"{said} {_NO_MASK}", top.method, top.s_alone)]
+    reach = f"link {share(top.s_alone)} of records" if top.method == _LINKS else f"reach {risk_text(top, top.s_alone)}"
+    said = f"The unmasked columns alone let {plain_name(top.method)} {reach}; chance gives {risk_text(top, top.chance)}."
+    return [*rows, _row(_TOGETHER, "", said if rows else f"{said} {no_mask}", top.method, top.s_alone)]
 
 
 def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
-    """Releases that no other release beats on both excess risk and loss, lowest excess risk first."""
-    placed = []
-    for candidate, head in zip(comparison.candidates, heads, strict=True):
-        if head.risk is not None and head.loss is not None:
-            top = next(iter(_beyond(candidate)), None)
-            placed.append((top.value - (baseline(top) or 0.0) if top else 0.0, head.loss, head, top))
-    return [placed[i][2:] for i in undominated([p[:2] for p in placed])]
+    """The releases on the frontier, each with its strongest attack if that beats its baseline."""
+    best = on_frontier(heads)
+    beyond = [attacks_above_baseline(attacks_in_rule(comparison.candidates[h.number - 1])) for h in best]
+    return [(h, next(iter(attacks), None)) for h, attacks in zip(best, beyond, strict=True)]
 
 
 def _known(candidate: Candidate, decides: bool) -> list[Score]:
@@ -96,15 +95,7 @@ def _known(candidate: Candidate, decides: bool) -> list[Score]:
 
 def _beyond(candidate: Candidate, decides: bool = True) -> list[Score]:
     """The attacks that beat their baseline, furthest first: those that decide between releases, or the others."""
-    return sorted((s for s in _known(candidate, decides) if not at_baseline(s)), key=excess, reverse=True)
-
-
-def _reached(score: Score | None, value: Cell) -> str:
-    """A figure of an attack: a share, or a correlation."""
-    found = finite_number(value)
-    if score is not None and score.unit == "correlation" and found is not None:
-        return f"{found:.2f}"
-    return share(value)
+    return attacks_above_baseline(_known(candidate, decides))
 
 
 def _risks(candidate: Candidate) -> list[Row]:
@@ -115,7 +106,7 @@ def _risks(candidate: Candidate) -> list[Row]:
     rows += [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
         top = max(weigh, key=lambda s: s.value - (baseline(s) or 0.0))
-        gets = f"reaches {_reached(top, top.value)}; its baseline is {_reached(top, baseline(top) or 0.0)}"
+        gets = f"reaches {risk_text(top, top.value)}; its baseline is {risk_text(top, baseline(top) or 0.0)}"
         said = f"{_none(candidate)}. The highest, {plain_name(top.method)}, {gets}."
         rows.append(_row("risk", candidate.name, said, top.method, top.value))
     return rows + [_row("risk", candidate.name, f"{_gained(s)} {ASIDE}", s.method, s.value) for s in aside]
@@ -127,10 +118,10 @@ def _none(candidate: Candidate) -> str:
 
 def _gained(score: Score) -> str:
     base = baseline(score) or 0.0
-    than = f", {times(score.value, base)} its baseline ({_reached(score, base)})" if base > 0 else "; its baseline is 0"
-    near = ", still near it" if excess(score) <= 1 else ""
+    than = f", {times(score.value, base)} its baseline ({risk_text(score, base)})" if base > 0 else "; its baseline is 0"
+    near = ", still near it" if baseline_ratio(score) <= 1 else ""
     means = f" ({score.meaning})" if score.meaning else ""
-    return f"{capitalised(plain_name(score.method))}{means} reaches {_reached(score, score.value)}{than}{near}."
+    return f"{capitalised(plain_name(score.method))}{means} reaches {risk_text(score, score.value)}{than}{near}."
 
 
 def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
@@ -169,7 +160,7 @@ def _limits(comparison: Comparison, candidate: Candidate) -> list[Row]:
         return []
     judgement = comparison.limits.judge(candidate.scores, comparison.combine)
     broken = [
-        _row("limits", candidate.name, f"Breaks a limit: {broken_in_words(r)}.", str(r["score"]), r["judged"])
+        _row("limits", candidate.name, f"Breaks a limit: {broken_in_words(r)}.", str(r["score"]), r["value"])
         for r in judgement.broken
     ]
     return broken or [_row("limits", candidate.name, "Meets every limit.", "limits", len(judgement.rows))]

@@ -14,15 +14,16 @@ from larvatus.data.score import Row, Rows
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Comparison
 
-RISK, LOSS = "risk", "loss"
+EXCESS_RISK, LOSS = "excess_risk", "loss"
+_OLD_NAMES = {"risk": EXCESS_RISK}  # accepted for one more version
 _EXACT = 1e-9  # figures below this are rounding, and zero
 
 
 def figures_on_axes(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
     """The figure of every release on each axis, if it has one.
 
-    An axis is `risk` (its strongest attack), `loss` (its mean loss), a score or combination by name, or one of its other
-    figures, such as `nearest_record.above_chance` or `nearest_record.upper`.
+    An axis is `excess_risk` (how far its strongest attack is above its baseline), `loss` (its mean loss), a score or
+    combination by name, or one of its other figures, such as `nearest_record.above_chance` or `nearest_record.upper`.
     """
     from larvatus.comparison.headline import headlines
 
@@ -33,8 +34,8 @@ def figures_on_axes(comparison: Comparison, axes: Sequence[str]) -> dict[str, di
         here = out.setdefault(candidate.name, {})
         for axis in axes:
             name, _, figure = axis.partition(".")
-            if axis in (RISK, LOSS):
-                value = head.risk if axis == RISK else head.loss
+            if axis in (EXCESS_RISK, LOSS):
+                value = head.excess if axis == EXCESS_RISK else head.loss
             else:
                 value = figure_of(scores[name], figure or "value") if name in scores else None
             if value is not None:
@@ -45,17 +46,17 @@ def figures_on_axes(comparison: Comparison, axes: Sequence[str]) -> dict[str, di
 def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
     """Reject axes that no release has a figure on."""
     there = [s.method for c in comparison.candidates for s in add_combined_scores(c.scores, comparison.combine)]
-    known = [RISK, LOSS, *dict.fromkeys(there)]
+    known = [EXCESS_RISK, LOSS, *dict.fromkeys(there)]
     problems = []
     if len(set(axes)) < 2:
         given = f"only {axes[0]!r} is given" if axes else "none is given"
-        problems.append(f"axes: {given}, and a frontier needs at least two, such as \"risk\", \"loss\". For the lowest figure "
-                        "on one axis, sort wide() or headline().")
+        problems.append(f"axes: {given}, and a frontier needs at least two, such as \"excess_risk\", \"loss\". For the lowest "
+                        "figure on one axis, sort wide() or headline().")
     for axis in axes:
         name, _, figure = axis.partition(".")
         if name not in known:
             problems.append(f"axes: no score {name!r} here; {nearest_names(name, known)}")
-        elif figure and (figure not in FIGURES or name in (RISK, LOSS)):
+        elif figure and (figure not in FIGURES or name in (EXCESS_RISK, LOSS)):
             problems.append(f"axes: {name!r} has no figure {figure!r}; {nearest_names(figure, FIGURES)}")
     if problems:
         raise StudyError(problems)
@@ -63,6 +64,7 @@ def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
 
 def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
     """The undominated releases: no other is as low on every axis and lower on one. Lowest on the first axis first."""
+    axes = [_OLD_NAMES.get(a, a) for a in axes]
     check_axes(comparison, axes)
     placed = {n: f for n, f in figures_on_axes(comparison, axes).items() if len(f) == len(set(axes))}
     names = list(placed)

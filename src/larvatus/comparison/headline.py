@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, INTERVAL_ABOVE, LEAST_ABOVE, MOST_ABOVE
+from larvatus.comparison.excess_risk import baseline, baseline_ratio, excess_risk
+from larvatus.comparison.tiers import DEFAULT, INTERVAL_ABOVE
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
 
@@ -19,12 +20,14 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A release with its number in the report, its strongest attack, and its mean loss over the common measures."""
+    """A release with its number in the report, its strongest attack, its mean loss over the common measures, and its excess
+    risk."""
 
     number: int
     name: str
     attack: Score | None
     loss: float | None
+    excess: float | None = None
 
     @property
     def risk(self) -> float | None:
@@ -35,25 +38,11 @@ class Headline:
         return baseline(self.attack) if self.attack else None
 
 
-def baseline(score: Score) -> float | None:
-    """The better of chance and S alone: the success of an intruder without the masked columns."""
-    known = [v for v in (finite_number(score.chance), finite_number(score.s_alone)) if v is not None]
-    return max(known, default=None)
-
-
-def excess(score: Score) -> float:
-    """How far an attack is above its baseline, in units of what the default rule allows: at most 1 if it is near it."""
-    value, base = finite_number(score.value), baseline(score) or 0.0
-    if value is None:
-        return float("-inf")
-    return (value - base) / min(max((AT_MOST_TIMES - 1) * base, LEAST_ABOVE), MOST_ABOVE)
-
-
 def attack_near_baseline(score: Score) -> bool:
     """Whether an attack meets the default rule: its value, the upper end of its interval, and the absolute limits."""
     high = finite_number(score.interval[1]) if score.interval else None
     wide = high is not None and high - (baseline(score) or 0.0) > INTERVAL_ABOVE + _EXACT
-    return excess(score) <= 1 + _EXACT and not wide and not beyond_absolute(score)
+    return baseline_ratio(score) <= 1 + _EXACT and not wide and not beyond_absolute(score)
 
 
 def beyond_absolute(score: Score) -> bool:
@@ -76,7 +65,8 @@ def strongest(candidate: Candidate) -> Score | None:
     Attacks that do not decide between releases count only if no other was run.
     """
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    return max([s for s in usable if s.decides] or usable, key=lambda s: (not attack_near_baseline(s), excess(s)), default=None)
+    counted = [s for s in usable if s.decides] or usable
+    return max(counted, key=lambda s: (not attack_near_baseline(s), baseline_ratio(s)), default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
@@ -100,7 +90,8 @@ def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
     """All releases in the given order, numbered from 1."""
     losses = list(common_measures(candidates).values())
     return tuple(
-        Headline(i + 1, c.name, strongest(c), mean_loss([m[i] for m in losses])) for i, c in enumerate(candidates)
+        Headline(i + 1, c.name, strongest(c), mean_loss([m[i] for m in losses]), excess_risk(c.scores))
+        for i, c in enumerate(candidates)
     )
 
 
@@ -110,8 +101,19 @@ def under(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[He
 
 
 def unbeaten(heads: Sequence[Headline]) -> tuple[Headline, ...]:
-    """Releases that no other release beats on both risk and loss, lowest risk first."""
+    """Releases that no other release beats on both the value of their attack and loss, lowest value first.
+
+    For the map of one attack: the values of different attacks cannot be compared. See `on_frontier`.
+    """
     from larvatus.comparison.frontier import undominated
 
     known = [(h, (h.risk, h.loss)) for h in heads if h.risk is not None and h.loss is not None]
+    return tuple(known[i][0] for i in undominated([figures for _, figures in known]))
+
+
+def on_frontier(heads: Sequence[Headline]) -> tuple[Headline, ...]:
+    """Releases that no other release beats on both excess risk and loss, lowest excess risk first."""
+    from larvatus.comparison.frontier import undominated
+
+    known = [(h, (h.excess, h.loss)) for h in heads if h.excess is not None and h.loss is not None]
     return tuple(known[i][0] for i in undominated([figures for _, figures in known]))

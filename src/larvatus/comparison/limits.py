@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
-from larvatus.comparison.limits_by_release import broken_in_words
+from larvatus.comparison.limits_by_release import broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
     COUNTED,
     LIMITED,
@@ -36,7 +36,6 @@ _Share = Annotated[float, Field(ge=0)]
 _FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
 _OWN = ("tier", "interval", "every_attack")
-_WIDE = "the value is within the limit, but at this number of records its interval reaches beyond it"
 
 
 class Limit(BaseModel):
@@ -164,21 +163,23 @@ class Limits(BaseModel):
         for score in scores:
             for name, most in limit.stated().items():
                 value = figure_of(score, _FIGURE[name], upper)
-                told = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
+                shown = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
                 if value is None:
                     out.append(_row(score.method, LIMITED[name], None, most, "the score has no such figure"))
                 else:
                     plain = value if name in COUNTED else figure_of(score, _FIGURE[name])
                     within = upper and _within(plain, most) and not _within(value, most)
-                    why = _unmasked_groups(score) if name == "unmasked" and value > most else _WIDE if within else ""
-                    out.append(_row(score.method, told, value, most, why))
+                    reason = _unmasked_groups(score) if name == "unmasked" and value > most else ""
+                    row = _row(score.method, shown, value, most, reason)
+                    out.append({**row, "reason": _estimate_meets(row, plain)} if within else row)
         return out
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
-    """One row per limit: the score, the figure, its value, the limit, and whether it is met.
+    """One row per limit: score, figure, value of that figure, limit, met, and the reason if there is something to explain.
 
+    If the upper end of an interval is compared with the limit, `figure` says so and `value` is that upper end.
     `warnings` are sentences on what the unmasked columns alone reveal, and on records that are not masked.
     """
 
@@ -194,12 +195,12 @@ class Judgement:
 
     @property
     def meets_limits(self) -> bool:
-        return all(row["kept"] is True for row in self.rows)
+        return all(row["met"] is True for row in self.rows)
 
     @property
     def broken(self) -> Rows:
         """The rows of the broken limits."""
-        return Rows.of(row for row in self.rows if row["kept"] is not True)
+        return Rows.of(row for row in self.rows if row["met"] is not True)
 
     @property
     def violation(self) -> float:
@@ -219,25 +220,30 @@ def _unmasked_groups(score: Score) -> str:
 
 
 def _beyond(row: Row) -> float:
-    judged, most = row["judged"], row["limit"]
-    return judged - most if isinstance(judged, float) and isinstance(most, float) else math.inf
+    value, most = row["value"], row["limit"]
+    return value - most if isinstance(value, float) and isinstance(most, float) else math.inf
 
 
-def _within(judged: float | None, most: float) -> bool:
-    return judged is not None and judged <= most + _SLACK
+def _within(value: float | None, most: float) -> bool:
+    return value is not None and value <= most + _SLACK
 
 
-def _row(score: str, figure: str, judged: float | None, most: float, why: str) -> Row:
-    kept = _within(judged, most)
+def _row(score: str, figure: str, value: float | None, most: float, reason: str) -> Row:
     return {
-        "score": score, "figure": figure, "judged": None if judged is None else float(judged), "limit": float(most),
-        "kept": kept, "why": why,
+        "score": score, "figure": figure, "value": None if value is None else float(value), "limit": float(most),
+        "met": _within(value, most), "reason": reason,
     }
 
 
-def _not_run(name: str, limit: Limit, why: str) -> Row:
+def _estimate_meets(row: Row, estimate: float | None) -> str:
+    """The reason if only the upper end of an interval breaks a limit."""
+    return (f"the estimate, {limit_figure(row, estimate)}, meets the limit; the upper end of its interval does not, because "
+            "there are few records")
+
+
+def _not_run(name: str, limit: Limit, reason: str) -> Row:
     figure, most = next(iter(limit.stated().items()))
-    return _row(name, LIMITED[figure], None, most, why)
+    return _row(name, LIMITED[figure], None, most, reason)
 
 
 def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.release_sentences import plain_name
+from larvatus.comparison.risk_text import is_correlation
 from larvatus.comparison.score_figures import figure_of_limit
 from larvatus.core.discovery import file_names
 from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural
@@ -20,11 +21,11 @@ MOST_NAMED = 4
 
 def broken_in_words(row: Row) -> str:
     """One limit with its figure, in words."""
-    judged, most = row["judged"], row["limit"]
-    if not isinstance(judged, float) or not isinstance(most, float):
-        return f"{plain_name(str(row['score']))}: {row['why']}"
-    why = f" ({row['why']})" if row.get("why") else ""
-    return f"{plain_name(str(row['score']))}: {row['figure']} {limit_figure(row, judged)}, limit {limit_figure(row, most)}{why}"
+    name, value, most = plain_name(str(row["score"])), row["value"], row["limit"]
+    if not isinstance(value, float) or not isinstance(most, float):
+        return f"{name}: {row['reason']}"
+    reason = f" ({row['reason']})" if row.get("reason") else ""
+    return f"{name}: {row['figure']} {limit_figure(row, value)}, limit {limit_figure(row, most)}{reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class JudgedLimits:
     of_attacks: bool
 
     def broken(self, name: str) -> Sequence[Row]:
-        return [r for r in self.rows[name] if r["kept"] is not True]
+        return [r for r in self.rows[name] if r["met"] is not True]
 
     def meets(self, name: str) -> bool:
         return not self.broken(name)
@@ -70,13 +71,16 @@ def of_attack(name: object) -> bool:
 
 
 def limit_figure(row: Row, value: object) -> str:
-    """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; or a loss."""
+    """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit.
+
+    Losses, and the figures of attacks whose value is a correlation, are plain numbers.
+    """
     if not isinstance(value, float):
         return NONE
     figure = figure_of_limit(row)
     if figure == "times_chance":
         return f"{value:.4g}{SPACE}times"
-    if not of_attack(row["score"]):
+    if not of_attack(row["score"]) or is_correlation(row["score"]):
         return _digits(value)
     said = _digits(100 * value)
     unit = f"percentage point{'' if said == '1' else 's'}" if figure in ("above_chance", "above_baseline") else "%"

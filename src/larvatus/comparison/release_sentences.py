@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from larvatus.comparison.headline import baseline, excess
-from larvatus.core.number_format import EXACT, finite_number, loss, plural, share, times, words
+from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline, baseline_ratio
+from larvatus.comparison.risk_text import risk_text
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, times, words
 from larvatus.data.score import Score
 
 NEARLY_UNCHANGED = 0.02  # relative loss
@@ -22,6 +23,7 @@ KEPT = {
 # Every attack and measure by the name that reports use.
 NAMES = {
     **KEPT,
+    "acceptance": "implausible values",
     "ecdf_max": "largest difference between the joint distributions",
     "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
     "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
@@ -69,15 +71,6 @@ def _named(method: str, names: Mapping[str, str]) -> str:
     return f"{names.get(first, words(first))}{again}{which}"
 
 
-def at_baseline(score: Score) -> bool:
-    """Whether the attack does not beat its baseline: its interval reaches down to chance or S alone."""
-    value = finite_number(score.value)
-    if value is None:
-        return False
-    low = finite_number(score.interval[0]) if score.interval else None
-    return (value if low is None else min(low, value)) <= (baseline(score) or 0.0) + EXACT
-
-
 def release_in_words(risks: Sequence[Score], losses: Sequence[Score]) -> str:
     """Risk and loss of one release in sentences; empty if it has no scores."""
     return " ".join(said for said in (_reached(risks), _changes(losses)) if said)
@@ -88,14 +81,14 @@ def _reached(risks: Sequence[Score]) -> str:
     if not known:
         return ""
     counted = [s for s in known if s.decides] or known
-    beyond = sorted((s for s in counted if not at_baseline(s)), key=excess, reverse=True)
+    beyond = attacks_above_baseline(counted)
     if not beyond:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
         return f"No attack beats its baseline{f' (not counting {joined(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
-    reached = f"{capitalised(plain_name(first.method))} reaches {share(first.value)}"
+    reached = f"{capitalised(plain_name(first.method))} reaches {risk_text(first, first.value)}"
     than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
-    near = " (still near it)" if excess(first) <= 1 else ""
+    near = " (still near it)" if baseline_ratio(first) <= 1 else ""
     more = len(beyond) - 1
     others = f". {plural(more, 'other attack')} also {'beats its' if more == 1 else 'beat their'} baseline" if more else ""
     return f"{reached}{than}{near}{others}."

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from larvatus.comparison.headline import baseline
+from larvatus.comparison.excess_risk import baseline
 from larvatus.core.discovery import file_names
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.score import Row, Score
 
 UPPER = "upper"
-UPPER_END = ", upper end"
+UPPER_END = " (upper end of the interval)"
 LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
@@ -93,4 +93,4 @@ def _is_number(value: float) -> bool:
 
 def figure_of_limit(row: Row) -> str:
     """Which figure of a score a row of limits is about, by the name that it has in a limit; empty for a count of records."""
-    return next((name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END)), "")
+    return next(((name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END)), "")

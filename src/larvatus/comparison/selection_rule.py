@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from larvatus.comparison.headline import Headline, attack_near_baseline, excess
+from larvatus.comparison.excess_risk import baseline_ratio
+from larvatus.comparison.headline import Headline, attack_near_baseline
 from larvatus.comparison.tiers import INTERVAL_ABOVE
 from larvatus.core.number_format import finite_number
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
     """The attacked release with the least loss among those that pass the rule; None if none passes."""
     passing = [h for h in heads if h.risk is not None and passes_rule(h, limits)]
-    return min(passing, key=lambda h: (h.loss if h.loss is not None else 0.0, excess_of(h)), default=None)
+    return min(passing, key=lambda h: (h.loss if h.loss is not None else 0.0, ratio_of(h)), default=None)
 
 
 def closest_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
-    """The attacked release with the fewest broken limits and then the least excess over its baseline."""
+    """The attacked release with the fewest broken limits and then the strongest attack nearest to its baseline."""
     attacked = [h for h in heads if h.risk is not None]
-    return min(attacked, key=lambda h: (len(limits.broken(h.name)) if limits else 0, excess_of(h)), default=None)
+    return min(attacked, key=lambda h: (len(limits.broken(h.name)) if limits else 0, ratio_of(h)), default=None)
 
 
 def passes_rule(head: Headline, limits: JudgedLimits | None) -> bool:
@@ -49,9 +50,9 @@ def interval_near_baseline(head: Headline) -> bool:
     return high is None or high - (head.base or 0.0) <= INTERVAL_ABOVE
 
 
-def excess_of(head: Headline) -> float:
-    """The excess of the strongest attack over its baseline; infinite if no attack was run."""
-    return excess(head.attack) if head.attack else float("inf")
+def ratio_of(head: Headline) -> float:
+    """How far the strongest attack is above its baseline, relative to what the rule allows; infinite if no attack was run."""
+    return baseline_ratio(head.attack) if head.attack else float("inf")
 
 
 def attacks_in_rule(candidate: Candidate) -> list[Score]:

@@ -55,7 +55,8 @@ class Release:
     def __repr__(self) -> str:
         steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"
         copies = f"{len(self.copies)} copies of " if len(self.copies) > 1 else ""
-        return f"Release({self.name!r}: {steps}; {copies}{self.data.rows:,} records, {len(self.notes)} notes)"
+        notes = f"{len(self.notes)} note{'' if len(self.notes) == 1 else 's'}"
+        return f"Release({self.name!r}: {steps}; {copies}{self.data.rows:,} records, {notes})"
 
     @property
     def data(self) -> Microdata:

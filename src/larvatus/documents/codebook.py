@@ -6,7 +6,6 @@ therefore be published with the release.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import columns_by_step
 from larvatus.data.verbs import reduce_groups
+from larvatus.documents.setting_phrases import setting_phrases
 
 _SMALLEST, _MOST_LEVELS = 10, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
@@ -98,7 +98,7 @@ def label_problems(labels: Mapping[str, str], released: Sequence[str]) -> list[s
 
 def _told(step: Mask, kinds: set[str]) -> str:
     settings = {k: v for k, v in step.public_settings(kinds).items() if k not in ("where", "columns")}
-    inner = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
+    inner = "; ".join(setting_phrases(step.name(), settings))
     some = " for some records" if step.where is not None else ""
     return step.name().replace("_", " ") + (f" ({inner})" if inner else "") + some
 

@@ -88,7 +88,7 @@ def approved_before(internal: Mapping[str, Path]) -> Approval | None:
         told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         approved = told.get("approved") or {}
         if approved.get("by"):
-            reason, published = str(told.get("why") or ""), bool(told.get("published"))
+            reason, published = str(told.get("reason", told.get("why")) or ""), bool(told.get("published"))
             found.append((str(approved.get("at")), Approval(name, str(approved["by"]), published, reason)))
     return max(found, key=lambda f: f[0])[1] if found else None
 
@@ -160,7 +160,7 @@ def internal_manifest(
     return {
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,
         "approved": {"by": by, "at": at} if by else None, "selection": decided.selection,
-        "limits": {"stated": decided.limits, "kept": None, "verdicts": []} if decided.limits else None,
+        "limits": {"stated": decided.limits, "met": None, "verdicts": []} if decided.limits else None,
         "row_order": decided.row_order, "engine": engine_name(original.engine),
         "roles": original.roles.model_dump(mode="json", exclude_defaults=True),
         "sub_groups": original.sub_groups.model_dump(mode="json"),

@@ -49,7 +49,7 @@ class _Seen(NamedTuple):
 
 
 class Acceptance(Measure):
-    """Count released values that do not occur in the original, and values that are impossible there.
+    """Share of released values that are new or impossible in the original.
 
     A value is impossible if it is negative and no original value is, if it lies outside the range of the original, or if it
     is not whole and all original values are. The loss of a column is the mean of its share of new values and its share of

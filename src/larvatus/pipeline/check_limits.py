@@ -77,8 +77,8 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
         return []
     count = float(len({r for ids in found for r in ids}))
     why = f"{in_place_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
-    return [{"score": "leverage", "figure": "records unmasked because of S", "judged": count, "limit": 0.0, "kept": False,
-             "why": why}]
+    return [{"score": "leverage", "figure": "records unmasked because of S", "value": count, "limit": 0.0, "met": False,
+             "reason": why}]
 
 
 @contextmanager

@@ -30,7 +30,7 @@ class Trial:
     def row(self) -> Row:
         return {
             "candidate": self.name, "steps": " + ".join(short_text(s) for s in self.steps), "loss": self.loss,
-            "risk": self.risk, "violation": self.violation, "kept": self.violation <= 0, "problem": self.problem,
+            "risk": self.risk, "violation": self.violation, "met": self.violation <= 0, "problem": self.problem,
         }
 
 
@@ -55,9 +55,9 @@ class Finalist:
 
     @property
     def meets_limits(self) -> bool:
-        """Whether the limits hold with a large enough share of the secrets."""
-        held = sum(d.violation <= 0 for d in self.draws)
-        return len(self.draws) == self.asked and held >= self.share * self.asked - 1e-9
+        """Whether the limits are met with a large enough share of the secrets."""
+        met = sum(d.violation <= 0 for d in self.draws)
+        return len(self.draws) == self.asked and met >= self.share * self.asked - 1e-9
 
     @property
     def loss(self) -> float:
@@ -72,8 +72,8 @@ class Finalist:
         """Mean, smallest and largest loss and risk over the secrets."""
         losses = [d.loss for d in self.draws]
         out: dict[str, Any] = {
-            "candidate": self.candidate.name, "kept": self.meets_limits, "secrets": len(self.draws),
-            "limits_held": sum(d.violation <= 0 for d in self.draws), "loss": self.loss,
+            "candidate": self.candidate.name, "met": self.meets_limits, "secrets": len(self.draws),
+            "limits_met": sum(d.violation <= 0 for d in self.draws), "loss": self.loss,
             "least_loss": min(losses), "most_loss": max(losses), "explored_loss": self.candidate.loss,
         }
         for name in dict.fromkeys(s.method for d in self.draws for s in d.scores if s.kind == "risk"):
@@ -99,7 +99,8 @@ class SearchResult:
 
     def __repr__(self) -> str:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate met the limits"
-        return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
+        n = len(self.tried)
+        return f"Search of {n} candidate{'' if n == 1 else 's'}; {said}\n{self.confirmed()}"
 
     def with_search_notes(self, records: int, of: int) -> SearchResult:
         """The result, with a note if the exploration used a sample; the release notes that it was selected."""
@@ -121,7 +122,7 @@ class SearchResult:
         return Rows.of(t.row() for t in self.tried)
 
     def confirmed(self) -> Rows:
-        """One row per finalist: whether the limits held with fresh secrets, and the range of its results."""
+        """One row per finalist: whether the limits are met with fresh secrets, and the range of its results."""
         return Rows.of(f.row() for f in self.finalists)
 
     def selection(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class SearchResult:
             "objective": self.objective if self.objective is not None else "mean of all losses", "limits": self.limits,
             "combine": dict(self.combine), "goal": dict(self.goal), "candidates_tried": len(self.tried),
             "could_not_be_made": sum(bool(t.problem) for t in self.tried),
-            "kept_the_limits": sum(t.violation <= 0 for t in self.tried),
+            "met_the_limits": sum(t.violation <= 0 for t in self.tried),
             "finalists": [_finite(f.row()) for f in self.finalists],
             "chosen": [redacted_settings(s) for s in self.chosen.candidate.steps] if self.chosen else None,
             "notes": list(self.notes),

@@ -50,17 +50,11 @@ def check(
             found = check_release(
                 data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
             )
-    rows: list[Row] = [
-        {
-            "score": r["score"], "figure compared": r["figure"], "value": r["judged"], "limit": r["limit"],
-            "met": "yes" if r["kept"] else "NO", "reason": r["why"],
-        }
-        for r in found.rows
-    ]
+    rows: list[Row] = [{**r, "met": "yes" if r["met"] else "NO"} for r in found.rows]
     for said in found.warnings:
         terminal.say(f"WARNING: {said}")
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
-    terminal.data({"kept": found.meets_limits, "warnings": list(found.warnings), "limits": [dict(r) for r in found.rows]})
+    terminal.data({"met": found.meets_limits, "warnings": list(found.warnings), "limits": [dict(r) for r in found.rows]})
     return 0 if found.meets_limits else BROKEN

@@ -76,7 +76,7 @@ def mask(
     if approved_by and study.limits:
         terminal.warn("the study sets limits, but masking does not check them. Run larvatus check on the release.")
     if row_order == "random" and pairing is None:
-        terminal.hint("Rows are in random order, so this file cannot be attacked later. Use --pairing FILE to allow that.")
+        terminal.hint("Rows are in random order. To score the risk of this file later, write a pairing file: --pairing FILE.")
     terminal.data({
         "output": str(output), "files": [str(f) for f in files],
         "beside": [str(f) for f in paths_beside(output)], "records": made.data.rows, "columns": list(made.data.released),

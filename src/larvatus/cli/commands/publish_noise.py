@@ -36,10 +36,12 @@ def publish_noise(
     noise_cv: Variation = None,
     nodes: Annotated[int | None, Parameter(help="quadrature points for each standard deviation")] = None,
     sweeps: Annotated[int | None, Parameter(help="maximum number of sweeps per chain")] = None,
-    repeats: Annotated[int | None, Parameter(help="number of maskings (default: up to 10; 20 for the paper)")] = None,
+    repeats: Annotated[
+        int | None, Parameter(help="times each is repeated with fresh draws (default: up to 10; 20 for the paper)")
+    ] = None,
     secret_file: SecretFile = None, overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Show whether to publish the size of bias and noise: attack nine maskings with and without their parameters.
+    """Compare attacks by intruders who know and do not know the size of bias and noise, at three sizes of each.
 
     Releases of the study made by bias_and_noise come first. Both intruders attack the same targets.
     Settings of a bayesian_intruder in the study are used; options override them.
@@ -128,7 +130,7 @@ def policy(rows: Sequence[Row]) -> list[str]:
 def _remedy(rows: Sequence[Row]) -> str:
     """What would narrow the intervals: more maskings, or more targets if some records were not attacked."""
     some = any(int(r["targets"] or 0) < int(r["records"] or 0) and "published_by" not in r for r in rows)
-    return f"More {'targets (--targets) or ' if some else ''}maskings (--repeats) would narrow it."
+    return f"More {'targets (--targets) or ' if some else ''}repetitions (--repeats) would narrow it."
 
 
 def _of(count: int, total: int) -> str:

@@ -55,7 +55,7 @@ def search(
         )
     best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in rank_trials(found.tried)[:_SHOWN]]
     terminal.table(best, "\nCandidates that met the limits while exploring, least loss first")
-    confirmed = "\nConfirmed with fresh secrets: in how many the limits held, losses, and the maximum of each attack"
+    confirmed = "\nConfirmed with fresh secrets: with how many the limits are met, losses, and the maximum of each attack"
     terminal.table([_spread(f.row()) for f in found.finalists], confirmed)
     for note in found.notes:
         terminal.say(f"note: {note}")
@@ -69,10 +69,10 @@ def search(
 
 
 def _spread(row: Row) -> Row:
-    """A finalist in few columns: in how many secrets the limits held, its losses, and the maximum of each attack."""
+    """A finalist in few columns: with how many secrets the limits are met, its losses, and the maximum of each attack."""
     losses = {"loss": row["loss"], "least": row["least_loss"], "most": row["most_loss"]}
     risks = {k.removesuffix("_most"): v for k, v in row.items() if k.endswith("_most")}
-    return {"candidate": row["candidate"], "held": row["limits_held"], "of": row["secrets"], **losses, **risks}
+    return {"candidate": row["candidate"], "met": row["limits_met"], "of": row["secrets"], **losses, **risks}
 
 
 def _plain(row: Row) -> dict[str, Cell]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.cli.output.terminal import Terminal
+from larvatus.comparison.detail_titles import detail_title
 from larvatus.core.errors import LimitWarning
 from larvatus.core.number_format import Cell
 from larvatus.data.score import Row
@@ -94,11 +95,13 @@ def print_scores(terminal: Terminal, scores: Any) -> None:
         if score.method == METHOD:
             _analyses(terminal, score)
             continue
-        for name, rows in (*score.details.items(), ("variable", score.by_variable)):
+        tables = [(detail_title(score.method, name), rows) for name, rows in score.details.items()]
+        for title, rows in (*tables, ("By variable", score.by_variable)):
+            heading = f"{score.method}: {title[:1].lower()}{title[1:]}"
             if len(rows) <= _MOST_ROWS:
-                terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+                terminal.table(rows, f"\n{heading}")
             else:
-                long.append(f"{score.method}: {name.replace('_', ' ')} ({len(rows):,} rows)")
+                long.append(f"{heading} ({len(rows):,} rows)")
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, excess, unbeaten, under
+from larvatus.comparison.excess_risk import baseline_ratio
+from larvatus.comparison.headline import Headline, unbeaten, under
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.number_format import EXACT, count, loss, plural, share
 from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
@@ -31,7 +32,7 @@ def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measur
         lacking = "attack was run" if not attacks else "measure has a value for every release"
         return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
     weighing = [n for n in attacks if any(s and s.decides for s in attacks[n])] or list(attacks)
-    name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
+    name = max(weighing, key=lambda n: max(baseline_ratio(s) for s in attacks[n] if s))
     drawn = attack_map(name, under(heads, attacks[name]), heads, measures)
     if not isinstance(drawn, Figure):
         return drawn

@@ -8,7 +8,8 @@ from typing import Any
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, baseline
+from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score

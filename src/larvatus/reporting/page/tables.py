@@ -9,6 +9,7 @@ from typing import Any
 from larvatus.attacks.scoring.credits import PREDICTED, RANK_KEPT
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name, plain_title
+from larvatus.comparison.risk_text import risk_interval_text, risk_text
 from larvatus.core.number_format import (
     EXACT,
     NONE,
@@ -93,14 +94,15 @@ def _risk_cells(head: Headline) -> list[str]:
     if head.attack is None:
         return [NONE] * 5
     a = head.attack
-    ends = interval_text(*(a.interval or (None, None)))
-    return [plain_name(a.method), share(a.value), ends, share(a.chance), share(a.s_alone)]
+    ends = risk_interval_text(a, *(a.interval or (None, None)))
+    return [plain_name(a.method), risk_text(a, a.value), ends, risk_text(a, a.chance), risk_text(a, a.s_alone)]
 
 
 def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> ReportTable:
     """One attack: one row per release."""
     rows = tuple(
-        (h.name, share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone))
+        (h.name, risk_text(s, s.value), risk_interval_text(s, *(s.interval or (None, None))), risk_text(s, s.chance),
+         risk_text(s, s.s_alone))
         for h, s in zip(heads, scores, strict=True) if s
     )
     return ReportTable(caption, ("Release", "Risk", "Interval", "Chance", _S_ALONE), rows)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, unbeaten
+from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import plain_name, release_in_words
+from larvatus.comparison.release_sentences import capitalised, plain_name, release_in_words
+from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_outside_rule, near_baseline, preferred_release
 from larvatus.comparison.subset import ComparisonLike
-from larvatus.core.number_format import count, loss, plural, quote, share
+from larvatus.core.number_format import count, loss, plural, quote
 from larvatus.data.score import Row
 from larvatus.reporting.page.blocks import Fold, Listing, NotesList, Paragraph, ReportBlock, ReportTable, Section
 from larvatus.reporting.page.lanes import anchor
 from larvatus.reporting.sections.codebook import codebook_table
 from larvatus.reporting.sections.limits import limits_table
-from larvatus.reporting.sections.verdict import every_attack_near
+from larvatus.reporting.sections.verdict import attacks_in_words, not_counted_sentence
 
 _TITLE = "The chosen release"
 
@@ -51,7 +52,7 @@ def choice_section(
     warnings = sum(n.kind == "warning" for n in candidate.notes)
     reasons += [f"Its steps gave {plural(warnings, 'warning')}; see its page."] if warnings else []
     kept = release_in_words(candidate.of_kind("risk"), candidate.of_kind("loss"))
-    row = (head.name, share(head.risk), share(head.base), loss(head.loss))
+    row = (head.name, risk_text(head.attack, head.risk), risk_text(head.attack, head.base), loss(head.loss))
     table = ReportTable("The chosen release in figures", ("Release", "Strongest attack", "Baseline", "Mean loss"),
                         (row,), links=(f"#{anchor(head)}",))
     return Section(_TITLE, (*loud, Paragraph(said), *given, Paragraph("What the figures show:"),
@@ -69,10 +70,10 @@ def _details(candidate: Candidate, head: Headline, limits: JudgedLimits | None) 
 def _risk(head: Headline, uncounted: Sequence[str]) -> str:
     if head.attack is None or head.risk is None:
         return "No attack was run on it, so nothing is known about its disclosure risk."
-    keeps = "keeps" if near_baseline(head) else "does not keep"
-    base = f"; its baseline is {share(head.base)}" if head.base is not None else ""
-    strongest = f"The strongest, {plain_name(head.attack.method)}, reaches {share(head.risk)}{base}."
-    return f"It {keeps} {every_attack_near(uncounted)}. {strongest}"
+    found = f"{capitalised(attacks_in_words(near_baseline(head), ' on it'))}."
+    base = f"; its baseline is {risk_text(head.attack, head.base)}" if head.base is not None else ""
+    strongest = f"The strongest, {plain_name(head.attack.method)}, reaches {risk_text(head.attack, head.risk)}{base}."
+    return " ".join(p for p in (found, not_counted_sentence(uncounted), strongest) if p)
 
 
 def _rank(head: Headline, heads: Sequence[Headline]) -> str:
@@ -86,17 +87,17 @@ def _rank(head: Headline, heads: Sequence[Headline]) -> str:
 
 
 def _frontier(head: Headline, heads: Sequence[Headline]) -> str:
-    """Whether another release is as good on both risk and loss, and which."""
-    if head.risk is None or head.loss is None or len(heads) < 2:
+    """Whether another release is as good on both excess risk and loss, and which."""
+    if head.excess is None or head.loss is None or len(heads) < 2:
         return ""
-    if head in unbeaten(heads):
-        return "No other release beats it on both risk (of its strongest attack) and loss."
-    better = [h for h in heads if h is not head and h.risk is not None and h.loss is not None
-              and h.risk <= head.risk and h.loss <= head.loss]
+    if head in on_frontier(heads):
+        return "It is on the frontier: no other release has both less excess risk and less loss."
+    better = [h for h in heads if h is not head and h.excess is not None and h.loss is not None
+              and h.excess <= head.excess and h.loss <= head.loss]
     if not better:
         return ""
     first = min(better, key=lambda h: (h.loss or 0.0, h.number))
-    return f"{quote(first.name)} is at least as good on both: risk {share(first.risk)}, loss {loss(first.loss)}."
+    return f"{quote(first.name)} is at least as good on both excess risk and loss (loss {loss(first.loss)})."
 
 
 def _rule(head: Headline, heads: Sequence[Headline], limits: JudgedLimits | None) -> str:

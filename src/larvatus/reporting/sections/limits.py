@@ -47,8 +47,8 @@ def _text(column: str, value: Cell, risk: bool) -> str:
 def limits_table(rows: Rows, name: str) -> ReportTable:
     """Every limit with its figure."""
     cells = tuple(
-        (plain_title(str(r["score"])), str(r["figure"]), limit_figure(r, r["judged"]), limit_figure(r, r["limit"]),
-         "met" if r["kept"] is True else "BROKEN", str(r["why"] or "")) for r in rows
+        (plain_title(str(r["score"])), str(r["figure"]), limit_figure(r, r["value"]), limit_figure(r, r["limit"]),
+         "met" if r["met"] is True else "BROKEN", str(r["reason"] or "")) for r in rows
     )
     whole = any(c[-1] for c in cells)
     heads = ("Score", "Figure", "Value", "Limit", "Verdict", *(["Remark"] if whole else []))

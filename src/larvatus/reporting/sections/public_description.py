@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.core.number_format import count, list_names
+from larvatus.core.number_format import count, list_names, words
+from larvatus.documents.setting_phrases import setting_phrases
 from larvatus.reporting.page.blocks import Listing, Paragraph, Section
 from larvatus.reporting.sections.public_notes import public_note
-from larvatus.reporting.sections.steps import step_texts
 
 SETTLED = "sub_groups"  # the step that notes on small sub-groups name
 
@@ -22,8 +22,18 @@ def done_section(candidate: Candidate, about: About) -> Section:
     if not steps:
         return Section("What was done", (Paragraph("The confidential columns were masked. The method is not described here."),))
     limits = [_limits(s, about) for s in candidate.steps]
-    texts = [f"{text}{limit}" for text, limit in zip_longest(step_texts(candidate, steps), limits[: len(steps)], fillvalue="")]
+    texts = [f"{text}{limit}" for text, limit in zip_longest(_step_texts(candidate, steps), limits[: len(steps)], fillvalue="")]
     return Section("What was done", (Listing(tuple(texts), ordered=True),))
+
+
+def _step_texts(candidate: Candidate, steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each step's own sentence, followed by its name and the settings that may be published."""
+    out = []
+    for settings, sentence in zip(steps, (*candidate.sentences, *[""] * len(steps)), strict=False):
+        method = str(settings.get("method", "step"))
+        phrases = "; ".join(setting_phrases(method, {k: v for k, v in settings.items() if k != "method"}))
+        out.append(f"{sentence} ({words(method)}{': ' if phrases else ''}{phrases})".strip())
+    return out
 
 
 def _limits(settings: Mapping[str, Any], about: About) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, baseline
+from larvatus.comparison.excess_risk import at_baseline, baseline
+from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, plain_name, plain_title, release_in_words
+from larvatus.comparison.release_sentences import plain_name, plain_title, release_in_words
+from larvatus.comparison.risk_text import risk_interval_text, risk_text
 from larvatus.comparison.selection_rule import preferred_release
-from larvatus.core.number_format import EXACT, NONE, Cell, count, finite_number, interval_text, loss, plural, share
+from larvatus.core.number_format import EXACT, NONE, Cell, count, finite_number, loss, plural
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import (
     Fold,
@@ -64,16 +66,16 @@ def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:
 def _figures(head: Headline) -> KeyFigures:
     items = []
     if head.attack is not None and head.risk is not None:
-        beside = f"{plain_name(head.attack.method)}; baseline {share(head.base)}"
-        items.append(KeyFigure("Strongest attack", share(head.risk), beside))
+        beside = f"{plain_name(head.attack.method)}; baseline {risk_text(head.attack, head.base)}"
+        items.append(KeyFigure("Strongest attack", risk_text(head.attack, head.risk), beside))
     items.append(KeyFigure("Mean loss", loss(head.loss), "over the measures common to all releases"))
     return KeyFigures(tuple(items))
 
 
 def _risks(risks: Sequence[Score]) -> ReportTable:
     rows = tuple(
-        (plain_title(s.method), share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
-         _beyond(s)) for s in risks
+        (plain_title(s.method), risk_text(s, s.value), risk_interval_text(s, *(s.interval or (None, None))),
+         risk_text(s, s.chance), risk_text(s, s.s_alone), _beyond(s)) for s in risks
     )
     columns = ("Attack", "Risk", "Interval", "Chance", _S_ALONE, "Compared with baseline")
     return ReportTable("Risk by attack", columns, rows, frozenset({0, 5}))
@@ -95,7 +97,8 @@ def _worst(head: Headline) -> list[ReportBlock]:
         return []
     worst = sorted(found, key=lambda f: -f[0])[:_MOST_GROUPS]
     rows = tuple(
-        (str(r.get("sub_group")), _size(r.get("records")), share(v), share(r.get("chance"))) for v, r in worst
+        (str(r.get("sub_group")), _size(r.get("records")), risk_text(head.attack, v), risk_text(head.attack, r.get("chance")))
+        for v, r in worst
     )
     caption = f"{plain_title(head.attack.method)}: the {len(rows)} of {plural(len(found), 'sub-group')} with the highest risk"
     return [ReportTable(caption, ("Sub-group", "Records", "Risk", "Chance"), rows)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
+from larvatus.comparison.detail_titles import detail_title
 from larvatus.comparison.headline import Headline, under
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.core.number_format import EXACT, finite_number, loss, quote, words
@@ -114,12 +115,14 @@ def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | Non
     """The tables of a score that are not drawn; long ones are folded."""
     names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
     variables = {str(row.get("variable")) for s in scores if s for row in s.by_variable}
+    method = next((s.method for s in scores if s), "")
     out: list[ReportBlock] = []
     for name in (n for n in names if n != NULL):
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
-        table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s), variables)
+        heading = detail_title(method, name)
+        table = rows_table(f"{title}: {heading[:1].lower()}{heading[1:]}", parts, next(s.kind for s in scores if s), variables)
         if table.rows:
-            summary = f"{words(name).capitalize()}, as a table"
+            summary = f"{heading}, as a table"
             out.append(fold_table(summary, table) if name == OUTLIERS else Fold(summary, (table,)))
     return out
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
+from larvatus.comparison.excess_risk import at_baseline, baseline, baseline_ratio
+from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
+from larvatus.comparison.release_sentences import not_counted, plain_title, release_in_words
+from larvatus.comparison.risk_text import risk_range_text, risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, preferred_release
-from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock
@@ -22,8 +24,9 @@ MOST_SEEN = 12
 _SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
 _NOTE = (
     "Baseline: the success of the attack without the masked columns, by chance or from the non-confidential columns alone. "
-    "A risk is coloured if its whole interval lies above the baseline. The darker a loss, the larger it is relative to the "
-    "largest in its column; “exact” means 0 up to rounding. All figures are for the whole file; sub-groups follow below."
+    "An attack beats its baseline if its whole interval lies above it; its risk is then coloured. The darker a loss, the "
+    "larger it is relative to the largest in its column; “exact” means 0 up to rounding. All figures are for the whole file; "
+    "sub-groups follow below."
 )
 
 
@@ -61,7 +64,7 @@ def releases_at_first(heads: Sequence[Headline], chosen: str | None, limits: Jud
 
 def _named(heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None) -> list[Headline]:
     best = preferred_release(heads, limits)
-    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(unbeaten(heads) or heads)]
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(on_frontier(heads) or heads)]
     return list({h.number: h for h in named}.values())
 
 
@@ -70,24 +73,24 @@ def _which(
 ) -> str:
     named = ["the chosen one"] if chosen else []
     named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads, limits) else []
-    named += ["some that no other release beats on both risk and loss" if unbeaten(heads) else "the first ones"]
+    named += ["some that no other release beats on both excess risk and loss" if on_frontier(heads) else "the first ones"]
     return f"{count(len(first))} of {count(len(heads))} releases are shown here: {', '.join(named)}. The tables below show all."
 
 
 def _baseline(scores: Sequence[Score | None]) -> str:
-    said = shares(baseline(s) for s in scores if s)
+    said = risk_range_text(next((s for s in scores if s), None), (baseline(s) for s in scores if s))
     return "" if said == NONE else f"baseline: {said}"
 
 
 def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
-    return [HeatCell(share(s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
+    return [HeatCell(risk_text(s, s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
 
 
 def _risk_depth(score: Score) -> float:
     """0 at the baseline, low near it, then rising with the order of magnitude."""
     if finite_number(score.value) is None or at_baseline(score):
         return 0.0
-    beyond = min(excess(score), 1e3)
+    beyond = min(baseline_ratio(score), 1e3)
     return 0.15 if beyond <= 1 else min(0.4 + 0.35 * math.log10(beyond), 1.0)
 
 

@@ -1,0 +1,69 @@
+"""Headings of the tables in the details of a score, by method and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from larvatus.comparison.release_sentences import capitalised
+from larvatus.core.number_format import words
+
+_OF_ALL: Mapping[str, str] = {  # keys that several methods share
+    "also": "This release alone and together with the other releases",
+    "copies": "By copy of the release",
+    "declared_sub_groups": "By declared sub-group, before small ones were pooled",
+    "null": "Loss compared with resamples of the original",
+    "outliers": "Outlying records and the others",
+    "parts": "Parts of the combined score",
+    "presence": "Targets known to be in the file, and any record of the original",
+    "published": "Success if the masking parameters are known, and if not",
+    "sub_group_pairs": "Pairs of columns with the largest loss within a sub-group",
+    "within": "By number of guesses",
+}
+_OF_METHOD: Mapping[tuple[str, str], str] = {
+    ("acceptance", "rules"): "Rules broken in the original and in the release",
+    ("aggregate_disclosure", "file"): "Totals of the whole file",
+    ("aggregate_disclosure", "levels"): "Totals by category that break a rule",
+    ("aggregate_disclosure", "unsafe"): "Totals by sub-group that break a rule",
+    ("analyses", "estimates"): "Estimates from the original and from the release",
+    ("attribute_inference", "models"): "By model of the intruder",
+    ("bayesian_intruder", "convergence"): "Convergence of the chains",
+    ("bayesian_intruder", "kernels"): "By likelihood",
+    ("bayesian_intruder", "thresholds"): "By probability above which a link is made",
+    ("category_disclosure", "rules"): "By rule of guessing",
+    ("cluster", "clusters"): "Clusters split most unevenly between the files",
+    ("cluster", "groups"): "By number of clusters",
+    ("cluster_match", "clusters"): "By number of clusters",
+    ("distributions", "histogram"): "Histograms",
+    ("ecdf_max", "statistics"): "Statistics of the joint distribution",
+    ("ecdf_mean", "statistics"): "Statistics of the joint distribution",
+    ("exact_equations", "insiders"): "Insiders who suffice to compute the other records",
+    ("inequality", "series"): "Inequality by period",
+    ("interval_disclosure", "within"): "By width of the interval",
+    ("nearest_record", "distance"): "By distance",
+    ("optimal_assignment", "cost"): "By cost of a link",
+    ("probabilistic_linkage", "weights"): "By weights of agreement",
+    ("propensity", "models"): "By propensity model",
+    ("propensity", "percentiles"): "Percentiles of the propensity score",
+    ("propensity", "scores"): "Distribution of the propensity score",
+    ("propensity", "terms"): "Terms of the propensity models",
+    ("rank_disclosure", "rank_change"): "Change of rank",
+    ("regression_overlap", "coefficients"): "Regression coefficients",
+    ("scatter", "grid"): "Scatter plots",
+    ("swap_chain", "several possible rows"): "By rule if several rows are possible",
+    ("table", "cells"): "Cells of the cross-tabulations with the largest change",
+    ("uniqueness", "anonymity"): "Records in classes smaller than k",
+    ("uniqueness", "diversity"): "Different values within classes",
+    ("uniqueness", "singled_out"): "Records singled out by the unmasked columns",
+    ("uniqueness", "unchanged_records"): "Records released unchanged",
+    ("value_disclosure", "interval_width"): "Width of confidence intervals with and without the release",
+}
+
+
+def detail_title(method: str, key: str) -> str:
+    """The heading of a table; the key in words if there is no title for it."""
+    return known_title(method, key) or capitalised(words(key))
+
+
+def known_title(method: str, key: str) -> str | None:
+    """The title given to a table of a method, if any; a method used twice has a number behind its name."""
+    return _OF_METHOD.get((method.partition(" (")[0], key), _OF_ALL.get(key))
