@@ -20,6 +20,8 @@ _ROOMS = ("larvatus.masks", "larvatus.attacks", "larvatus.measures")
 _ENGINES = "larvatus.engines"
 _CONTRACTS = dict(zip(_ROOMS, ("Mask", "Attack", "Measure"), strict=True))
 _ENGINE_VERBS = ("names", "keyed", "read", "frame", "write")
+_SCORED = ("larvatus.attacks", "larvatus.measures")
+OF_SCORES = frozenset({"at_risk", "count", "index", "inputs", "not_run", "summary"})  # public attributes of Scores
 _WAY_OUT = "Rename it there, or uninstall that package."
 
 
@@ -58,6 +60,9 @@ def added_methods(package: str) -> Mapping[str, EntryPoint]:
                                  f"my_method. {_WAY_OUT}")
         if name in taken:
             raise DiscoveryError(f"{origin} adds {name!r} to {package}, but {taken[name]} has a method of that name. "
+                                 f"{_WAY_OUT}")
+        if package in _SCORED and name in OF_SCORES:
+            raise DiscoveryError(f"{origin} adds {name!r} to {package}, but scores.{name} is an attribute that all scores have. "
                                  f"{_WAY_OUT}")
         other = elsewhere.get(name) or out.get(name)
         if other is not None and other != point:
