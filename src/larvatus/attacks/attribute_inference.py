@@ -125,8 +125,8 @@ class AttributeInference(Attack):
     def _asked(self, names: Sequence[str], intruder: Intruder) -> list[str]:
         for name in self.columns or ():
             if name not in names:
-                raise RiskError(f"attribute_inference.columns: {name!r} is not a confidential column that can be predicted; "
-                                f"{nearest_names(name, names)}")
+                raise RiskError(f"{name!r} is not a confidential column that can be predicted; "
+                                f"{nearest_names(name, names)}", subject="attribute_inference.columns")
         if self.columns:
             return list(self.columns)
         known = intruder.columns(tuple(names), ())[0]

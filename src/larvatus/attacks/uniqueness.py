@@ -82,8 +82,8 @@ class Uniqueness(Attack):
         known = (*masked, *given, *data.sub_groups.columns)
         for name in self.keys:
             if name not in known:
-                raise RiskError(f"uniqueness.keys: {name!r} is not a released column that the intruder knows; "
-                                f"{nearest_names(name, known)}")
+                raise RiskError(f"{name!r} is not a released column that the intruder knows; "
+                                f"{nearest_names(name, known)}", subject="uniqueness.keys")
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
         pool = as_one_group(pool) if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, first, random)

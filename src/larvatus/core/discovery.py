@@ -62,7 +62,7 @@ def added_methods(package: str) -> Mapping[str, EntryPoint]:
             raise DiscoveryError(f"{origin} adds {name!r} to {package}, but {taken[name]} has a method of that name. "
                                  f"{_WAY_OUT}")
         if package in _SCORED and name in OF_SCORES:
-            raise DiscoveryError(f"{origin} adds {name!r} to {package}, but scores.{name} is an attribute that all scores have. "
+            raise DiscoveryError(f"{origin} adds {name!r} to {package}, but scores.{name} is an attribute of all scores. "
                                  f"{_WAY_OUT}")
         other = elsewhere.get(name) or out.get(name)
         if other is not None and other != point:

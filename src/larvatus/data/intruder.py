@@ -44,7 +44,10 @@ class Intruder(BaseModel):
         default="all", description="masking parameters that the intruder knows: none, those a mask declares publishable, or all"
     )
     guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses allowed (default: set by each attack)")
-    other_releases: Names = Field(default=(), description="other releases of the same records: names in the study, or files")
+    other_releases: Names = Field(
+        default=(), description="other releases of the same records: names in the study, or files",
+        json_schema_extra={"texts": "names or files"},
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -62,8 +62,13 @@ def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     return tuple(method_of(kind, g) for g in given)
 
 
-def validation_problems(where: str, error: ValidationError, fields: Sequence[str], unknown: bool = True) -> list[str]:
-    """One message per field: its name, the limit, the value and the way out; not of unknown fields if `unknown` is false."""
+def validation_problems(where: str, error: ValidationError, fields: Sequence[str]) -> list[str]:
+    """One message per field: its name, the limit, the value and the way out."""
+    return list(problems_by_field(where, error, fields).values())
+
+
+def problems_by_field(where: str, error: ValidationError, fields: Sequence[str], unknown: bool = True) -> dict[str, str]:
+    """The messages by the name of the field; not of unknown fields if `unknown` is false."""
     said: dict[str, str] = {}
     for item in error.errors(include_url=False):
         if item["type"] == "extra_forbidden" and not unknown:
@@ -81,7 +86,7 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
             said[name] = f"{name}: {_lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
-    return list(said.values())
+    return said
 
 
 def parsed_call(text: str) -> tuple[str, dict[str, Any]]:

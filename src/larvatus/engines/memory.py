@@ -154,7 +154,8 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     """Record ids from a column of whole numbers or text; each must be unique."""
     ids = record_ids(name, column)
     if len(np.unique(ids)) != len(ids):
-        raise RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",
+                            subject="record_id")
     return ids
 
 

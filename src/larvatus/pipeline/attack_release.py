@@ -91,13 +91,13 @@ def run_attacks(
     if others:
         views.append(_View.of(*joined_with(data, candidate, others)))
     out: list[Score] = []
-    left_out: list[str] = []
-    unsuitable: list[str] = []  # made against other masks, so there is nothing to report
+    left_out: list[RiskError] = []
+    unsuitable: list[RiskError] = []  # made against other masks, so there is nothing to report
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
         why = "" if method in must else method.why_unsuitable(candidate, who)
         if why:
-            unsuitable.append(f"{method.name()}: {why}")
+            unsuitable.append(RiskError(why, subject=method.name()))
             continue
         try:
             with heard_by(progress):
@@ -105,12 +105,12 @@ def run_attacks(
         except (RiskError, UtilityError, EngineError) as error:
             if method in must:
                 raise
-            left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
+            left_out.append(RiskError(error.reason_for(method.name()), subject=method.name()))
             continue
         out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
-        none = "risk: the list of attacks is empty. Name one, or omit it for all."
-        raise RiskError([*left_out, *unsuitable, none][0])
+        none = RiskError("the list of attacks is empty. Name one, or omit it for all.", subject="risk")
+        raise [*left_out, *unsuitable, none][0]
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run: {why}" for why in left_out)
     scores.inputs = (*data.inputs, *(p for r in (candidate, *others) for p in r.inputs), *paths_read(who.file))

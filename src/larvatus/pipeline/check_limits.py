@@ -87,4 +87,4 @@ def _noted(method: Method, not_run: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except (RiskError, UtilityError, EngineError) as error:
-        not_run[method.name()] = str(error).removeprefix(f"{method.name()}: ")
+        not_run[method.name()] = error.reason_for(method.name())

@@ -178,7 +178,7 @@ def compare_candidates(
         outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
-        raise here.first_error or RiskError("compare: no release could be made.")
+        raise here.first_error or RiskError("no release could be made.", subject="compare")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
     told = (study.purpose, redacted_study(study.plain())) if study else ()

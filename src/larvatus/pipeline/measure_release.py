@@ -56,7 +56,7 @@ def run_measures(
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     found: list[Score | None] = []
-    left_out: list[str] = []
+    left_out: list[UtilityError] = []
     copies = copies_alone(candidate, declared, averaged=False)
     inside = {copy: [split_by_domain(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
@@ -72,15 +72,15 @@ def run_measures(
                     for copy, here, beside in copies
                 }
         except UtilityError as error:
-            why = f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}"
+            why = UtilityError(error.reason_for(method.name()), subject=method.name())
             if named:
-                raise UtilityError(why) from None
+                raise why from None
             left_out.append(why)
             found.append(None)
             continue
         found.append(with_read_notes(mean_over(each), candidate, release))
     if left_out and not any(found) and not planned:
-        raise UtilityError(left_out[0])
+        raise left_out[0]
     out = list(nulls.beside(found, original, candidate, progress))
     if planned:
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
@@ -101,5 +101,5 @@ def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -
         try:
             rows += domain.score_parts(method, attack_random(method))
         except UtilityError as error:
-            notes.append(f"not measured in the domain {domain.title}: {str(error).removeprefix(method.name() + ': ')}")
+            notes.append(f"not measured in the domain {domain.title}: {error.reason_for(method.name())}")
     return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))

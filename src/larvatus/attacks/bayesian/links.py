@@ -226,8 +226,9 @@ def _by_chains(
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others
     if size * n > ROOM:
-        raise RiskError(f"bayesian_intruder.known_records: {others:,} known and {n:,} released records in pool ({label}) make "
-                        f"{size * n:,} pairs; at most {ROOM:,} are allowed. Lower known_records, or use smaller sub-groups.")
+        raise RiskError(f"{others:,} known and {n:,} released records in pool ({label}) make "
+                        f"{size * n:,} pairs; at most {ROOM:,} are allowed. Lower known_records, or use smaller sub-groups.",
+                        subject="bayesian_intruder.known_records")
     turn = np.argsort(drawn.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
     known, rest = np.sort(turn[:size]), np.sort(turn[size:])
     at = known if size > others else _few_absent(rest, n)
