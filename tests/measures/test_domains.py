@@ -200,7 +200,7 @@ where = "AGE >= 1"
     assert {r["domain"] for r in score.by_domain} == {"size", "AGE >= 1"}
     wrong = (tmp_path / "wrong.toml")
     wrong.write_text(text.replace('"AGE >= 1"', '"AEG >= 1"').replace("0.25,", "1.25,"), encoding="utf-8")
-    with pytest.raises(StudyError, match=r"domain 1\.quantiles\.0: input should be less than 1") as caught:
+    with pytest.raises(StudyError, match=r"domain 1\.quantiles\.0: must be below 1") as caught:
         lv.Study.read(wrong)
     assert len(caught.value.problems) == 2
     lv.mask(read(firms(300)), "additive_noise", secret=SECRET).write(tmp_path / "out.csv", "keep")

@@ -1,11 +1,11 @@
 """Code does not read sentences: what it needs to know is a field of a score, a note or an error, not a word in a text.
 
 Looked for in every file of the package: a test `"words" in X` or `not in`, a call `X.startswith("words")`, `X.endswith`,
-`X.find`, `X.index` or `X.count`, a cut by `X.split("…")`, `X.partition`, `X.rpartition`, `X.removeprefix` or
-`X.removesuffix`, and `re.search`, `re.match`, `re.fullmatch` or `re.findall` of X, where X is a sentence: an attribute or a variable called meaning, text, note, sentence, said, told, message, warning, problem, reason or word (or
-several of them), `str(...)` of a variable or of a cell, a call of a function whose name ends in one of these words, or an
-element of any of them. A variable that is given a sentence, or runs over sentences, is one in that function. Words are a text
-with a letter in it.
+`X.find`, `X.index` or `X.count`, a cut by `X.split("…")`, `X.partition`, `X.rpartition`, `X.removeprefix` or `X.removesuffix`,
+and `re.search`, `re.match`, `re.fullmatch` or `re.findall` of X, where X is a sentence: an attribute or a variable called
+meaning, text, note, sentence, said, told, message, warning, problem, reason or word (or several of them), `str(...)` of a
+variable or of a cell, a call of a function whose name ends in one of these words, or an element of any of them. A variable
+that is given a sentence, or runs over sentences, is one in that function. Words are a text with a letter in it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def test_texts_are_still_cut(file):
     "def f():\n    for p in problems:\n        if p.startswith(('roles', 'x')): pass", "'exact' not in note.text.lower()",
     "def f():\n    figure = str(row['figure'])\n    return figure.startswith('times')", "_word(s).startswith('exact')",
     "re.search('above', sentence)", "_text(s).endswith('exact')", "notes[0].find('pooled')",
-    "str(error).removeprefix(name + ': ')", "def f():\n    return [p.split(':')[0] for p in problems]", "said.partition(', each ')",
+    "str(error).removeprefix(name + ': ')", "def f():\n    return [p.split(':')[0] for p in problems]",
+    "said.partition(', each ')",
 ])
 def test_sentences_that_are_read_are_found(code):
     assert sentences_read(code)

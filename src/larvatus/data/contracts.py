@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
@@ -211,6 +211,15 @@ class Method(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            from larvatus.core.errors import StudyError
+            from larvatus.data.method_parsing import validation_problems
+
+            raise StudyError(validation_problems(self.name(), error, list(type(self).model_fields))) from None
 
     @classmethod
     def name(cls) -> str:

@@ -19,7 +19,7 @@ from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.copies import single, worst_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
@@ -55,6 +55,7 @@ def risk(
     `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
     `other_pairings` are their pairing files, in the same order.
     """
+    check_microdata(data)
     methods = all_of(Attack, attacks)
     must = [] if attacks is None else methods
     return risk_of_methods(

@@ -15,7 +15,7 @@ from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
 from larvatus.data.method_parsing import all_of
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -38,6 +38,7 @@ def check(
     those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
     released unmasked count as a broken limit.
     """
+    check_microdata(data)
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
     refuse_unused(how, "check", "domains", "null_resamples")
     asked, combined, attacks, measures = how.limits, how.combine, how.attacks, how.measures

@@ -20,7 +20,7 @@ from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, 
 from larvatus.data.contracts import Attack, Mask, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
@@ -58,6 +58,7 @@ def compare(
     The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
     null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
     """
+    check_microdata(data)
     study = releases if isinstance(releases, Study) else None
     plain = {"attacks": attacks, "measures": measures, "intruder": intruder, "limits": limits}
     asked = scoring_of(scoring, plain, study.scoring() if study else None)

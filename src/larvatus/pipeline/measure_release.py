@@ -15,7 +15,7 @@ from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Measure
 from larvatus.data.copies import mean_over
 from larvatus.data.method_parsing import all_of
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
@@ -42,6 +42,7 @@ def utility(
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
+    check_microdata(data)
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, resample_count(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
