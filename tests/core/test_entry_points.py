@@ -128,7 +128,7 @@ def test_an_engine_of_another_package(site, tmp_path):
     (tmp_path / "in.csv").write_text("x\n1\n2\n")
     said = ran(tmp_path, "mask", "in.csv", "-o", "out.csv", "--confidential", "x", "--method", "additive_noise",
                "--engine", "half_engine", code=2)
-    assert "HalfEngine lacks names, keyed, frame, write" in said
+    assert "HalfEngine lacks name, names, has_random_order, frame, write" in said
 
 
 def test_listing_stays_light(site):

@@ -103,7 +103,7 @@ class AttributeInference(Attack):
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
-        unused += [*keys.notes, *intruder.unused("presence", "guesses")]
+        unused += [*keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
         )

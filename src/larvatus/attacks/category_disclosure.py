@@ -82,7 +82,7 @@ class CategoryDisclosure(Attack):
             raise RiskError(f"{names[0]!r} has no value to guess. Leave this attack out.", subject="category_disclosure")
         success, chance, s_alone = (mean[figure][there][:, None] for figure in (best, MODE, GIVEN_S))
         credits = Credits(group[there], success, chance, s_alone, success, np.zeros(len(success), dtype=bool))
-        notes = intruder.unused("known", "keys", "file", "error", "presence", "guesses")
+        notes = intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")
         score = risk_score("category_disclosure", "share of confidential categories guessed right", self.settings(),
                            data.groups, (1,), credits, notes)
         rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in _RULES]

@@ -91,7 +91,7 @@ class Uniqueness(Attack):
         _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
-            [*_changed_kinds(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")],
+            [*_changed_kinds(original, data, masked), *intruder.fields_without_effect("file", "error", "presence", "guesses")],
             identifies=True,
         )
         alone = values[S_ALONE] >= 1

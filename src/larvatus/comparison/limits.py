@@ -60,11 +60,11 @@ class Limit(BaseModel):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.stated():
+        if not self.stated_figures():
             raise ValueError(f"a limit needs a number, or one of {', '.join(LIMITED)}")
         return self
 
-    def stated(self) -> dict[str, float]:
+    def stated_figures(self) -> dict[str, float]:
         """The limits that are set, by figure."""
         return {n: v for n in LIMITED if (v := getattr(self, n)) is not None}
 
@@ -162,7 +162,7 @@ class Limits(BaseModel):
         upper = (limit.interval or self.interval) == "upper"
         out: list[Row] = []
         for score in scores:
-            for name, most in limit.stated().items():
+            for name, most in limit.stated_figures().items():
                 value = figure_of(score, _FIGURE[name], upper)
                 told = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
                 if value is None:
@@ -236,7 +236,7 @@ def _row(score: str, figure: str, judged: float | None, most: float, why: str) -
 
 
 def _not_run(name: str, limit: Limit, why: str) -> Row:
-    figure, most = next(iter(limit.stated().items()))
+    figure, most = next(iter(limit.stated_figures().items()))
     return _row(name, LIMITED[figure], None, most, why)
 
 
@@ -303,9 +303,9 @@ def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> lis
     kinds = known_scores()
     out = []
     for name, limit in limits.scores.items():
-        beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
+        beyond = [f for f in OF_ATTACKS if f in limit.stated_figures()] if kinds.get(name) != "risk" else []
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
-        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
+        if name in [c.name for c in combinations] and "worst_group" in limit.stated_figures():
             out.append(f"limits.{name}.worst_group: a combination has no figures by sub-group. Limit its parts, or the score "
                        f"itself: {name} = 0.05.")
     return out

@@ -91,7 +91,7 @@ class Intruder(BaseModel):
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)
         return self.published == "all"
 
-    def unused(self, *fields: str) -> list[str]:
+    def fields_without_effect(self, *fields: str) -> list[str]:
         """Notes on those of the fields that are set although they have no effect on the attack."""
         stated = [f for f in fields if getattr(self, f) != type(self).model_fields[f].default]
         return [f"intruder.{f} has no effect on this attack" for f in stated]

@@ -46,7 +46,7 @@ class Memory:
         """The columns of the source."""
         return column_names(source)
 
-    def keyed(self, source: Any) -> bool:
+    def has_random_order(self, source: Any) -> bool:
         """Whether the source states that its rows are in keyed random order."""
         return keyed_order_of(source)
 

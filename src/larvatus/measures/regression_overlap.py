@@ -84,7 +84,7 @@ class RegressionOverlap(Measure):
         every = [*outcomes, *original.numeric(common_non_confidential(original, released))]
         return [(o, x) for o in outcomes for x in every if x != o] or [(o,) for o in outcomes]
 
-    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+    def restrict_to(self, parts: Sequence[tuple[str, ...]]) -> Self:
         return self.model_copy(update={"formulas": tuple(t for t in self.formulas if formula(t).columns in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:

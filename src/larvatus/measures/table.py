@@ -52,7 +52,7 @@ class Table(Measure):
     def parts(self, original: Microdata, released: Microdata) -> Sequence[_Names]:
         return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
 
-    def narrowed(self, parts: Sequence[_Names]) -> Self:
+    def restrict_to(self, parts: Sequence[_Names]) -> Self:
         return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:

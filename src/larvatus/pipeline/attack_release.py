@@ -11,7 +11,7 @@ from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
-from larvatus.core.progress import Progress, heard_by, silent
+from larvatus.core.progress import Progress, progress_to, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -101,7 +101,7 @@ def run_attacks(
             unsuitable.append(RiskError(why, subject=method.name()))
             continue
         try:
-            with heard_by(progress):
+            with progress_to(progress):
                 found = [_once(method, view, who) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
             if method in must:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from larvatus.comparison.limits import Judgement, LimitsLike, needed_for
 from larvatus.core.errors import EngineError, RiskError, StudyError, UtilityError
-from larvatus.core.progress import listener
+from larvatus.core.progress import current_progress
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
@@ -46,7 +46,7 @@ def check(
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
     beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
-                   "progress": listener()}
+                   "progress": current_progress()}
     found: list[Score] = []
     not_run: dict[str, str] = {}
     needed: Sequence[AttackLike] = needed_for(asked, combined, "risk") if attacks is None else attacks
@@ -61,9 +61,9 @@ def check(
     for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
         if measure.name() != METHOD:
             with _noted(measure, not_run):
-                found += utility(data, given, [measure], progress=listener())
+                found += utility(data, given, [measure], progress=current_progress())
     if how.analyses:
-        found += [s for s in utility(data, given, [], analyses=how.analyses, progress=listener()) if s.method == METHOD]
+        found += [s for s in utility(data, given, [], analyses=how.analyses, progress=current_progress()) if s.method == METHOD]
     judged = asked.judge(found, combined, not_run)
     return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]))
 

@@ -255,11 +255,11 @@ class _Here:
             return not_made(job, error)
 
     def _progress_of(self, job: Job) -> Progress:
-        def tell(doing: str, done: int, total: int) -> None:
+        def report_progress(doing: str, done: int, total: int) -> None:
             place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.time_left()}; " if self.total > 1 else ""
             self.progress(f"{place}{job.label}: {doing}", done, total)
 
-        return tell
+        return report_progress
 
 
 def _candidate_there(work: Work, job: Job) -> Outcome:

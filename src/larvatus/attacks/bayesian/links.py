@@ -14,7 +14,7 @@ from larvatus.attacks.bayesian.pools import Candidates, RecordColumns, candidate
 from larvatus.attacks.scoring.credits import Credits, outlying_tenth
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
-from larvatus.core.progress import tell
+from larvatus.core.progress import report_progress
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.laws import FactorLaw
 from larvatus.data.score import Row, Rows
@@ -286,4 +286,4 @@ class _Clock:
         gone = time.monotonic() - self.began
         left = gone / max(done - self.first, 1) * (total - done)
         text = f"{self.name}{', ' + doing if doing else ''}"
-        tell(f"{text}, about {left:.0f} s left" if gone > 1 else text, min(done, total - 1), total)
+        report_progress(f"{text}, about {left:.0f} s left" if gone > 1 else text, min(done, total - 1), total)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from larvatus.comparison.headline import Headline, excess
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import at_baseline, capitalised, joined, plain_name
+from larvatus.comparison.release_sentences import at_baseline, capitalise, join_words, plain_name
 from larvatus.comparison.selection_rule import (
     closest_release,
     interval_near_baseline,
@@ -64,7 +64,7 @@ def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | No
 
 def every_attack_near(uncounted: Sequence[str]) -> str:
     """The baseline rule after the verb "keeps", with the attacks it does not count."""
-    but = f" except {joined([plain_name(a) for a in uncounted])}" if uncounted else ""
+    but = f" except {join_words([plain_name(a) for a in uncounted])}" if uncounted else ""
     return f"every attack{but} {NEAR}"
 
 
@@ -94,10 +94,10 @@ def _alone(head: Headline, limits: JudgedLimits | None, uncounted: Sequence[str]
 def _said(
     found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None, uncounted: Sequence[str]
 ) -> str:
-    lost = f"{capitalised(_lost(head, measures))}." if head.loss is not None else ""
+    lost = f"{capitalise(_lost(head, measures))}." if head.loss is not None else ""
     by_limit = limits is not None and limits.of_attacks
     far = f"That is not {NEAR}." if by_limit and not near_baseline(head) else ""
-    names = capitalised(joined([plain_name(a) for a in uncounted])) if by_limit and uncounted else ""
+    names = capitalise(join_words([plain_name(a) for a in uncounted])) if by_limit and uncounted else ""
     aside = f"{names} {'is' if len(uncounted) == 1 else 'are'} not counted here." if names else ""
     first, later = (_DEFINED, "") if NEAR in found else ("", _DEFINED if far else "")
     parts = [
@@ -112,7 +112,7 @@ def _least_loss(heads: Sequence[Headline], measures: int) -> str:
         return "No measure has a value for every release either."
     low = min(known, key=lambda h: h.loss or 0.0)
     if len(heads) == 1:
-        return f"{capitalised(_lost(low, measures))}."
+        return f"{capitalise(_lost(low, measures))}."
     return f"{quote(low.name)} has the least loss ({_lost(low, measures)})."
 
 
