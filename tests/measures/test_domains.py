@@ -152,7 +152,7 @@ def test_parts_of_which_no_record_is_released_are_named():
     ("AGEE > 2", "'AGEE' is not a released column"), ("AGE >", "cannot be parsed"),
     ({"column": "AGE", "where": "AGE > 1"}, "not both"),
     ({"where": "AGE > 1", "quantiles": [0.5]}, "quantiles need a column"), ("AGE: 0.5, 0.2", "quantiles must be increasing"),
-    ("AGE: 2", "less than 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "got int"),
+    ("AGE: 2", "must be below 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "got int"),
 ])
 def test_problems_are_named(domain, said):
     data = read(firms(100))
