@@ -11,6 +11,7 @@ import tomli_w
 
 from catalogue import ATTACKS, MASKS, MEASURES, METHODS
 from larvatus.core.discovery import class_name
+from larvatus.core.errors import StudyError
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.method_help import describe_method
 from larvatus.data.method_parsing import method_of, short_text
@@ -54,7 +55,7 @@ def test_parameters_round_trip_through_toml_and_text(method, kind):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_is_frozen_and_refuses_unknown_settings(method):
-    with pytest.raises(pydantic.ValidationError):
+    with pytest.raises(StudyError, match=rf"{method.name()}.no_such_setting: no such setting; "):
         type(method)(no_such_setting=1)
     for name in type(method).model_fields:
         with pytest.raises(pydantic.ValidationError):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import larvatus
+from larvatus.core.discovery import OF_SCORES
 
 ROOT = Path(larvatus.__file__).parents[1]
 MODULES = {
@@ -49,11 +50,12 @@ class GuessFirst(Attack):
 """The shift of means."""
 from larvatus.data.contracts import Measure
 from larvatus.data.score import Score
+from larvatus.data.verbs import moments_by_group
 
 class MeanShift(Measure):
     """The mean absolute shift of means."""
     def score(self, original, release, random):
-        before, after = (d.moments(d.confidential)[0].mean for d in (original, release.data))
+        before, after = (moments_by_group(d, d.confidential)[0].mean for d in (original, release.data))
         return Score(self.name(), "loss", float(abs(after - before).mean()), "shift of means")
 ''',
 }
@@ -98,6 +100,8 @@ WRONG = {
     "a name of another room": ({"larvatus.measures": line("other", "nearest_record")}, "larvatus.attacks has a method of that "
                                "name"),
     "a name of another package": ({"larvatus.masks": line("other", "plus_one")}, "adds one of that name, too"),
+    "an attribute of scores": ({"larvatus.measures": line("other", "summary")}, "scores.summary is an attribute"),
+    "an attribute of tuples": ({"larvatus.attacks": line("other", "count")}, "scores.count is an attribute"),
     "no file name": ({"larvatus.masks": "PlusTwo = other.plus_two:PlusTwo"}, "in lower case with underscores"),
     "another class": ({"larvatus.masks": line("other", "plus_two", "Other")}, "must name a class PlusTwo"),
     "another contract": ({"larvatus.attacks": line("other", "plus_two")}, "must be a sub-class of larvatus.Attack"),
@@ -124,7 +128,7 @@ def test_an_engine_of_another_package(site, tmp_path):
     (tmp_path / "in.csv").write_text("x\n1\n2\n")
     said = ran(tmp_path, "mask", "in.csv", "-o", "out.csv", "--confidential", "x", "--method", "additive_noise",
                "--engine", "half_engine", code=2)
-    assert "HalfEngine lacks names, keyed, frame, write" in said
+    assert "HalfEngine lacks name, names, has_random_order, frame, write" in said
 
 
 def test_listing_stays_light(site):
@@ -135,3 +139,18 @@ def test_listing_stays_light(site):
     loaded = set(done.stdout.rpartition("LOADED")[2].split())
     assert "tiny_sdc" in loaded
     assert not loaded & {"scipy", "numba", "pyarrow", "pandas", "polars", "sklearn", "duckdb", "pyspark"}
+
+
+def test_added_methods_run(site):
+    code = ("import numpy as np, pandas as pd, larvatus as lv\n"
+            "data = lv.read(pd.DataFrame({'x': np.arange(9.0)}), confidential=['x'])\n"
+            "release = lv.mask(data, 'plus_one(amount=2.5)')\n"
+            "print(lv.utility(data, release, ['mean_shift']).mean_shift.value)\n"
+            "print(round(9 * lv.risk(data, release, ['guess_first']).guess_first.value))")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2.5", "1"]
+
+
+def test_no_attack_or_measure_has_the_name_of_an_attribute_of_scores():
+    assert {n for n in dir(larvatus.Scores) if not n.startswith("_")} == OF_SCORES

@@ -250,7 +250,7 @@ def test_the_command_line_lists_describes_and_uses_them(site):
     before, after = pd.read_csv(site / "in.csv"), pd.read_csv(site / "out.csv")
     assert np.allclose(after.income, before.income + 2.5)
     assert wrong[0] == unlimited[0] == 2
-    assert "plus_one.amount: input should be greater than 0" in wrong[1]
+    assert "plus_one.amount: must be above 0" in wrong[1]
     assert "memory: engine audited_memory cannot limit its memory" in unlimited[1]
     assert not (site / "no.csv").exists()
 

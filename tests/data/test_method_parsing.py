@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from larvatus.attacks import NearestRecord
-from larvatus.core.errors import StudyError
+from larvatus.core.errors import RiskError, StudyError
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.method_help import allowed_values, describe_method
 from larvatus.data.method_parsing import all_of, canonical, method_of, parsed_call, short_text
-from larvatus.masks import AdditiveNoise
+from larvatus.masks import AdditiveNoise, Microaggregation
 
 
 @pytest.mark.parametrize("given", [
@@ -48,7 +51,7 @@ def test_calls_that_cannot_be_read(text):
     ({"variance": 1}, 'a mask needs method = "…"'),
     (5, "cannot read a mask from a int"),
     ("additive_noise(varance=1)", "additive_noise.varance: no such setting; did you mean 'variance'?"),
-    ("additive_noise(variance=-1)", "additive_noise.variance: input should be greater than 0, got -1."),
+    ("additive_noise(variance=-1)", "additive_noise.variance: must be above 0, got -1."),
     ("additive_noise(noise='pink')", "additive_noise.noise: input should be 'normal', 'uniform', 'laplace' or 'mixture'"),
     ("../../etc/passwd", "cannot be parsed"),
     ("__init__", "no mask '__init__'"),
@@ -103,7 +106,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     assert page.summary.startswith("Release X plus independent noise")
     assert "Parameters" not in page.text
     settings = {s.name: s for s in page.settings}
-    assert settings["variance"].allowed == "a number (above 0, at most 1e+06) or a list of these or one by column"
+    assert settings["variance"].allowed == "a number (above 0, at most 1e+06), a list of these, or one by column"
     assert settings["noise"].allowed == '"normal" | "uniform" | "laplace" | "mixture"'
     assert settings["noise"].default == '"normal"'
     assert settings["where"].default == "none"
@@ -116,9 +119,52 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     ({"type": "integer", "minimum": 1, "maximum": 9}, "a whole number (at least 1, at most 9)"),
     ({"type": "boolean"}, "true | false"), ({"const": "x"}, '"x"'), ({}, "anything"), ({"type": "object"}, "by column"),
     ({"$ref": "#/$defs/A"}, "text"), ({"anyOf": [{"type": "null"}, {"type": "string"}]}, "text"),
+    ({"type": "array", "items": {"type": "string"}}, "a list of names"),
+    ({"type": "array", "items": {"type": "string"}, "texts": "files"}, "a list of files"),
+    ({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, "a list of lists, each a number"),
 ])
 def test_schemas_in_words(part, words):
     assert allowed_values(part, {"A": {"type": "string"}}) == words
+
+
+def test_nested_lists_are_described_without_repetition():
+    settings = {s.name: s for s in describe_method(Microaggregation).settings}
+    assert settings["together"].allowed == '"all" | "each" | "correlated", a list of names, or a list of lists of names'
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"variance": -1}, "additive_noise.variance: must be above 0, got -1."),
+    ({"varianc": 1}, "additive_noise.varianc: no such setting; did you mean 'variance'?"),
+    ({"variance": 2e6}, "additive_noise.variance: must be at most 1e+06, got 2000000.0."),
+])
+def test_wrong_settings_in_python_are_reported_as_in_a_study(settings, said):
+    with pytest.raises(StudyError) as refused:
+        AdditiveNoise(**settings)
+    assert refused.value.problems == (said,)
+    with pytest.raises(StudyError) as refused:
+        TypeAdapter(AdditiveNoise).validate_python(settings)
+    assert refused.value.problems == (said,)
+
+
+def test_methods_are_copied_and_sent_to_other_processes():
+    mask = AdditiveNoise(variance=0.5, columns=["income"])
+    assert pickle.loads(pickle.dumps(mask)) == mask
+    assert mask.model_copy(update={"columns": None}) == AdditiveNoise(variance=0.5)
+    assert AdditiveNoise.model_validate(mask.settings()) == mask
+    assert "variance" in inspect.signature(AdditiveNoise).parameters
+
+
+def test_the_problems_of_a_study_survive_another_process():
+    error = StudyError(["a: wrong.", "b: wrong."], "study.toml")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.problems, str(again)) == (error.problems, str(error))
+
+
+def test_errors_say_what_they_are_about():
+    error = pickle.loads(pickle.dumps(RiskError("no column is known.", subject="uniqueness")))
+    assert str(error) == "uniqueness: no column is known."
+    assert error.reason_for("uniqueness") == "no column is known."
+    assert error.reason_for("swap_chain") == "uniqueness: no column is known."
 
 
 def test_rank_correlations_say_that_they_are_not_weighted():

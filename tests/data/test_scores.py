@@ -109,3 +109,16 @@ def test_no_method_of_scores_hides_a_score(room):
 def test_the_measure_called_table_is_reachable():
     score = Score("table", "loss", 0.5)
     assert Scores([SCORE, score]).table is score
+
+
+def test_a_score_prints_as_one_line():
+    score = Score("nearest_record", "risk", 0.5034, chance=0.01, s_alone=0.4921)
+    assert repr(score) == "Score(nearest_record: risk 0.503, chance 0.010, S alone 0.492)"
+    assert repr(Score("moments", "loss", 0.04)) == "Score(moments: loss 0.040)"
+
+
+def test_scores_print_as_a_small_table():
+    scores = Scores([Score("moments", "loss", 0.04), Score("uniqueness", "risk", 0.25, chance=0.01)])
+    assert repr(scores) == str(scores.summary())
+    assert repr(scores).splitlines()[0].split()[:3] == ["score", "kind", "value"]
+    assert repr(Scores()) == "no scores"

@@ -11,8 +11,9 @@ import pytest
 
 import larvatus as lv
 from catalogue import ENGINES, engine_of
+from larvatus.core.errors import EngineError
 from larvatus.core.randomness import RecordRandom, stream_key
-from larvatus.data.contracts import Block, Column, engine_name, sendable
+from larvatus.data.contracts import Block, Column, sendable
 from larvatus.data.verbs import (
     as_one_group,
     fold_in_order,
@@ -184,24 +185,34 @@ def test_many_sub_groups_may_be_mapped_in_one_call(data):
 
 
 def test_every_engine_says_its_name_and_whether_its_tables_can_be_sent(data, engine):
-    assert engine_name(data.engine) == data.engine.name == engine.partition(" ")[0]
+    assert data.engine.name == engine.partition(" ")[0]
     assert sendable(data.engine) == data.engine.can_be_sent == (engine == "memory")
 
 
 class Elsewhere:
-    """An engine of somebody else's, which states neither its name nor whether its tables can be sent."""
+    """An engine of somebody else's, which does not state whether its tables can be sent."""
+
+    name = "elsewhere"
 
     def __init__(self) -> None:
         self._own = Memory()
 
     def __getattr__(self, name: str) -> object:
-        if name in ("name", "can_be_sent"):
+        if name == "can_be_sent":
             raise AttributeError(name)
         return getattr(self._own, name)
 
     def read(self, *given: object) -> object:
         table = self._own.read(*given)
         return Plain(*(getattr(table, f.name) for f in fields(table)))
+
+
+def test_an_engine_without_a_name_is_refused(frame):
+    class Nameless(Elsewhere):
+        name = ""
+
+    with pytest.raises(EngineError, match="engine: Nameless has no name"):
+        lv.read(frame, **ROLES, engine=Nameless())
 
 
 class Plain(MemoryTable):
@@ -213,9 +224,9 @@ class Plain(MemoryTable):
         return MemoryTable.map_groups(self, function, names, made)
 
 
-def test_an_engine_from_elsewhere_needs_neither(frame):
+def test_an_engine_from_elsewhere_has_a_name_and_need_not_say_whether_its_tables_can_be_sent(frame):
     here, there = (lv.read(frame, **ROLES, engine=e) for e in ("memory", Elsewhere()))
-    assert engine_name(there.engine) == "elsewhere"
+    assert there.engine.name == "elsewhere"
     assert not sendable(there.engine)
     one, other = (lv.mask(d, "sufficiency_based", secret=b"0123456789abcdef").frame().income for d in (here, there))
     assert one.to_numpy() == pytest.approx(other.to_numpy(), rel=1e-9, nan_ok=True)

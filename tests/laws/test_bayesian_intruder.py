@@ -9,7 +9,7 @@ from scipy import stats
 
 import larvatus as lv
 from larvatus.attacks.bayesian_intruder import BayesianIntruder
-from larvatus.core.progress import heard_by
+from larvatus.core.progress import progress_to
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.laws import factor_laws
 from larvatus.datasets import key_variables
@@ -321,7 +321,7 @@ def test_progress_is_told_with_the_time_left():
     heard = []
     data = data2(60)
     release = lv.mask(data, LIGHT, secret=SECRET)
-    with heard_by(lambda doing, done, total: heard.append((doing, done, total))):
+    with progress_to(lambda doing, done, total: heard.append((doing, done, total))):
         pass
     lv.risk(data, release, ['bayesian_intruder(known_records=59, kernel="likelihood")'],
             progress=lambda doing, done, total: heard.append((doing, done, total)))

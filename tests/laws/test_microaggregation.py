@@ -180,7 +180,7 @@ def test_settings_that_do_not_fit(table, settings, said):
 
 @pytest.mark.parametrize("settings", [{"grouping": "fixed", "partition": 500}, {"k": 100, "partition": 150}, {"k": 1}])
 def test_settings_that_contradict_each_other(settings):
-    with pytest.raises(ValueError):
+    with pytest.raises(lv.LarvatusError):
         MDAV(**settings)
 
 

@@ -263,7 +263,7 @@ def test_a_bound_at_one_side_and_a_tail_at_the_other(table):
     ({"bound": 5.0, "side": "bottom"}, "Give lower_bound or tail too"),
 ])
 def test_a_side_is_cut_in_one_way(settings, way_out):
-    with pytest.raises(ValueError, match=way_out):
+    with pytest.raises(lv.LarvatusError, match=way_out):
         lv.masks.TopCoding(**settings)
 
 

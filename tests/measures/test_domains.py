@@ -152,7 +152,7 @@ def test_parts_of_which_no_record_is_released_are_named():
     ("AGEE > 2", "'AGEE' is not a released column"), ("AGE >", "cannot be parsed"),
     ({"column": "AGE", "where": "AGE > 1"}, "not both"),
     ({"where": "AGE > 1", "quantiles": [0.5]}, "quantiles need a column"), ("AGE: 0.5, 0.2", "quantiles must be increasing"),
-    ("AGE: 2", "less than 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "got int"),
+    ("AGE: 2", "must be below 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "got int"),
 ])
 def test_problems_are_named(domain, said):
     data = read(firms(100))
@@ -200,7 +200,7 @@ where = "AGE >= 1"
     assert {r["domain"] for r in score.by_domain} == {"size", "AGE >= 1"}
     wrong = (tmp_path / "wrong.toml")
     wrong.write_text(text.replace('"AGE >= 1"', '"AEG >= 1"').replace("0.25,", "1.25,"), encoding="utf-8")
-    with pytest.raises(StudyError, match=r"domain 1\.quantiles\.0: input should be less than 1") as caught:
+    with pytest.raises(StudyError, match=r"domain 1\.quantiles\.0: must be below 1") as caught:
         lv.Study.read(wrong)
     assert len(caught.value.problems) == 2
     lv.mask(read(firms(300)), "additive_noise", secret=SECRET).write(tmp_path / "out.csv", "keep")

@@ -191,10 +191,10 @@ def test_masks_that_keep_what_is_analysed_need_no_correction(mask, tmp_path, mon
 def test_changed_categories_are_corrected_only_by_probabilities_that_are_published():
     plain, invariant = lv.masks.PostRandomisation(invariant=False), lv.masks.PostRandomisation()
     assert "stay" in plain.public_settings()
-    assert "estimated by solving this equation" in plain.altered()
+    assert "estimated by solving this equation" in plain.change_clause()
     assert "stay" not in invariant.public_settings()
-    assert "not published" in invariant.altered()
-    assert all("relations of the changed categories" in m.altered() for m in (plain, invariant))
+    assert "not published" in invariant.change_clause()
+    assert all("relations of the changed categories" in m.change_clause() for m in (plain, invariant))
 
 
 def limits_of_use(groups: lv.SubGroups, mask=None) -> str:

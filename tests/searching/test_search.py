@@ -199,7 +199,7 @@ def test_fixed_steps_choices_and_whole_numbers():
     ([], "nothing to try"), ([{"steps": []}], "no steps"), (["additive_nose"], "did you mean"),
     ([{"steps": [{"method": "additive_noise", "range": {"variance": [2, 1]}}]}], "low < high"),
     ([{"steps": [{"method": "additive_noise", "range": {"variance": [0, 1, "log"]}}]}], "low > 0"),
-    ([{"steps": [{"method": "additive_noise", "range": {"variance": [-1, 1]}}]}], "greater than 0"),
+    ([{"steps": [{"method": "additive_noise", "range": {"variance": [-1, 1]}}]}], "must be above 0"),
     ([{"steps": [{"method": "additive_noise", "range": {"varance": [0.1, 1]}}]}], "did you mean 'variance'"),
     ([{"steps": [{"method": "additive_noise", "choice": {"noise": []}}]}], "list of values"),
     ([{"steps": [{"method": "additive_noise", "range": 3}]}], "range must give settings"),

@@ -16,24 +16,25 @@ METHOD_ROOMS = {"masks", "attacks", "measures"}
 MOST_MODULES = 25
 SHORT = 60
 PARTICIPLES = {
-    "advised", "allowed", "analysed", "applied", "arranged", "asked", "assigned", "attacked", "carried", "checked",
-    "chosen", "clustered", "coded", "combined", "compared", "completed", "composed", "constrained", "corrected", "counted",
-    "credited", "cumulated", "decided", "decoded", "described", "drawn", "dumped", "estimated", "expected", "explained",
-    "extracted", "filled", "fitted", "folded", "found", "gathered", "given", "grouped", "grown", "guessed", "held",
-    "intersected", "judged", "kept", "known", "laid_out", "left", "limited", "linked", "listed", "loaded", "made", "mapped",
-    "marked", "matched", "measured", "moved", "named", "numbered", "opened", "ordered", "paired", "parsed", "parted",
-    "patterned", "placed", "planned", "preferred", "preserved", "printed", "projected", "proposed", "published", "quoted",
-    "ranked", "rechunked", "received", "recoded", "rejoined", "released", "remembered", "removed", "renamed", "rendered",
-    "replaced", "reproduced", "returned", "rotated", "rounded", "said", "sampled", "scanned", "scored", "searched", "seen",
-    "selected", "separated", "settled", "shared", "shortened", "shown", "simulated", "solved", "sorted", "spelled",
-    "spread", "stacked", "standardised", "started", "stored", "studied", "suppressed", "swapped", "taken", "titled", "told",
-    "tried", "truncated", "unexplained", "verified", "weighted", "whitened", "wrapped", "written",
+    "advised", "allowed", "altered", "analysed", "applied", "arranged", "asked", "assigned", "attacked", "capitalised",
+    "carried", "checked", "chosen", "clustered", "coded", "combined", "compared", "completed", "composed", "constrained",
+    "corrected", "counted", "credited", "cumulated", "decided", "decoded", "described", "drawn", "dumped", "estimated",
+    "expected", "explained", "extracted", "filled", "fitted", "folded", "found", "gathered", "given", "grouped", "grown",
+    "guessed", "held", "intersected", "joined", "judged", "kept", "keyed", "known", "laid_out", "left", "limited", "linked",
+    "listed", "loaded", "made", "mapped", "marked", "matched", "measured", "moved", "named", "narrowed", "numbered",
+    "opened", "ordered", "paired", "parsed", "parted", "patterned", "placed", "planned", "preferred", "preserved",
+    "printed", "projected", "proposed", "published", "quoted", "ranked", "rechunked", "received", "recoded", "rejoined",
+    "released", "remembered", "removed", "renamed", "rendered", "replaced", "reproduced", "returned", "rotated", "rounded",
+    "said", "sampled", "scanned", "scored", "searched", "seen", "selected", "separated", "settled", "shared", "shortened",
+    "shown", "simulated", "solved", "sorted", "spelled", "spread", "stacked", "standardised", "started", "stated", "stored",
+    "studied", "suppressed", "swapped", "taken", "titled", "told", "tried", "truncated", "unexplained", "unused",
+    "verified", "weighted", "whitened", "wrapped", "written",
 }
 ADJECTIVES = {  # usual in the field before a noun: released columns, weighted moments, a truncated normal distribution
-    "allowed", "combined", "compared", "expected", "extracted", "given", "grouped", "known", "limited", "named",
-    "ordered", "paired", "parsed", "planned", "preferred", "published", "released", "rounded", "sampled", "selected",
-    "shared", "simulated", "sorted", "spread", "standardised", "suppressed", "truncated", "unexplained", "weighted",
-    "written",
+    "allowed", "combined", "compared", "expected", "extracted", "given", "grouped", "joined", "keyed", "known", "limited",
+    "named", "ordered", "paired", "parsed", "planned", "preferred", "published", "released", "rounded", "sampled",
+    "selected", "shared", "simulated", "sorted", "spread", "standardised", "stated", "suppressed", "truncated",
+    "unexplained", "unused", "weighted", "written",
 }
 ROLES = {"known", "released"}  # properties of Microdata: columns by role
 NOUNS = {"spread"}

@@ -21,6 +21,7 @@ PHRASES = (
     r"\bleaves? as (it|they) (is|are)\b", r"\bnothing strange\b", r"\breckon", r"\bkept back\b",
     r"\b(columns?|levels?) of names\b", r"\b(hold|holds|as|into|numbers and|of numbers or) names\b",
     r"\bwins? over the study\b", r"\bsays what there is\b", r"\bhas company\b",
+    r"\b(may|must|can) leave\b",
 )
 ANY = re.compile("|".join(PHRASES), re.IGNORECASE)
 ALLOWED = ("names of columns", "as names of", "into names of")

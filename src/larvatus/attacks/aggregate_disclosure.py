@@ -83,7 +83,7 @@ class AggregateDisclosure(Attack):
         given = sum(bool(c["kept"]) for c in unsafe)
         also = f", and the release preserves {given:,} of them" if unsafe else ""
         notes = [f"{len(unsafe):,} of {len(cells):,} totals are unsafe to publish{also}",
-                 *intruder.unused("file", "error", "presence", "guesses")]
+                 *intruder.fields_without_effect("file", "error", "presence", "guesses")]
         levels, many = self._by_levels(original, data, names)
         if many:
             kept = sum(bool(c["kept"]) for c in levels)

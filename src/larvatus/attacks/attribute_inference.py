@@ -104,7 +104,7 @@ class AttributeInference(Attack):
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
-        unused += [*keys.notes, *intruder.unused("presence", "guesses")]
+        unused += [*keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
         )
@@ -126,8 +126,8 @@ class AttributeInference(Attack):
     def _asked(self, names: Sequence[str], intruder: Intruder) -> list[str]:
         for name in self.columns or ():
             if name not in names:
-                raise RiskError(f"attribute_inference.columns: {name!r} is not a confidential column that can be predicted; "
-                                f"{nearest_names(name, names)}")
+                raise RiskError(f"{name!r} is not a confidential column that can be predicted; "
+                                f"{nearest_names(name, names)}", subject="attribute_inference.columns")
         if self.columns:
             return list(self.columns)
         known = intruder.columns(tuple(names), ())[0]

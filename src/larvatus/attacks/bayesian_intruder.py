@@ -120,8 +120,8 @@ class BayesianIntruder(Attack):
         drawn = RecordRandom(stream_key(b"scores are not secret", "targets of bayesian_intruder"))
         keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown))
         if not keys.numbers:
-            raise RiskError("bayesian_intruder: the intruder knows no numeric confidential column of the release. List one in "
-                            "intruder.known, or leave intruder.known empty for all.")
+            raise RiskError("the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.", subject="bayesian_intruder")
         soft = [n for n in keys.soft if n not in keys.codes]
         laws = {n: with_error(laws.get(n, self._stated_law(data)), intruder.error) for n in keys.numbers} | {
             n: FactorLaw("normal", "normal", max(intruder.error, SOFT_ERROR), np.zeros(len(data.groups))) for n in soft
@@ -136,7 +136,7 @@ class BayesianIntruder(Attack):
         names = KERNELS if self.kernel == "strongest" else (self.kernel,)
         tried = [k for k in names if k not in found.refused]
         if not tried:
-            raise RiskError(f"bayesian_intruder: {found.refused[names[0]]}")
+            raise RiskError(found.refused[names[0]], subject="bayesian_intruder")
         guesses = intruder.guesses or (1,)
         best = max(tried, key=lambda k: float(found.success(k, self.threshold)[found.there].mean()))
         unused = (*keys.categorical, *(c for c in keys.soft if c in keys.codes))
@@ -175,8 +175,9 @@ class BayesianIntruder(Attack):
                               "and noise are treated as unknown"]
         if stated is None:
             raise RiskError(
-                "bayesian_intruder: the steps of this release do more than multiply each value by a factor and add noise. Set "
-                "bias_sd and noise_ratio to assume values for them, or parameters = \"unknown\"."
+                "the steps of this release do more than multiply each value by a factor and add noise. Set "
+                "bias_sd and noise_ratio to assume values for them, or parameters = \"unknown\".",
+                subject="bayesian_intruder",
             )
         return stated, False, []
 
@@ -192,8 +193,8 @@ class BayesianIntruder(Attack):
             if not np.all(np.asarray(given) >= 0):
                 raise RiskError(f"bayesian_intruder.{field}: a standard deviation is 0 or more. Give a value without a sign.")
         if not error and not np.any(factor) and not np.any(ratio):
-            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both 0, which means that nothing was masked. "
-                            "Make one of them larger, or set parameters = \"unknown\".")
+            raise RiskError("bias_sd and noise_ratio are both 0, which means that nothing was masked. "
+                            "Make one of them larger, or set parameters = \"unknown\".", subject="bayesian_intruder")
         noise_sd = spreads(original.with_confidential(names), ratio, "mask", "sub_group")
         mine = {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j]) for j, n in enumerate(names)}
         return mine | {n: mine[b] for n, b in base.items() if b in mine}
@@ -228,8 +229,8 @@ class BayesianIntruder(Attack):
         """The probability that a target is in the file."""
         rows = release.data.rows
         if self.population is not None and self.population < rows:
-            raise RiskError(f"bayesian_intruder.population: {self.population:,} is less than the {rows:,} records of the "
-                            "release. Give the number of records in the population.")
+            raise RiskError(f"{self.population:,} is less than the {rows:,} records of the "
+                            "release. Give the number of records in the population.", subject="bayesian_intruder.population")
         if self.population is not None:
             return rows / self.population
         return 1.0 if intruder.presence == "known" else min(1.0, rows / original.rows)

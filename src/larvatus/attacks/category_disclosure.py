@@ -59,8 +59,8 @@ class CategoryDisclosure(Attack):
         names = [n for n in data.confidential if n not in release.internals.original_columns and n in mine
                  and mine[n].kind == theirs[n].kind == "nominal"]
         if not names:
-            raise RiskError("category_disclosure: the release has no categorical confidential column. Declare one in "
-                            "roles.nominal, or leave this attack out.")
+            raise RiskError("the release has no categorical confidential column. Declare one in "
+                            "roles.nominal, or leave this attack out.", subject="category_disclosure")
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         changes = [_Changes.of(joined, n, mine[n], theirs[n]) for n in names]
         figures = [*_RULES, MODE, GIVEN_S]
@@ -79,10 +79,10 @@ class CategoryDisclosure(Attack):
         best = max(_RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
         there = ~np.isnan(mean[best])
         if not there.any():
-            raise RiskError(f"category_disclosure: {names[0]!r} has no value to guess. Leave this attack out.")
+            raise RiskError(f"{names[0]!r} has no value to guess. Leave this attack out.", subject="category_disclosure")
         success, chance, s_alone = (mean[figure][there][:, None] for figure in (best, MODE, GIVEN_S))
         credits = Credits(group[there], success, chance, s_alone, success, np.zeros(len(success), dtype=bool))
-        notes = intruder.unused("known", "keys", "file", "error", "presence", "guesses")
+        notes = intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")
         score = risk_score("category_disclosure", "share of confidential categories guessed right", self.settings(),
                            data.groups, (1,), credits, notes)
         rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in _RULES]

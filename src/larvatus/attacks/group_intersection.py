@@ -57,8 +57,8 @@ class GroupIntersection(Attack):
         names = [n for n in by.masked if n not in by.keys.base]
         for name in (n for group in self.column_groups or () for n in group):
             if name not in names:
-                raise RiskError(f"group_intersection.column_groups: {name!r} is not a numeric confidential column that the "
-                                f"intruder knows; {nearest_names(name, names)}")
+                raise RiskError(f"{name!r} is not a numeric confidential column that the "
+                                f"intruder knows; {nearest_names(name, names)}", subject="group_intersection.column_groups")
         several = bool(release.internals.original_columns)
         stated = None if self.column_groups is not None or several else _stated_groups(release, names)
         tried = [self.column_groups] if stated is None else [stated, None]

@@ -107,7 +107,7 @@ class IntervalDisclosure(Attack):
         )
         score = risk_score("interval_disclosure", "share of original values close to their released value", self.settings(),
                            data.groups, windows, credits,
-                           intruder.unused("known", "keys", "file", "error", "presence", "guesses"))
+                           intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses"))
         details = {name: Rows.of(_without_x_alone(r) for r in rows) for name, rows in score.details.items()}
         by_variable = Rows.of(
             _variable(n, {figure: sums[figure][:, j] for figure in _FIGURES}, windows) for j, n in enumerate(names)

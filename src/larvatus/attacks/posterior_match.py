@@ -76,8 +76,8 @@ class PosteriorMatch(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         keys = keys_of("posterior_match", original, release, intruder, random, self.targets)
         if not keys.numbers:
-            raise RiskError("posterior_match: the intruder knows no numeric confidential column of the release. List one in "
-                            "intruder.known, or leave intruder.known empty for all.")
+            raise RiskError("the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.", subject="posterior_match")
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         zeros = columns_with_kept_zeros(keys, release)
         kept = any(keeps_zeros(s) for r in (release, *release.internals.other_releases) for s in r.steps)

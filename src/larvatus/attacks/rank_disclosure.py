@@ -84,7 +84,7 @@ class RankDisclosure(Attack):
                  "s_alone": float(whole.s_alone[j])} for j, n in enumerate(names)
             ),
             details={"rank_change": _changes(ranked, names), "outliers": outliers}, by_record=kept,
-            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
+            notes=tuple(intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 

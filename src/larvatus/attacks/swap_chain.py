@@ -57,8 +57,8 @@ class SwapChain(Attack):
                           whole_file=any(_pairwise(s) and s.scope == "file" for s in release.steps))
         by = by.limited_to(_exchanged(release, by.masked))
         if len(by.masked) < FEWEST:
-            raise RiskError(f"swap_chain: needs at least {FEWEST} confidential columns that the intruder knows, and there are "
-                            f"{len(by.masked)}. With fewer columns no guess leads to a contradiction.")
+            raise RiskError(f"needs at least {FEWEST} confidential columns that the intruder knows, and there are "
+                            f"{len(by.masked)}. With fewer columns no guess leads to a contradiction.", subject="swap_chain")
         told = intruder.knows_settings_of([s for r in (release, *release.internals.other_releases) for s in r.steps])
         farthest = np.nan_to_num(by.measure(_moves)).max(axis=1) if told else None
         return link_groups(

@@ -82,8 +82,8 @@ class Uniqueness(Attack):
         known = (*masked, *given, *data.sub_groups.columns)
         for name in self.keys:
             if name not in known:
-                raise RiskError(f"uniqueness.keys: {name!r} is not a released column that the intruder knows; "
-                                f"{nearest_names(name, known)}")
+                raise RiskError(f"{name!r} is not a released column that the intruder knows; "
+                                f"{nearest_names(name, known)}", subject="uniqueness.keys")
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
         pool = as_one_group(pool) if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, first, random)
@@ -91,7 +91,7 @@ class Uniqueness(Attack):
         _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
-            [*_changed_kinds(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")],
+            [*_changed_kinds(original, data, masked), *intruder.fields_without_effect("file", "error", "presence", "guesses")],
             identifies=True,
         )
         alone = values[S_ALONE] >= 1

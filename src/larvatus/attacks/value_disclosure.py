@@ -81,7 +81,7 @@ class ValueDisclosure(Attack):
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
-            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
+            notes=tuple(intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 

@@ -48,7 +48,7 @@ class Candidate:
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
         light = Scores(replace(s, by_record=None, records=None) for s in scores)
-        altered = tuple(s.altered() for s in release.steps)
+        altered = tuple(s.change_clause() for s in release.steps)
         return cls(
             name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook, altered
         )

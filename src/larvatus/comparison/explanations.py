@@ -9,7 +9,7 @@ from larvatus.comparison.excess_risk import attacks_above_baseline, baseline, ba
 from larvatus.comparison.headline import Headline, headlines, on_frontier
 from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.release_sentences import (
-    capitalised,
+    capitalise,
     nearly_unchanged,
     not_counted,
     plain_name,
@@ -121,7 +121,7 @@ def _gained(score: Score) -> str:
     than = f", {times(score.value, base)} its baseline ({risk_text(score, base)})" if base > 0 else "; its baseline is 0"
     near = ", still near it" if baseline_ratio(score) <= 1 else ""
     means = f" ({score.meaning})" if score.meaning else ""
-    return f"{capitalised(plain_name(score.method))}{means} reaches {risk_text(score, score.value)}{than}{near}."
+    return f"{capitalise(plain_name(score.method))}{means} reaches {risk_text(score, score.value)}{than}{near}."
 
 
 def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
@@ -134,7 +134,7 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
 
 
 def _lost(score: Score) -> str:
-    what = capitalised(property_name(score.method))
+    what = capitalise(property_name(score.method))
     if abs(score.value) < EXACT:
         return f"{what}: unchanged."
     how = "nearly unchanged" if nearly_unchanged(score) else "changed"

@@ -27,7 +27,7 @@ from larvatus.comparison.tiers import TIERS
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
-from larvatus.data.method_parsing import validation_problems
+from larvatus.data.method_parsing import problems_by_field
 from larvatus.data.score import Row, Rows, Score
 
 Interval = Literal["upper", "value"]
@@ -59,11 +59,11 @@ class Limit(BaseModel):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.stated():
+        if not self.stated_figures():
             raise ValueError(f"a limit needs a number, or one of {', '.join(LIMITED)}")
         return self
 
-    def stated(self) -> dict[str, float]:
+    def stated_figures(self) -> dict[str, float]:
         """The limits that are set, by figure."""
         return {n: v for n in LIMITED if (v := getattr(self, n)) is not None}
 
@@ -161,7 +161,7 @@ class Limits(BaseModel):
         upper = (limit.interval or self.interval) == "upper"
         out: list[Row] = []
         for score in scores:
-            for name, most in limit.stated().items():
+            for name, most in limit.stated_figures().items():
                 value = figure_of(score, _FIGURE[name], upper)
                 shown = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
                 if value is None:
@@ -242,7 +242,7 @@ def _estimate_meets(row: Row, estimate: float | None) -> str:
 
 
 def _not_run(name: str, limit: Limit, reason: str) -> Row:
-    figure, most = next(iter(limit.stated().items()))
+    figure, most = next(iter(limit.stated_figures().items()))
     return _row(name, LIMITED[figure], None, most, reason)
 
 
@@ -266,12 +266,12 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
         raise StudyError([f"limits: needs a table, [limits], got {type(given).__name__}."])
     own = _OWN
     names = [n for n in given if n not in own]
-    problems = _name_problems(names, combinations)
+    unknown = _name_problems(names, combinations)
     try:
         made = Limits(**{n: given[n] for n in own if n in given}, scores={n: given[n] for n in names})
     except ValidationError as error:
-        raise StudyError(_told(error, [*own, *Limit.model_fields, *names], problems)) from None
-    problems += _figure_problems(made, combinations)
+        raise StudyError(_told(error, [*own, *Limit.model_fields, *names], unknown)) from None
+    problems = [*unknown.values(), *_figure_problems(made, combinations)]
     if problems:
         raise StudyError(problems)
     return made
@@ -284,12 +284,12 @@ def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Litera
     return tuple(n for n in dict.fromkeys(named) if known_scores().get(n) == kind)
 
 
-def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]) -> list[str]:
-    named = [p.split(":")[0] for p in problems]
+def _told(error: ValidationError, fields: Sequence[str], unknown: Mapping[str, str]) -> list[str]:
+    """All problems; of a score with an unknown name only that."""
     extra = [item["loc"] for item in error.errors(include_url=False) if item["type"] == "extra_forbidden"]
     wrong = [_no_figure(str(where[-2]), str(where[-1])) for where in extra if len(where) > 1]
-    said = validation_problems("limits", error, fields, unknown=not wrong)
-    return [*problems, *wrong, *(p for p in said if p.split(":")[0] not in named)]
+    said = problems_by_field("limits", error, fields, unknown=not wrong)
+    return [*unknown.values(), *wrong, *(text for where, text in said.items() if where not in unknown)]
 
 
 def _no_figure(name: str, figure: str) -> str:
@@ -298,9 +298,10 @@ def _no_figure(name: str, figure: str) -> str:
     return f"limits.{name}.{figure}: no such figure; {way}"
 
 
-def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> list[str]:
+def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> dict[str, str]:
+    """The problem of each score that does not exist, by its place."""
     known = [*_OWN, *(c.name for c in combinations), *known_scores()]
-    return [f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known]
+    return {f"limits.{n}": f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known}
 
 
 def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> list[str]:
@@ -308,9 +309,9 @@ def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> lis
     kinds = known_scores()
     out = []
     for name, limit in limits.scores.items():
-        beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
+        beyond = [f for f in OF_ATTACKS if f in limit.stated_figures()] if kinds.get(name) != "risk" else []
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
-        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
+        if name in [c.name for c in combinations] and "worst_group" in limit.stated_figures():
             out.append(f"limits.{name}.worst_group: a combination has no figures by sub-group. Limit its parts, or the score "
                        f"itself: {name} = 0.05.")
     return out

@@ -61,7 +61,7 @@ def as_title(name: str) -> str:
     return f"{bare[:1].upper()}{bare[1:]}"
 
 
-def capitalised(sentence: str) -> str:
+def capitalise(sentence: str) -> str:
     """A sentence with a capital letter."""
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
@@ -84,9 +84,9 @@ def _reached(risks: Sequence[Score]) -> str:
     beyond = attacks_above_baseline(counted)
     if not beyond:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
-        return f"No attack beats its baseline{f' (not counting {joined(aside)})' if aside else ''}."
+        return f"No attack beats its baseline{f' (not counting {join_words(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
-    reached = f"{capitalised(plain_name(first.method))} reaches {risk_text(first, first.value)}"
+    reached = f"{capitalise(plain_name(first.method))} reaches {risk_text(first, first.value)}"
     than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
     near = " (still near it)" if baseline_ratio(first) <= 1 else ""
     more = len(beyond) - 1
@@ -105,7 +105,7 @@ def not_counted(attacks: Sequence[str]) -> str:
         return ""
     some = {1: "it", 2: "both"}.get(len(attacks), "them")
     are = "is" if len(attacks) == 1 else "are"
-    return f" ({joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
+    return f" ({join_words([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
 
 
 def _changes(losses: Sequence[Score]) -> str:
@@ -120,9 +120,9 @@ def _changes(losses: Sequence[Score]) -> str:
     nearly = [s for s in moved if nearly_unchanged(s)]
     changed = [s for s in moved if not nearly_unchanged(s)]
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
-    parts = [f"Unchanged{too}: {joined([_noun(s) for s in exact])}."] if exact else []
-    parts += [f"Nearly unchanged (loss in brackets): {joined([_figure(s) for s in nearly])}."] if nearly else []
-    parts += [f"Changed (loss in brackets): {joined([_figure(s) for s in changed])}."] if changed else []
+    parts = [f"Unchanged{too}: {join_words([_noun(s) for s in exact])}."] if exact else []
+    parts += [f"Nearly unchanged (loss in brackets): {join_words([_figure(s) for s in nearly])}."] if nearly else []
+    parts += [f"Changed (loss in brackets): {join_words([_figure(s) for s in changed])}."] if changed else []
     return " ".join(parts)
 
 
@@ -136,7 +136,7 @@ def _figure(score: Score) -> str:
     return f"{_noun(replace(score, by_variable=score.by_variable[:0]))} ({loss(score.value)})"
 
 
-def joined(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str]) -> str:
     """Words as an enumeration: a, b and c; with a comma before the last if a part itself contains "and"."""
     last = ", and" if any(" and " in p for p in parts) else " and"
     return ", ".join(parts[:-1]) + f"{last} {parts[-1]}" if len(parts) > 1 else parts[0]

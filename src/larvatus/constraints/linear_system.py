@@ -91,7 +91,7 @@ class LinearRules:
         _put(done, rows, self._settled(_rows_of(done, rows), system))
         rows = self._breaking(done)
         if len(rows):
-            room = system.narrowed(self._units())
+            room = system.with_rounding_margin(self._units())
             again = self._settled(self.round_values(self._moved(_rows_of(values, rows), room)), system)
             better = ~self.broken(self.with_derived(again)).any(axis=1)
             _put(done, rows[better], _rows_of(again, np.flatnonzero(better)))
@@ -246,7 +246,7 @@ class System:
         there = ~np.isnan(limit) & ~(gone.astype(float) @ (self.slope != 0).T.astype(float) > 0)
         return np.where(there, limit, 0.0) - self.narrower, there
 
-    def narrowed(self, units: Floats) -> System:
+    def with_rounding_margin(self, units: Floats) -> System:
         """The same with a margin for rounding each column to its unit."""
         room = np.where(self.equal, 0.0, np.abs(self.slope) @ units / 2)
         return System(self.slope, self.fixed, self.held, self.equal, self.rule, self.lower, self.upper, room)

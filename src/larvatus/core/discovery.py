@@ -19,7 +19,9 @@ from larvatus.core.errors import DiscoveryError, nearest_names
 _ROOMS = ("larvatus.masks", "larvatus.attacks", "larvatus.measures")
 _ENGINES = "larvatus.engines"
 _CONTRACTS = dict(zip(_ROOMS, ("Mask", "Attack", "Measure"), strict=True))
-_ENGINE_VERBS = ("names", "keyed", "read", "frame", "write")
+_ENGINE_VERBS = ("names", "has_random_order", "read", "frame", "write")
+_SCORED = ("larvatus.attacks", "larvatus.measures")
+OF_SCORES = frozenset({"at_risk", "count", "index", "inputs", "not_run", "summary"})  # public attributes of Scores
 _WAY_OUT = "Rename it there, or uninstall that package."
 
 
@@ -59,6 +61,9 @@ def added_methods(package: str) -> Mapping[str, EntryPoint]:
         if name in taken:
             raise DiscoveryError(f"{origin} adds {name!r} to {package}, but {taken[name]} has a method of that name. "
                                  f"{_WAY_OUT}")
+        if package in _SCORED and name in OF_SCORES:
+            raise DiscoveryError(f"{origin} adds {name!r} to {package}, but scores.{name} is an attribute of all scores. "
+                                 f"{_WAY_OUT}")
         other = elsewhere.get(name) or out.get(name)
         if other is not None and other != point:
             raise DiscoveryError(f"{origin} adds {name!r} to {package}, but {_origin(other)} adds one of that name, too. "
@@ -83,10 +88,18 @@ def _added_class(package: str, point: EntryPoint) -> type:
     contract = _CONTRACTS.get(package, "")
     if contract and not any((c.__module__, c.__name__) == ("larvatus.data.contracts", contract) for c in found.__mro__):
         raise DiscoveryError(f"{where}: {found.__name__} must be a sub-class of larvatus.{contract}.")
-    lacking = [verb for verb in _ENGINE_VERBS if not callable(getattr(found, verb, None))] if package == _ENGINES else []
+    lacking = _lacking(found) if package == _ENGINES else []
     if lacking:
-        raise DiscoveryError(f"{where}: {found.__name__} lacks {', '.join(lacking)}. An engine has {', '.join(_ENGINE_VERBS)}.")
+        needed = ", ".join(("name", *_ENGINE_VERBS))
+        raise DiscoveryError(f"{where}: {found.__name__} lacks {', '.join(lacking)}. An engine has {needed}.")
     return found
+
+
+def _lacking(engine: type) -> list[str]:
+    """What an engine must have and this class lacks: a name, a text or a property, and functions."""
+    name = getattr(engine, "name", None)
+    lacking = [verb for verb in _ENGINE_VERBS if not callable(getattr(engine, verb, None))]
+    return lacking if (isinstance(name, str) and name) or isinstance(name, property) else ["name", *lacking]
 
 
 def public_class(module: ModuleType) -> type:

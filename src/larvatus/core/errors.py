@@ -9,9 +9,20 @@ LEAST_BEGINNING = 2
 
 
 class LarvatusError(Exception):
-    """Base class of all errors raised deliberately; the command line prints one line and exits with code 2."""
+    """Base class of all errors raised deliberately; the command line prints one line and exits with code 2.
+
+    `subject` is the method, setting or column that the error is about; the message begins with it. `reason` is the rest.
+    """
 
     exit_code = 2
+
+    def __init__(self, reason: str = "", *, subject: str = "") -> None:
+        self.subject, self.reason = subject, reason
+        super().__init__(f"{subject}: {reason}" if subject else reason)
+
+    def reason_for(self, subject: str) -> str:
+        """The message without the subject, for a text that names this subject already; else the whole message."""
+        return self.reason if self.subject == subject else str(self)
 
 
 class LarvatusWarning(UserWarning):
@@ -66,10 +77,14 @@ class StudyError(LarvatusError):
     """A study has problems; the message lists all of them."""
 
     def __init__(self, problems: Sequence[str], where: str = "") -> None:
-        self.problems = tuple(problems)
+        self.problems, self.where = tuple(problems), where
         count = len(self.problems)
         head = f"{where + ' has ' if where else ''}{count} problem{'s' if count > 1 else ''}:"
         super().__init__("\n".join([head, *(f"  {i}. {p}" for i, p in enumerate(self.problems, 1))]))
+
+    def __reduce__(self) -> tuple[type[StudyError], tuple[tuple[str, ...], str]]:
+        """As another process receives it: the problems, not their text."""
+        return type(self), (self.problems, self.where)
 
 
 class EngineError(LarvatusError):

@@ -1,4 +1,4 @@
-"""Frames of pandas, Polars, Arrow, DuckDB and Spark as one another, told apart by the library that made them."""
+"""Convert between frames of pandas, Polars, Arrow, DuckDB and Spark."""
 
 from __future__ import annotations
 

@@ -21,27 +21,27 @@ def silent(doing: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-_listener: ContextVar[Progress] = ContextVar("listener", default=silent)
+_current: ContextVar[Progress] = ContextVar("progress", default=silent)
 
 
 @contextmanager
-def heard_by(progress: Progress) -> Iterator[None]:
-    """Send the progress of methods called inside to a listener."""
-    token = _listener.set(progress)
+def progress_to(progress: Progress) -> Iterator[None]:
+    """Send the progress of methods called inside to this callback."""
+    token = _current.set(progress)
     try:
         yield
     finally:
-        _listener.reset(token)
+        _current.reset(token)
 
 
-def listener() -> Progress:
-    """Whoever listens now."""
-    return _listener.get()
+def current_progress() -> Progress:
+    """The callback that receives progress now."""
+    return _current.get()
 
 
-def tell(doing: str, done: int, total: int) -> None:
-    """Report progress to the current listener, for methods that take long."""
-    _listener.get()(doing, done, total)
+def report_progress(doing: str, done: int, total: int) -> None:
+    """Report progress to the current callback, for methods that take long."""
+    _current.get()(doing, done, total)
 
 
 class Clock:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
@@ -171,12 +171,12 @@ class RecordTable(Protocol):
 class Engine(Protocol):
     """Reads a source into a table and writes a release. Only an engine knows where the data are stored.
 
-    `names` returns the columns of a source. `keyed` tells whether a released file states that its rows are in random order.
-    `read` returns a table of the columns with a role. `frame` returns the named columns in the row order of the source, as
-    the same kind of data frame as the source of `like`. `write` writes the named columns to a file, in the order of the
-    random words if `order` is given, and the record ids of its rows to the file `pairing`; both files appear, or neither.
-    `name` is what manifests call the engine. `can_be_sent` says whether its tables can be sent to another process. An engine
-    of another package may lack both: read them by `engine_name` and `sendable`.
+    `name` is what manifests call the engine. `names` returns the columns of a source. `has_random_order` tells whether a
+    released file states that its rows are in random order. `read` returns a table of the columns with a role. `frame` returns
+    the named columns in the row order of the source, as the same kind of data frame as the source of `like`. `write` writes
+    the named columns to a file, in the order of the random words if `order` is given, and the record ids of its rows to the
+    file `pairing`; both files appear, or neither. `can_be_sent` says whether its tables can be sent to another process. An
+    engine of another package may lack it: read it by `sendable`.
     """
 
     @property
@@ -184,7 +184,7 @@ class Engine(Protocol):
     @property
     def can_be_sent(self) -> bool: ...
     def names(self, source: SourceLike) -> Sequence[str]: ...
-    def keyed(self, source: SourceLike) -> bool: ...
+    def has_random_order(self, source: SourceLike) -> bool: ...
     def read(
         self, source: SourceLike, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None
     ) -> RecordTable: ...
@@ -192,11 +192,6 @@ class Engine(Protocol):
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None: ...
-
-
-def engine_name(engine: Engine) -> str:
-    """The engine's name; that of its class, in small letters, if it states none."""
-    return str(getattr(engine, "name", type(engine).__name__.lower()))
 
 
 def sendable(engine: Engine) -> bool:
@@ -211,6 +206,15 @@ class Method(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            from larvatus.core.errors import StudyError
+            from larvatus.data.method_parsing import validation_problems
+
+            raise StudyError(validation_problems(self.name(), error, list(type(self).model_fields))) from None
 
     @classmethod
     def name(cls) -> str:
@@ -328,7 +332,7 @@ class Mask(Method):
         """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         """What may differ in analyses of the release, as a clause for the public.
 
         Empty if the mask preserves means and covariances, or values and rank correlations.
@@ -381,7 +385,7 @@ class Measure(Method):
     square_root_scale: ClassVar[bool] = False
 
     def worst_value(self, original: Microdata, released: Microdata) -> float:
-        """The value where everything is lost."""
+        """The value if everything is lost."""
         return 1.0
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
@@ -392,7 +396,7 @@ class Measure(Method):
             return [(n,) for n in named]
         return [(n,) for n in original.confidential if columns[n].kind in self.handles]
 
-    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+    def restrict_to(self, parts: Sequence[tuple[str, ...]]) -> Self:
         """The same measure restricted to these parts."""
         named = getattr(self, "columns", None)
         return self if named is None else self.model_copy(update={"columns": tuple(p[0] for p in parts)})

@@ -44,7 +44,10 @@ class Intruder(BaseModel):
         default="all", description="masking parameters that the intruder knows: none, those a mask declares publishable, or all"
     )
     guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses allowed (default: set by each attack)")
-    other_releases: Names = Field(default=(), description="other releases of the same records: names in the study, or files")
+    other_releases: Names = Field(
+        default=(), description="other releases of the same records: names in the study, or files",
+        json_schema_extra={"texts": "names or files"},
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -88,7 +91,7 @@ class Intruder(BaseModel):
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)
         return self.published == "all"
 
-    def unused(self, *fields: str) -> list[str]:
+    def fields_without_effect(self, *fields: str) -> list[str]:
         """Notes on those of the fields that are set although they have no effect on the attack."""
         stated = [f for f in fields if getattr(self, f) != type(self).model_fields[f].default]
         return [f"intruder.{f} has no effect on this attack" for f in stated]

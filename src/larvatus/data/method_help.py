@@ -11,6 +11,9 @@ from typing import Any
 from larvatus.data.contracts import Attack, Mask, Method
 from larvatus.data.intruder import PRESETS
 
+METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}
+_NESTED = {"array": "a list of these", "object": "one by column"}
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -86,15 +89,15 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     if "$ref" in part:
         return allowed_values(defs[part["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in part:
-        return _alternatives([p for p in part["anyOf"] if p.get("type") != "null"], defs)
+        texts = {"texts": part.get("texts", "names")}
+        return _alternatives([{**p, **texts} for p in part["anyOf"] if p.get("type") != "null"], defs)
     if "enum" in part:
         return " | ".join(json.dumps(v) for v in part["enum"])
     if "const" in part:
         return json.dumps(part["const"])
     kind = part.get("type")
     if kind == "array":
-        inner = part.get("items") or (part.get("prefixItems") or [{}])[0]
-        return f"a list, each {allowed_values(inner, defs)}"
+        return _list(_inside(part), part.get("texts", "names"), defs)
     if kind == "object":
         inner = part.get("additionalProperties")
         return f"by column, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by column"
@@ -104,14 +107,30 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
 
 def _alternatives(parts: Sequence[Mapping[str, Any]], defs: Mapping[str, Any]) -> str:
     """Several allowed forms; the values in a list or a table are not described again if they may also stand alone."""
-    plain = dict.fromkeys(allowed_values(p, defs) for p in parts if p.get("type") not in ("array", "object"))
+    plain = dict.fromkeys(allowed_values(p, defs) for p in parts if p.get("type") not in _NESTED)
     more: dict[str, None] = {}
-    for part in parts:
-        said = allowed_values(part, defs)
-        kind, _, inner = said.partition(", each ")
-        if said not in plain:
-            more[{"a list": "a list of these", "by column": "one by column"}.get(kind, said) if inner in plain else said] = None
-    return " or ".join([*plain, *more])
+    for part in (p for p in parts if p.get("type") in _NESTED):
+        inner = _inside(part)
+        again = inner is not None and allowed_values(inner, defs) in plain
+        more[_NESTED[part["type"]] if again else allowed_values(part, defs)] = None
+    forms = [*plain, *more]
+    return " or ".join(forms) if len(forms) < 3 else f"{', '.join(forms[:-1])}, or {forms[-1]}"
+
+
+def _inside(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What a list or a table holds."""
+    found = part.get("items") or (part.get("prefixItems") or [None])[0] or part.get("additionalProperties")
+    return found if isinstance(found, Mapping) else None
+
+
+def _list(inner: Mapping[str, Any] | None, texts: str, defs: Mapping[str, Any]) -> str:
+    """A list, or lists within a list; `texts` is what its texts are."""
+    said = "a list"
+    while inner is not None and inner.get("type") == "array":
+        said, inner = f"{said} of lists", _inside(inner)
+    if inner is not None and inner.get("type") == "string":
+        return f"{said} of {texts}"
+    return f"{said}, each {allowed_values(inner or {}, defs)}"
 
 
 def _limits(part: Mapping[str, Any]) -> str:
@@ -124,5 +143,3 @@ def _default(part: Mapping[str, Any]) -> str:
     if "default" not in part:
         return "needed"
     return "none" if part["default"] is None else json.dumps(part["default"])
-
-METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
@@ -19,6 +20,10 @@ _PACKAGE: Mapping[type[Method], str] = {
     Mask: "larvatus.masks", Attack: "larvatus.attacks", Measure: "larvatus.measures",
 }
 _RENAMED = {"null": "null_resamples", "also": "other_releases"}  # settings of earlier versions
+_LIMITS = {
+    "greater_than": ("above", "gt"), "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"), "less_than_equal": ("at most", "le"),
+}
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -46,11 +51,8 @@ def build_method(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
         found = load(_PACKAGE[kind], name)
     except DiscoveryError:
         raise StudyError([f"no {_word(kind)} {name!r}; {_elsewhere(name) or _known(kind, name)}"]) from None
-    try:
-        method: _M = found(**settings)
-        return method
-    except ValidationError as error:
-        raise StudyError(validation_problems(name, error, list(found.model_fields))) from None  # type: ignore[attr-defined]
+    method: _M = found(**settings)
+    return method
 
 
 def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
@@ -62,8 +64,13 @@ def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     return tuple(method_of(kind, g) for g in given)
 
 
-def validation_problems(where: str, error: ValidationError, fields: Sequence[str], unknown: bool = True) -> list[str]:
-    """One message per field: its name, the limit, the value and the way out; not of unknown fields if `unknown` is false."""
+def validation_problems(where: str, error: ValidationError, fields: Sequence[str]) -> list[str]:
+    """One message per field: its name, the limit, the value and the way out."""
+    return list(problems_by_field(where, error, fields).values())
+
+
+def problems_by_field(where: str, error: ValidationError, fields: Sequence[str], unknown: bool = True) -> dict[str, str]:
+    """The messages by the name of the field; not of unknown fields if `unknown` is false."""
     said: dict[str, str] = {}
     for item in error.errors(include_url=False):
         if item["type"] == "extra_forbidden" and not unknown:
@@ -80,8 +87,8 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
         elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
-            said[name] = f"{name}: {_lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
-    return list(said.values())
+            said[name] = f"{name}: {_limit(item) or _lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
+    return said
 
 
 def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -141,6 +148,13 @@ def _elsewhere(name: str) -> str:
 
 def _known(kind: type[Method], name: str) -> str:
     return nearest_names(name, discover(_PACKAGE[kind]))
+
+
+def _limit(item: ErrorDetails) -> str:
+    """The limit that a number does not keep, as help states it; empty if that is not the problem."""
+    word, key = _LIMITS.get(item["type"], ("", ""))
+    limit = item.get("ctx", {}).get(key)
+    return f"must be {word} {limit:g}" if isinstance(limit, int | float) else ""
 
 
 def _lower(message: str) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Engine, RecordTable
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
+
+_FILES = {".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".arrow"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,16 +98,26 @@ class Microdata:
         return first_rows(self.frame(), n)
 
     def to_pandas(self) -> Any:
-        """The columns that may leave, as a pandas data frame."""
+        """The columns that may be released, as a pandas data frame."""
         return as_pandas(self.frame())
 
     def to_polars(self) -> Any:
-        """The columns that may leave, as a Polars data frame."""
+        """The columns that may be released, as a Polars data frame."""
         return as_polars(self.frame())
 
     def to_arrow(self) -> Any:
-        """The columns that may leave, as a pyarrow table."""
+        """The columns that may be released, as a pyarrow table."""
         return as_arrow(self.frame())
+
+
+def check_microdata(data: object) -> None:
+    """Refuse what is not microdata, such as a file that has not been read. A text is shown only if it is a file's name."""
+    if isinstance(data, Microdata):
+        return
+    path = isinstance(data, Path) or (isinstance(data, str) and "\n" not in data and Path(data).suffix.lower() in _FILES)
+    source = repr(str(data)) if path else "source"
+    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}. Use lv.read({source}, confidential=[…]).",
+                    subject="data")
 
 
 def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:

@@ -46,7 +46,7 @@ def as_release(
     notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
     try:
         if pairing is None and roles.record_id is None:
-            _check_by_position(data, released, data.engine.keyed(other))
+            _check_by_position(data, released, data.engine.has_random_order(other))
         check_same_given(data, released)
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)

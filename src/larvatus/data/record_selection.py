@@ -92,11 +92,11 @@ def where_text(where: str | tuple[int | str, ...] | None) -> str:
 def records_most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ...]:
     """Ids of the records at highest risk, at most a share of all. Records that no attack found are never included."""
     if not 0 < share <= 1:
-        raise RiskError(f"at_risk: share must be above 0 and at most 1, got {share!r}.")
+        raise RiskError(f"share must be above 0 and at most 1, got {share!r}.", subject="at_risk")
     found = [s for s in scores if s.kind == "risk" and s.by_record is not None and s.records is not None]
     if not found:
-        raise RiskError("at_risk: none of these attacks gives a risk for each record. Run one that links records, such as "
-                        "nearest_record.")
+        raise RiskError("none of these attacks gives a risk for each record. Run one that links records, such as "
+                        "nearest_record.", subject="at_risk")
     record = np.unique(np.concatenate([s.records for s in found if s.records is not None]))
     best, total = np.zeros(len(record)), np.zeros(len(record))
     for s in found:
@@ -110,5 +110,5 @@ def records_most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ..
     order = np.lexsort((words, -total, -best))[: math.ceil(round(share * len(record), 9))]
     ids = tuple(int(r) for r in record[order[best[order] > 0]])
     if not ids:
-        raise RiskError("at_risk: no attack found any record, so the list would be empty.")
+        raise RiskError("no attack found any record, so the list would be empty.", subject="at_risk")
     return ids

@@ -18,8 +18,6 @@ from larvatus.core.number_format import Cell, cell_text
 Row = Mapping[str, Cell]
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Rows(Sequence[Row]):
     """A small table of plain values. It prints as text and converts to a data frame on request."""
@@ -106,15 +104,18 @@ def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Score:
     """A risk (with its baselines, chance and S alone) or a loss (0 is best).
 
-    `decides` is false for scores that are shown but not used to choose between releases: risks that every useful release has,
-    and losses that repeat another one. `worst_value` is the loss if everything is lost; `square_root_scale` is true for mean
-    squares. `unit` says what the value of a risk is: a share of records, values or variance, or a correlation. `identifies`
-    is true if the value is a share of records found. `certain` is then the share found with certainty: records that S alone
-    singles out, and right and unique links beyond those that a random guess among the candidates would give.
+    - `decides`: false for scores that are shown but not used to choose between releases: risks that every useful release
+      has, and losses that repeat another one
+    - `worst_value`: the loss if everything is lost
+    - `square_root_scale`: true for mean squares
+    - `unit`: what the value of a risk is, a share (of records, values or variance) or a correlation
+    - `identifies`: true if the value is a share of records found
+    - `certain`: the share found with certainty, if `identifies`: records that S alone singles out, and right and unique links
+      beyond those that a random guess among the candidates would give
     """
 
     method: str
@@ -140,6 +141,10 @@ class Score:
     unit: Literal["share", "correlation"] = "share"
     identifies: bool = False
     certain: float | None = None
+
+    def __repr__(self) -> str:
+        shown = {self.kind: self.value, "chance": self.chance, "S alone": self.s_alone}
+        return f"Score({self.method}: {', '.join(f'{k} {v:.3f}' for k, v in shown.items() if v is not None)})"
 
     @property
     def relative_loss(self) -> float:
@@ -184,6 +189,9 @@ class Scores(tuple[Score, ...]):
 
     not_run: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return str(self.summary()) if self else "no scores"
 
     def summary(self) -> Rows:
         """One row per score."""

@@ -16,7 +16,6 @@ from typing import Any
 from larvatus.core.errors import StudyError
 from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
-from larvatus.data.contracts import engine_name
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
@@ -161,7 +160,7 @@ def internal_manifest(
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,
         "approved": {"by": by, "at": at} if by else None, "selection": decided.selection,
         "limits": {"stated": decided.limits, "met": None, "verdicts": []} if decided.limits else None,
-        "row_order": decided.row_order, "engine": engine_name(original.engine),
+        "row_order": decided.row_order, "engine": original.engine.name,
         "roles": original.roles.model_dump(mode="json", exclude_defaults=True),
         "sub_groups": original.sub_groups.model_dump(mode="json"),
         "original_records": original.rows,

@@ -22,6 +22,9 @@ def engine_for(
 ) -> tuple[Engine, str]:
     """The engine, and the reason for it if it was chosen automatically."""
     if not isinstance(engine, str):
+        if not getattr(engine, "name", ""):
+            raise EngineError(f"{type(engine).__name__} has no name. Give it a field `name`, which manifests state.",
+                              subject="engine")
         return engine, ""
     if engine == "auto" and (master is not None or type(source).__module__.startswith("pyspark.sql")):
         engine = "spark"

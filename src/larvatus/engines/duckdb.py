@@ -60,7 +60,7 @@ class Duckdb:
         """The columns of the source."""
         return distinct_names([str(c) for c in source.columns]) if is_relation(source) else column_names(source)
 
-    def keyed(self, source: Any) -> bool:
+    def has_random_order(self, source: Any) -> bool:
         """Whether the source states that its rows are in keyed random order."""
         return False if is_relation(source) else keyed_order_of(source)
 

@@ -46,7 +46,7 @@ class Memory:
         """The columns of the source."""
         return column_names(source)
 
-    def keyed(self, source: Any) -> bool:
+    def has_random_order(self, source: Any) -> bool:
         """Whether the source states that its rows are in keyed random order."""
         return keyed_order_of(source)
 
@@ -154,7 +154,8 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     """Record ids from a column of whole numbers or text; each must be unique."""
     ids = record_ids(name, column)
     if len(np.unique(ids)) != len(ids):
-        raise RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",
+                            subject="record_id")
     return ids
 
 

@@ -221,8 +221,8 @@ class Pieces:
     def names(self, source: Any) -> list[str]:
         return self._memory.names(source)
 
-    def keyed(self, source: Any) -> bool:
-        return self._memory.keyed(source)
+    def has_random_order(self, source: Any) -> bool:
+        return self._memory.has_random_order(source)
 
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> _PiecesTable:
         return _PiecesTable(self._memory.read(source, roles, sub_groups, pairing), np.random.default_rng(self._seed))

@@ -79,7 +79,7 @@ class Spark:
                 raise ReadError(f"Spark cannot read Parquet files at {source} ({type(error).__name__}).") from None
         return column_names(source)
 
-    def keyed(self, source: Any) -> bool:
+    def has_random_order(self, source: Any) -> bool:
         """Whether the source states that its rows are in keyed random order."""
         elsewhere = is_spark(source) or (isinstance(source, str) and "://" in source)
         return False if elsewhere else keyed_order_of(source)

@@ -87,7 +87,7 @@ class AdditiveNoise(Mask):
         noise_sd = spreads(original, ratio, self.zeros, self.scope)
         return {n: FactorLaw("normal", self.noise, 0.0, noise_sd[:, j], self.zeros == "keep") for j, n in enumerate(names)}
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "variances are larger than in the collected data, and correlations and regression slopes are weaker"
 
     def public_sentence(self) -> str:

@@ -101,7 +101,7 @@ class BiasAndNoise(Mask):
         kept = self.zeros == "keep"
         return {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j], kept) for j, n in enumerate(names)}
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "variances are larger than in the collected data, above all for large values, and correlations are weaker"
 
     def public_sentence(self) -> str:

@@ -101,7 +101,7 @@ class BlankAndImpute(Mask):
         columns = list(dict.fromkeys([*names, *design.columns]))
         return Masked(map_rows(current, impute, columns), notes)
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

@@ -99,7 +99,7 @@ class CopulaPerturbation(Mask):
         data = place_by_rank(data, {s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
         return Masked(map_rows(data, read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

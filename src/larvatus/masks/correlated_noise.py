@@ -87,7 +87,7 @@ class CorrelatedNoise(Mask):
         ]
         return Law(original.confidential, (), tuple(groups), zeros_kept=self.zeros == "keep")
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "variances are larger than in the collected data, and relations with unmasked columns are weaker"
 
     def public_sentence(self) -> str:

@@ -79,7 +79,7 @@ class DataShuffling(Mask):
         ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
         return Masked(placed, [ends, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

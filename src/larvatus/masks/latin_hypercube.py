@@ -84,7 +84,7 @@ class LatinHypercube(Mask):
         placed = place_by_rank(data, {n: (y, n) for n, y in zip(names, latent, strict=True)}, random)
         return Masked(with_table(current, placed.table), [*copula_notes(current, copulas), *_notes(given)])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "relations with unmasked columns are lost inside sub-groups"
 
     def public_sentence(self) -> str:

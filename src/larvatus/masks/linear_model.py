@@ -107,7 +107,7 @@ class LinearModel(Mask):
             return None
         return linear_law(original, self._beta(original.confidential), shape=self.noise)
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

@@ -96,7 +96,7 @@ class LocalSuppression(Mask):
         after = map_rows(current, mask_block, [*self.known, *names])
         return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "values of rare combinations are missing, and not at random: rare combinations are under-represented"
 
     def public_sentence(self) -> str:

@@ -102,7 +102,7 @@ class Microaggregation(Mask):
             data = rejoin_columns(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         moved = "; totals may have moved" if self.centre == "median" else ""
         return f"variances are smaller than in the collected data, and correlations tend to be stronger{moved}"
 

@@ -97,7 +97,7 @@ class MultipleImputation(Mask):
             groups.append(GroupLaw(fit.intercept, np.zeros((p, p)), fit.slope.T, more * fit.factor @ fit.factor.T))
         return Law(names, design.names, tuple(groups))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

@@ -71,7 +71,7 @@ class NormalModel(Mask):
         groups = [GroupLaw(r.mean, np.zeros((p, p)), np.zeros((p, 0)), r.covariance) for r in roots_of(original)]
         return Law(original.confidential, (), tuple(groups))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return (
             "shapes, tails and bounds are those of a normal distribution, and inside sub-groups relations with "
             "unmasked columns are lost"

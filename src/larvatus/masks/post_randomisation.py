@@ -82,7 +82,7 @@ class PostRandomisation(Mask):
         settings = super().public_settings(kinds)
         return {k: v for k, v in settings.items() if k not in ("stay", "matrix")} if self.invariant else settings
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         weaker = "relations of the changed categories with other columns are weaker than in the collected data"
         if self.invariant:
             return f"frequencies are preserved on average, but {weaker}, and the probabilities used are not published"

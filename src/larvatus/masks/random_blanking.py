@@ -80,7 +80,7 @@ class RandomBlanking(Mask):
             notes.append(Note(said, "warning" if was and was == now else "information"))
         return Masked(after, notes)
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "some values are missing at random, so estimates use fewer values"
 
     def public_sentence(self) -> str:

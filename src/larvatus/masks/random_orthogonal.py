@@ -86,7 +86,7 @@ class RandomOrthogonal(Mask):
         p = len(original.confidential)
         return linear_law(original, np.zeros((p, p)))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

@@ -75,7 +75,7 @@ class RandomSwap(Mask):
             notes += said
         return Masked(data, [*notes, *_unmodified(current), *([Note(_IN_PAIRS, "warning")] if self.pairs else [])])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "relations with columns that were not exchanged together are weaker than in the collected data"
 
     def public_sentence(self) -> str:

@@ -97,7 +97,7 @@ class RankSwap(Mask):
             notes.append(Note(f"the window is a single rank in some sub-groups, where {_IN_PAIRS}", "warning"))
         return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "correlations are weaker than in the collected data"
 
     def public_sentence(self) -> str:

@@ -91,7 +91,7 @@ class Recoding(Mask):
             unused.add("bins")
         return {k: v for k, v in super().public_settings(kinds).items() if k not in unused}
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "differences inside a category or a class are lost, and with them some of the spread"
 
     def public_sentence(self) -> str:

@@ -82,7 +82,7 @@ class RestoreCovariance(Mask):
         done = self._exact(current, losses, random) if self.moments == "exact" else self._random(current, losses, random)
         return Masked(done, [*_notes(current, losses, self.moments == "exact"), *_moved_means(current, moments)])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "variances and correlations among masked columns are restored; shapes and relations with other columns are not"
 
     def public_sentence(self) -> str:

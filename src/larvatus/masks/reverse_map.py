@@ -76,7 +76,7 @@ class ReverseMap(Mask):
                 "Put a mask that changes ranks before it, or set allow_reversible = true."
             )
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "each column has its collected values again; relations between columns are those after the step before"
 
     def public_sentence(self) -> str:

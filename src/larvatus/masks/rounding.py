@@ -69,7 +69,7 @@ class Rounding(Mask):
         broken = [replace(columns[n], integer=False) for n in names if not float(bases[n]).is_integer()]
         return Masked(map_rows(current, mask_block, names, broken), self._notes(current, bases))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "differences finer than the base are lost, and small values may have become zero"
 
     def public_sentence(self) -> str:

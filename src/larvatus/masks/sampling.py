@@ -89,7 +89,7 @@ class Sampling(Mask):
         share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}
         return Masked(_reweighted(taken, share), self._notes(current, taken, share, attempt + 1))
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return "there are fewer records, so estimates are less precise, and rare or large values may be missing"
 
     def public_sentence(self) -> str:

@@ -134,7 +134,7 @@ class SufficiencyBased(Mask):
         shape = "normal" if self.weighted else self.noise
         return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True)
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         return ""
 
     def public_sentence(self) -> str:

@@ -141,7 +141,7 @@ class TopCoding(Mask):
         after = map_rows(marked, mask_block, [*names, *map(cut_name, names)], made)
         return Masked(after, [*self._said(current, names, replaced, weight), *notes])
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         total = "" if self.replacement == "mean" else "; totals may have moved"
         return f"tails are cut: spread and inequality are smaller, and relations among values of the tails are lost{total}"
 

@@ -108,7 +108,7 @@ class VariancePreservingNoise(Mask):
         ]
         return Law(names, (), tuple(groups), zeros_kept=self.zeros == "keep")
 
-    def altered(self) -> str:
+    def change_clause(self) -> str:
         which = "relations with unmasked columns" if self.correlated else "correlations and regression slopes"
         return f"{which} are weaker than in the collected data"
 

@@ -69,7 +69,8 @@ class Cluster(Measure):
         released = release.data
         axes, many = axes_of(original, released, sorted(comparable(original, released, self.columns, self.name())))
         if not axes:
-            raise UtilityError(f"{self.name()}: {many[0]!r} has too many levels for indicators. Use other columns (columns).")
+            raise UtilityError(f"{many[0]!r} has too many levels for indicators. Use other columns (columns).",
+                               subject=self.name())
         share = min(1.0, self.sample / max(original.rows, released.rows, 1))
         before, after = (points_of(d, axes, random, share) for d in (original, released))
         scale = _Scale(axes, before.whole, after.whole)

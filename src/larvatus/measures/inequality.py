@@ -55,7 +55,8 @@ class Inequality(Measure):
         names = common_numbers(original, released)
         for name in self.columns or ():
             if name not in names:
-                raise UtilityError(f"inequality: {name!r} is not a masked numeric column; {nearest_names(name, names)}")
+                raise UtilityError(f"{name!r} is not a masked numeric column; {nearest_names(name, names)}",
+                                   subject="inequality")
         names = self.columns or names
         weights = [weight_column(d, self.name(), UtilityError, zeros=True) if self.weighted else None
                    for d in (original, released)]

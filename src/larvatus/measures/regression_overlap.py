@@ -69,7 +69,8 @@ class RegressionOverlap(Measure):
     """
 
     formulas: tuple[FormulaText, ...] = Field(
-        default=(), description="models (default: each confidential column on all others and numeric S)"
+        default=(), description="models (default: each confidential column on all others and numeric S)",
+        json_schema_extra={"texts": "formulas"},
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="level of the confidence intervals")
 
@@ -83,7 +84,7 @@ class RegressionOverlap(Measure):
         every = [*outcomes, *original.numeric(common_non_confidential(original, released))]
         return [(o, x) for o in outcomes for x in every if x != o] or [(o,) for o in outcomes]
 
-    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+    def restrict_to(self, parts: Sequence[tuple[str, ...]]) -> Self:
         return self.model_copy(update={"formulas": tuple(t for t in self.formulas if formula(t).columns in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
@@ -96,8 +97,9 @@ class RegressionOverlap(Measure):
         rows = [row for model in models for row in self._rows(model, *whole)]
         if not rows:
             raise UtilityError(
-                "regression_overlap: no coefficient of any model can be estimated from the original (too few complete records, "
-                "or columns that do not vary). Choose other models with formulas = [\"y ~ x\"]."
+                "no coefficient of any model can be estimated from the original (too few complete records, "
+                "or columns that do not vary). Choose other models with formulas = [\"y ~ x\"].",
+                subject="regression_overlap",
             )
         groups: list[Row] = []
         for name, a, b in common_groups(original, release.data):
@@ -132,10 +134,11 @@ class RegressionOverlap(Measure):
                 levels = {n: original.table.columns[n].levels for n in asked.columns}
                 made = [model_terms(asked, data.table.columns, levels) for data in (original, released)]
             except StudyError as error:
-                raise UtilityError(f"regression_overlap: {error.problems[0]}") from None
+                raise UtilityError(error.problems[0], subject="regression_overlap") from None
             if made[0].names != made[1].names:
                 raise UtilityError(
-                    f"regression_overlap: {text!r}: a column is categorical in one file and numeric in the other."
+                    f"{text!r}: a column is categorical in one file and numeric in the other.",
+                    subject="regression_overlap",
                 )
             for side, terms in zip(matrices, made, strict=True):
                 side.append(terms)

@@ -52,7 +52,7 @@ class Table(Measure):
     def parts(self, original: Microdata, released: Microdata) -> Sequence[_Names]:
         return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
 
-    def narrowed(self, parts: Sequence[_Names]) -> Self:
+    def restrict_to(self, parts: Sequence[_Names]) -> Self:
         return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
@@ -90,13 +90,14 @@ class Table(Measure):
         if self.tables is not None:
             for name in (n for t in self.tables for n in t):
                 if name not in there:
-                    raise UtilityError(f"table: {name!r} is not a column that both files have; {nearest_names(name, there)}")
+                    raise UtilityError(f"{name!r} is not a column that both files have; {nearest_names(name, there)}",
+                                       subject="table")
             return [tuple(dict.fromkeys(t)) for t in self.tables], []
         many = [n for n in there if max(len(mine[n].levels), len(theirs[n].levels)) > MOST_LEVELS]
         masked = [n for n in original.confidential if n in there and n not in many]
         if not masked:
-            raise UtilityError(f"table: the release has no masked column with at most {MOST_LEVELS} categories. List the "
-                               "tables to compare (tables).")
+            raise UtilityError(f"the release has no masked column with at most {MOST_LEVELS} categories. List the "
+                               "tables to compare (tables).", subject="table")
         others = [n for n in there if n not in many and n not in masked]
         pairs = [*combinations(masked, 2), *((n, s) for n in masked for s in others)]
         return [tuple(p) for p in pairs] or [(masked[0],)], many
@@ -194,7 +195,8 @@ def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> No
         cells = int(np.prod([float(cuts[n].size) for n in t]))
         if cells > _MOST_CELLS:
             raise UtilityError(
-                f"table: {' × '.join(t)} has {cells:,} cells; at most {_MOST_CELLS:,} are allowed. List fewer columns (tables)."
+                f"{' × '.join(t)} has {cells:,} cells; at most {_MOST_CELLS:,} are allowed. List fewer columns (tables).",
+                subject="table",
             )
 
 

@@ -11,7 +11,7 @@ from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
-from larvatus.core.progress import Progress, heard_by, silent
+from larvatus.core.progress import Progress, progress_to, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -19,7 +19,7 @@ from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.copies import single, worst_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
@@ -55,6 +55,7 @@ def risk(
     `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
     `other_pairings` are their pairing files, in the same order.
     """
+    check_microdata(data)
     methods = all_of(Attack, attacks)
     must = [] if attacks is None else methods
     return risk_of_methods(
@@ -91,26 +92,26 @@ def run_attacks(
     if others:
         views.append(_View.of(*joined_with(data, candidate, others)))
     out: list[Score] = []
-    left_out: list[str] = []
-    unsuitable: list[str] = []  # made against other masks, so there is nothing to report
+    left_out: list[RiskError] = []
+    unsuitable: list[RiskError] = []  # made against other masks, so there is nothing to report
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
         why = "" if method in must else method.why_unsuitable(candidate, who)
         if why:
-            unsuitable.append(f"{method.name()}: {why}")
+            unsuitable.append(RiskError(why, subject=method.name()))
             continue
         try:
-            with heard_by(progress):
+            with progress_to(progress):
                 found = [_once(method, view, who) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
             if method in must:
                 raise
-            left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
+            left_out.append(RiskError(error.reason_for(method.name()), subject=method.name()))
             continue
         out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
-        none = "risk: the list of attacks is empty. Name one, or omit it for all."
-        raise RiskError([*left_out, *unsuitable, none][0])
+        none = RiskError("the list of attacks is empty. Name one, or omit it for all.", subject="risk")
+        raise [*left_out, *unsuitable, none][0]
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run: {why}" for why in left_out)
     scores.inputs = (*data.inputs, *(p for r in (candidate, *others) for p in r.inputs), *paths_read(who.file))

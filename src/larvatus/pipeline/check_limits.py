@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from larvatus.comparison.limits import Judgement, LimitsLike, needed_for
 from larvatus.core.errors import EngineError, RiskError, StudyError, UtilityError
-from larvatus.core.progress import listener
+from larvatus.core.progress import current_progress
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
 from larvatus.data.method_parsing import all_of
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -38,6 +38,7 @@ def check(
     those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
     released unmasked count as a broken limit.
     """
+    check_microdata(data)
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
     refuse_unused(how, "check", "domains", "null_resamples")
     asked, combined, attacks, measures = how.limits, how.combine, how.attacks, how.measures
@@ -45,7 +46,7 @@ def check(
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
     beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
-                   "progress": listener()}
+                   "progress": current_progress()}
     found: list[Score] = []
     not_run: dict[str, str] = {}
     needed: Sequence[AttackLike] = needed_for(asked, combined, "risk") if attacks is None else attacks
@@ -60,9 +61,9 @@ def check(
     for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
         if measure.name() != METHOD:
             with _noted(measure, not_run):
-                found += utility(data, given, [measure], progress=listener())
+                found += utility(data, given, [measure], progress=current_progress())
     if how.analyses:
-        found += [s for s in utility(data, given, [], analyses=how.analyses, progress=listener()) if s.method == METHOD]
+        found += [s for s in utility(data, given, [], analyses=how.analyses, progress=current_progress()) if s.method == METHOD]
     judged = asked.judge(found, combined, not_run)
     return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]), judged.warnings)
 
@@ -87,4 +88,4 @@ def _noted(method: Method, not_run: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except (RiskError, UtilityError, EngineError) as error:
-        not_run[method.name()] = str(error).removeprefix(f"{method.name()}: ")
+        not_run[method.name()] = error.reason_for(method.name())

@@ -20,7 +20,7 @@ from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, 
 from larvatus.data.contracts import Attack, Mask, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
@@ -58,6 +58,7 @@ def compare(
     The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
     null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
     """
+    check_microdata(data)
     study = releases if isinstance(releases, Study) else None
     plain = {"attacks": attacks, "measures": measures, "intruder": intruder, "limits": limits}
     asked = scoring_of(scoring, plain, study.scoring() if study else None)
@@ -178,7 +179,7 @@ def compare_candidates(
         outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
-        raise here.first_error or RiskError("compare: no release could be made.")
+        raise here.first_error or RiskError("no release could be made.", subject="compare")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
     told = (study.purpose, redacted_study(study.plain())) if study else ()
@@ -254,11 +255,11 @@ class _Here:
             return not_made(job, error)
 
     def _progress_of(self, job: Job) -> Progress:
-        def tell(doing: str, done: int, total: int) -> None:
+        def report_progress(doing: str, done: int, total: int) -> None:
             place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.time_left()}; " if self.total > 1 else ""
             self.progress(f"{place}{job.label}: {doing}", done, total)
 
-        return tell
+        return report_progress
 
 
 def _candidate_there(work: Work, job: Job) -> Outcome:

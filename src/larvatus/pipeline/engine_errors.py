@@ -15,4 +15,4 @@ def naming_method(method: Method) -> Iterator[None]:
     try:
         yield
     except EngineError as error:
-        raise EngineError(f"{method.name()}: {error}") from None
+        raise EngineError(str(error), subject=method.name()) from None

@@ -16,7 +16,7 @@ from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.method_parsing import all_of, canonical, short_text
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
@@ -46,6 +46,9 @@ def mask(
     that every record must satisfy: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
     `folder` is the folder of files of record ids (`where = "@ids.csv"`; default: the working directory).
     """
+    check_microdata(data)
+    if name is not None and not isinstance(name, str):
+        raise MaskError(f"needs a text, got {type(name).__name__}.", subject="name")
     told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
     masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:

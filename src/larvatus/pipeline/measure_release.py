@@ -15,7 +15,7 @@ from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Measure
 from larvatus.data.copies import mean_over
 from larvatus.data.method_parsing import all_of
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
@@ -42,6 +42,7 @@ def utility(
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
+    check_microdata(data)
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, resample_count(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
@@ -56,7 +57,7 @@ def run_measures(
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     found: list[Score | None] = []
-    left_out: list[str] = []
+    left_out: list[UtilityError] = []
     copies = copies_alone(candidate, declared, averaged=False)
     inside = {copy: [split_by_domain(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
@@ -72,15 +73,15 @@ def run_measures(
                     for copy, here, beside in copies
                 }
         except UtilityError as error:
-            why = f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}"
+            why = UtilityError(error.reason_for(method.name()), subject=method.name())
             if named:
-                raise UtilityError(why) from None
+                raise why from None
             left_out.append(why)
             found.append(None)
             continue
         found.append(with_read_notes(mean_over(each), candidate, release))
     if left_out and not any(found) and not planned:
-        raise UtilityError(left_out[0])
+        raise left_out[0]
     out = list(nulls.beside(found, original, candidate, progress))
     if planned:
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
@@ -101,5 +102,5 @@ def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -
         try:
             rows += domain.score_parts(method, attack_random(method))
         except UtilityError as error:
-            notes.append(f"not measured in the domain {domain.title}: {str(error).removeprefix(method.name() + ': ')}")
+            notes.append(f"not measured in the domain {domain.title}: {error.reason_for(method.name())}")
     return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))

@@ -77,7 +77,7 @@ class Nulls:
                 try:
                     values.append(method.score(held, drawn, self.randoms(method)).value)
                 except LarvatusError as error:
-                    found[i] = str(error).removeprefix(f"{method.name()}: ")
+                    found[i] = error.reason_for(method.name())
             clock.done()
         return found
 

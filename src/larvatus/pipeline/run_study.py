@@ -40,11 +40,11 @@ _REPORTS = ("scores.json", "scores.csv", "report.html", "report_public.html")
 
 
 def run(
-    study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
+    study: Study | str | Path, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
     fresh: bool = False, scoring: Scoring | None = None, decision: Decision | None = None, files: OutputFiles | None = None,
     execution: Execution | None = None,
 ) -> Comparison:
-    """Run a study: make every release, score them, and write releases, scores and report into a folder.
+    """Run a study or a study file: make every release, score them, and write releases, scores and report into a folder.
 
     `scoring` overrides what the study says of it, field by field. `decision` names the release that the report recommends, the
     one that a public report is written for, the reason and the approver. `files` is the format of the released files, their
@@ -56,6 +56,10 @@ def run(
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
     set.
     """
+    if isinstance(study, str | Path):
+        study = Study.read(study)
+    elif not isinstance(study, Study):
+        raise StudyError([f"study: needs a study or the path of a study file, got {type(study).__name__}."])
     if not study.release:
         raise StudyError(["release: the study plans no release. Add [[release]] with a name and steps."])
     decided, files, how = decision or Decision(), files or OutputFiles(), execution or Execution()

@@ -12,7 +12,7 @@ from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress
 from larvatus.core.randomness import secret_or_new
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
@@ -35,6 +35,7 @@ from larvatus.study.scoring import refuse_unused, scoring_of
 
 def advise(data: Microdata) -> Advice:
     """Describe the data and recommend masks, with reasons."""
+    check_microdata(data)
     return advice(data)
 
 
@@ -50,6 +51,7 @@ def search(
     measure or a combination in `scoring.combine`, a list, a table of weights, or a function of the scores. `goal` sets how many
     candidates are tried and confirmed. With `cache_dir` in `execution`, a search with the same secret resumes.
     """
+    check_microdata(data)
     judge = limits if hasattr(limits, "violation") and not isinstance(limits, Limits) else None
     asked, how = scoring_of(scoring, {"limits": None if judge is not None else limits}), execution or Execution()
     refuse_unused(asked, "search", "domains", "null_resamples", *(["limits"] if judge is not None else []))

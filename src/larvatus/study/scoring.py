@@ -62,7 +62,7 @@ class Scoring(BaseModel):
             raise StudyError(problems)
         return out
 
-    def stated(self, *names: str) -> list[str]:
+    def stated_fields(self, *names: str) -> list[str]:
         """Those of the fields that were given."""
         return [n for n in names if n in self.model_fields_set]
 
@@ -87,7 +87,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
 def scoring_of(given: Scoring | None, plain: Mapping[str, Any], base: Scoring | None = None) -> Scoring:
     """The scoring that was asked for: plain arguments, else those of `given`, else those of `base`."""
     asked = {n: v for n, v in plain.items() if v is not None}
-    twice = given.stated(*asked) if given is not None else []
+    twice = given.stated_fields(*asked) if given is not None else []
     if twice:
         raise StudyError([f"{n}: is given twice, as an argument and in scoring. Keep one of them." for n in twice])
     stated = {n: getattr(s, n) for s in (base, given) if s is not None for n in s.model_fields_set}
@@ -96,6 +96,6 @@ def scoring_of(given: Scoring | None, plain: Mapping[str, Any], base: Scoring | 
 
 def refuse_unused(scoring: Scoring, where: str, *names: str) -> None:
     """Refuse settings that would have no effect here."""
-    problems = [f"{n}: {where} does not use it. State it for lv.compare or lv.run." for n in scoring.stated(*names)]
+    problems = [f"{n}: {where} does not use it. State it for lv.compare or lv.run." for n in scoring.stated_fields(*names)]
     if problems:
         raise StudyError(problems)

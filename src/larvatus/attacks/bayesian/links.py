@@ -14,7 +14,7 @@ from larvatus.attacks.bayesian.pools import Candidates, RecordColumns, candidate
 from larvatus.attacks.scoring.credits import Credits, outlying_tenth
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
-from larvatus.core.progress import tell
+from larvatus.core.progress import report_progress
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.laws import FactorLaw
 from larvatus.data.score import Row, Rows
@@ -226,8 +226,9 @@ def _by_chains(
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others
     if size * n > ROOM:
-        raise RiskError(f"bayesian_intruder.known_records: {others:,} known and {n:,} released records in pool ({label}) make "
-                        f"{size * n:,} pairs; at most {ROOM:,} are allowed. Lower known_records, or use smaller sub-groups.")
+        raise RiskError(f"{others:,} known and {n:,} released records in pool ({label}) make "
+                        f"{size * n:,} pairs; at most {ROOM:,} are allowed. Lower known_records, or use smaller sub-groups.",
+                        subject="bayesian_intruder.known_records")
     turn = np.argsort(drawn.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
     known, rest = np.sort(turn[:size]), np.sort(turn[size:])
     at = known if size > others else _few_absent(rest, n)
@@ -285,4 +286,4 @@ class _Clock:
         gone = time.monotonic() - self.began
         left = gone / max(done - self.first, 1) * (total - done)
         text = f"{self.name}{', ' + doing if doing else ''}"
-        tell(f"{text}, about {left:.0f} s left" if gone > 1 else text, min(done, total - 1), total)
+        report_progress(f"{text}, about {left:.0f} s left" if gone > 1 else text, min(done, total - 1), total)

@@ -89,8 +89,8 @@ class GroupKeys:
         keys = keys_of(attack.name(), original, release, intruder, random, targets, whole_file=whole_file)
         masked = (*keys.numbers, *(keys.categorical if categorical_too else ()))
         if not masked:
-            raise RiskError(f"{attack.name()}: the intruder knows no numeric confidential column of the release. List one in "
-                            "intruder.known, or leave intruder.known empty for all.")
+            raise RiskError("the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.", subject=attack.name())
         soft = tuple(n for n in keys.soft if soft_too and (categorical_too or n not in keys.codes))
         unused = tuple(n for n in (*keys.categorical, *keys.soft) if n not in (*masked, *soft))
         return cls(keys, masked, soft, unused)
@@ -235,8 +235,8 @@ def credits_to_score(
     """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING."""
     tried = ~np.isnan(values[SUCCESS])
     if not tried.any():
-        raise RiskError(f"{attack.name()}: the sample (targets = {targets} of {back.rows:,} records) contains no target. "
-                        "Increase targets.")
+        raise RiskError(f"the sample (targets = {targets} of {back.rows:,} records) contains no target. "
+                        "Increase targets.", subject=attack.name())
     success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (SUCCESS, S_ALONE, CHANCE, X_ALONE))
     credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried])
     sampled = targets is not None and bool((~tried).any())

@@ -95,8 +95,8 @@ def keys_of(
         notes.append(f"{n} has a different type in the release than in the intruder's data and is not used to link records")
     usable = [n for n, (now, was) in kinds.items() if now == was]
     if needed and not any(n in masked for n in usable):
-        raise RiskError(f"{method}: the intruder knows no confidential column of the release. List one in intruder.known, or "
-                        "leave intruder.known empty for all.")
+        raise RiskError("the intruder knows no confidential column of the release. List one in intruder.known, or "
+                        "leave intruder.known empty for all.", subject=method)
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = with_table(pool,
                         pool.table.pair(source.table, {known_values_column(n): n for n in wanted}, partly=own is not None))
@@ -152,18 +152,18 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
     assert intruder.truth is not None
     names = list(original.engine.names(intruder.file))
     if intruder.truth not in names:
-        raise RiskError(f"{method}: intruder.truth: no column {intruder.truth!r} in {intruder.file}; "
-                        f"{nearest_names(intruder.truth, names)}")
+        raise RiskError(f"intruder.truth: no column {intruder.truth!r} in {intruder.file}; "
+                        f"{nearest_names(intruder.truth, names)}", subject=method)
     shared = tuple(n for n in original.released if n in names and n != intruder.truth)
     if not shared:
-        raise RiskError(f"{method}: {intruder.file} has no released column of the original. Give its columns the same names as "
-                        "in the original.")
+        raise RiskError(f"{intruder.file} has no released column of the original. Give its columns the same names as "
+                        "in the original.", subject=method)
     named = tuple(n for n in shared if original.table.columns[n].kind == "nominal")
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
     try:
         return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
     except RecordIdError as error:
-        raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
+        raise RiskError(f"intruder.truth: {error.reason_for('record_id')}", subject=method) from None
 
 
 def _mark_targets(
@@ -181,8 +181,9 @@ def _mark_targets(
         table = table.pair(ones, {here: here}, partly=True)
         found = int(sum(table.reduce([here], lambda g, b: int((b[here] == 1).sum()), int.__add__)))
         if found == 0:
-            raise RiskError("intruder.truth: no row of the intruder's file matches a record of the release. The column must "
-                            "contain record ids: the values of the record_id column, or row numbers from 0.")
+            raise RiskError("no row of the intruder's file matches a record of the release. The column must "
+                            "contain record ids: the values of the record_id column, or row numbers from 0.",
+                            subject="intruder.truth")
         lost = own.rows - found
         notes += [f"{lost:,} of {own.rows:,} rows of the intruder's file have no record in the release"] if lost else []
     limit: np.uint64 | None = None

@@ -124,14 +124,14 @@ def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
     first = [n for n in release.data.confidential if n not in release.internals.original_columns]
     known = intruder.known and not set(release.data.released) - set(release.internals.original_columns) <= set(intruder.known)
     if known or (not intruder.known and intruder.keys is not None and intruder.keys < len(first)):
-        raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows every released column.")
+        raise RiskError("the steps can be rerun only by an intruder who knows every released column.", subject=method)
     if intruder.file is not None or intruder.error:
         what = "the original values, not an own file" if intruder.file is not None else "the original values without error"
-        raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows {what}.")
+        raise RiskError(f"the steps can be rerun only by an intruder who knows {what}.", subject=method)
     if not release.steps:
-        raise RiskError(f"{method}: how the file was masked is not known, so the steps cannot be rerun.")
+        raise RiskError("how the file was masked is not known, so the steps cannot be rerun.", subject=method)
     if not intruder.knows_settings_of(release.steps):
-        raise RiskError(f"{method}: the intruder does not know all settings of the steps (intruder.published).")
+        raise RiskError("the intruder does not know all settings of the steps (intruder.published).", subject=method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class RerunSteps:
             exact, ranked = exact - lost, {n: r for n, r in ranked.items() if n not in lost}
         here = [n for n in data.confidential if n in masked and n in release.data.confidential]
         if not computed & set(here):
-            raise RiskError(f"{method}: {why or 'no step masks a column of the release'}, so the steps cannot be rerun.")
+            raise RiskError(f"{why or 'no step masks a column of the release'}, so the steps cannot be rerun.", subject=method)
         noisy = (n for n in current.numeric(here) if n not in exact and n not in ranked)
         return cls(current, tuple(n for n in here if n in exact), tuple(noisy), {n: ranked[n] for n in here if n in ranked})
 

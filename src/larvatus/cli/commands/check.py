@@ -33,7 +33,7 @@ def check(
     released
         the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
-    from larvatus.core.progress import heard_by
+    from larvatus.core.progress import progress_to
     from larvatus.pipeline import check as check_release
     from larvatus.study import Scoring
 
@@ -46,7 +46,7 @@ def check(
             attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
             intruder=intruder or study.intruder_here(),
         )
-        with heard_by(progress):
+        with progress_to(progress):
             found = check_release(
                 data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
             )

@@ -204,7 +204,8 @@ def _counted(room: Room, rows: int) -> StoredColumn:
 
 def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
     """Raise an error if two record ids are equal."""
-    repeated = RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+    repeated = RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",
+                             subject="record_id")
     if record.rows <= room.rows:
         if len(np.unique(record.read())) != record.rows:
             raise repeated

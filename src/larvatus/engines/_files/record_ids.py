@@ -23,15 +23,16 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_nested(column.type):
-        raise RecordIdError(f"record_id: {name!r} has type {column.type}. Use a column of whole numbers or text.")
+        raise RecordIdError(f"{name!r} has type {column.type}. Use a column of whole numbers or text.", subject="record_id")
     if column.null_count:
-        raise RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",
+                            subject="record_id")
     if len(column) == 0:
         return np.zeros(0, dtype=np.int64)
     if pa.types.is_integer(column.type):
         bounds = pc.min_max(column).as_py()
         if max(-bounds["min"], bounds["max"]) >= LARGEST_ID:
-            raise RecordIdError(f"record_id: {name!r} has numbers of 2**61 or more. Use smaller numbers, or text.")
+            raise RecordIdError(f"{name!r} has numbers of 2**61 or more. Use smaller numbers, or text.", subject="record_id")
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False)
                           if isinstance(column, pa.Array) else column.cast(pa.int64()).to_numpy(), dtype=np.int64)
     texts = column.cast(pa.string()).to_pylist()

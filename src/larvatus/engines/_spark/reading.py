@@ -74,7 +74,8 @@ def read_to_cluster(
     named_columns, seen, once = _second_look(cluster, folder, maps, found, crossed, named_ids)
     if not once or (named_ids is not None and rows > cluster.rows and not _each_once(cluster, named_ids)):
         named_by = repr(roles.record_id)
-        raise RecordIdError(f"record_id: {named_by} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"{named_by} is missing or repeated in some records; each record needs a unique value.",
+                            subject="record_id")
     held |= named_columns
     record = _paired(cluster, pairing, rows) if pairing is not None else given or SpreadColumn.numbers(place, rows)
     codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)

@@ -46,7 +46,7 @@ class JointDistributions:
         used = chosen if columns is not None or not numbers else numbers
         axes, many = axes_of(original, released, used)
         if not axes:
-            raise UtilityError(f"{by}: {many[0]!r} has too many levels for indicators. Use other columns (columns).")
+            raise UtilityError(f"{many[0]!r} has too many levels for indicators. Use other columns (columns).", subject=by)
         files, largest = (original, released), max(original.rows, released.rows)
         share = min(1.0, MOST_RECORDS / max(largest, 1))
         thin = min(1.0, most / max(largest, 1)) if len(axes) > 2 else share

@@ -70,7 +70,7 @@ def comparable(original: Microdata, released: Microdata, named: Sequence[str] | 
             )
     chosen = tuple(n for n in there if n in (named if named is not None else original.confidential))
     if not chosen:
-        raise UtilityError(f"{asked_by}: the release contains no confidential column of the original to compare.")
+        raise UtilityError("the release contains no confidential column of the original to compare.", subject=asked_by)
     return chosen
 
 

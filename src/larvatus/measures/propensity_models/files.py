@@ -91,13 +91,14 @@ class TwoFiles:
 def two_files(original: Microdata, released: Microdata, columns: Sequence[str] | None, spline: bool) -> TwoFiles:
     """Both files with their common columns (or those named); an error if no masked column can be compared."""
     if not original.rows or not released.rows:
-        raise UtilityError("propensity: one of the files has no records, so there is nothing to compare.")
+        raise UtilityError("one of the files has no records, so there is nothing to compare.", subject="propensity")
     mine, theirs = original.table.columns, released.table.columns
     given = [*original.sub_groups.columns, *original.non_confidential]
     every = [n for n in dict.fromkeys([*original.confidential, *given]) if n in mine]
     for name in columns or ():
         if name not in every:
-            raise UtilityError(f"propensity.columns: {name!r} is not a column to compare; {nearest_names(name, every)}")
+            raise UtilityError(f"{name!r} is not a column to compare; {nearest_names(name, every)}",
+                               subject="propensity.columns")
     asked = sorted(n for n in every if columns is None or n in columns)
     gone = [n for n in asked if n not in theirs]
     changed = [n for n in asked if n in theirs and mine[n].kind != theirs[n].kind]
@@ -106,8 +107,8 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
     names = [n for n in asked if n not in (*gone, *changed, *many)]
     masked = set(original.confidential)
     if not masked & set(names):
-        raise UtilityError("propensity: no confidential column of the original is in the release with the same type, so there "
-                           "is nothing to compare. Use other columns, or omit the measure.")
+        raise UtilityError("no confidential column of the original is in the release with the same type, so there "
+                           "is nothing to compare. Use other columns, or omit the measure.", subject="propensity")
     sides = original, released
     numbers = [n for n in names if mine[n].kind == "number"]
     nominal = [n for n in names if mine[n].kind == "nominal"]

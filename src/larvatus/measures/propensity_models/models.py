@@ -292,8 +292,8 @@ def _pure(share: Floats) -> bool:
 def _sampled(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
     data = encode_files(files, sample, random)
     if min(data.rows) == 0:
-        raise UtilityError(f"propensity.sample: a sample of {sample} of {max(files.rows):,} records leaves one file empty. "
-                           "Increase sample.")
+        raise UtilityError(f"a sample of {sample} of {max(files.rows):,} records leaves one file empty. "
+                           "Increase sample.", subject="propensity.sample")
     return data
 
 

@@ -51,7 +51,7 @@ def score_with_lost_columns(measure: Measure, original: Microdata, release: Rele
             by_group=Rows.of(groups), notes=notes,
         ), worst)
     left = original.with_confidential([n for n in original.confidential if n not in gone])
-    found = measure.narrowed(kept).score(left, release, random)
+    found = measure.restrict_to(kept).score(left, release, random)
     share = len(lost) / len(parts)
     pairs: list[Row] = [{"first": p[0], "second": " × ".join(p[1:]), "loss": worst} for p in lost if len(p) > 1]
     return _stated(measure, replace(

@@ -19,8 +19,8 @@ def resample_count(asked: int) -> int:
     """The number of resamples, checked; 0 for none."""
     if asked and not FEWEST_RESAMPLES <= asked <= MOST_RESAMPLES:
         raise UtilityError(
-            f"null_resamples: {asked:,} is not allowed. Use {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, for example 200, or 0 "
-            "for no null distribution.")
+            f"{asked:,} is not allowed. Use {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, for example 200, or 0 "
+            "for no null distribution.", subject="null_resamples")
     return asked
 
 

@@ -23,7 +23,6 @@ import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, lock, replace_file
-from larvatus.data.contracts import engine_name
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
@@ -67,7 +66,7 @@ def data_digest(data: Microdata) -> str:
     held_by = {n: [c.kind, c.integer, list(map(str, c.levels))] for n in names for c in [data.table.columns[n]]}
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     digests = {n: d.hexdigest() for n, d in columns.items()}
-    said = json.dumps([engine_name(data.engine), held_by, groups, digests], sort_keys=True)
+    said = json.dumps([data.engine.name, held_by, groups, digests], sort_keys=True)
     return cache_key(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
 
 

@@ -9,7 +9,7 @@ from larvatus.comparison.headline import Headline, unbeaten
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.number_format import count, loss, plural, quote, share
 from larvatus.reporting.figures.risk_utility_map import MOST_NAMES, Point
-from larvatus.reporting.page.lanes import FEW, Lane
+from larvatus.reporting.page.chart_rows import FEW, Lane
 
 
 def map_sentence(points: Sequence[Point], left_out: int) -> str:

@@ -16,7 +16,7 @@ from larvatus.reporting.figures.map_points import live_points
 from larvatus.reporting.figures.risk_utility_map import draw_map, map_points
 from larvatus.reporting.figures.strip_chart import draw_strips
 from larvatus.reporting.page.blocks import Figure, Fold, LiveMap, Paragraph, ReportBlock
-from larvatus.reporting.page.lanes import FEW, Lane, select_marks
+from larvatus.reporting.page.chart_rows import FEW, Lane, select_marks
 from larvatus.reporting.page.search_table import search_table
 from larvatus.reporting.page.tables import MOST_ACROSS, lanes_table
 

@@ -14,7 +14,7 @@ from larvatus.reporting.figures.release_selection import ScoredRelease, select_r
 from larvatus.reporting.figures.small_multiples import WIDTH, heading
 from larvatus.reporting.figures.svg import document, element, shorten, text, text_width
 from larvatus.reporting.page.blocks import Figure, Fold, ReportBlock
-from larvatus.reporting.page.lanes import FEW
+from larvatus.reporting.page.chart_rows import FEW
 
 _MOST_COLUMNS, _MOST_PLACES = 15, 2
 

@@ -18,7 +18,7 @@ from larvatus.reporting.figures.svg import (
     text_width,
     tick_text,
 )
-from larvatus.reporting.page.lanes import Lane, Mark
+from larvatus.reporting.page.chart_rows import Lane, Mark
 
 _WIDTH, _NAMES, _GAP = 760.0, 270.0, 22.0
 _TOP, _LANE = 58.0, 21.0

@@ -13,7 +13,7 @@ from larvatus.reporting.figures.dot_plot import draw_dots
 from larvatus.reporting.figures.histograms import WHOLE
 from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.page.blocks import Figure, ReportBlock
-from larvatus.reporting.page.lanes import Lane, Mark
+from larvatus.reporting.page.chart_rows import Lane, Mark
 
 _MOST_LANES = 15
 _WIDE = 0.98

@@ -13,7 +13,7 @@ from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
-from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.chart_rows import anchor
 
 MEAN = "mean loss"
 

@@ -8,7 +8,7 @@ from html import escape
 from larvatus.core.number_format import EXACT, loss, share
 from larvatus.reporting.figures.dot_plot import DotTone
 from larvatus.reporting.figures.svg import document, element, shorten, text, text_width
-from larvatus.reporting.page.lanes import Lane
+from larvatus.reporting.page.chart_rows import Lane
 
 _WIDTH, _NAMES = 760.0, 270.0
 _TOP, _LANE = 58.0, 19.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import count
 from larvatus.reporting.page.blocks import SearchTable
-from larvatus.reporting.page.lanes import Lane
+from larvatus.reporting.page.chart_rows import Lane
 
 MOST_FIGURES = 200_000  # in the whole report
 _UNIT = 10_000

@@ -26,7 +26,7 @@ from larvatus.core.number_format import (
 )
 from larvatus.data.score import Row, Rows, Score
 from larvatus.reporting.page.blocks import Fold, ReportBlock, ReportTable
-from larvatus.reporting.page.lanes import FEW, Lane, Mark, anchor
+from larvatus.reporting.page.chart_rows import FEW, Lane, Mark, anchor
 
 _MOST_CELLS = 10_000
 DETAIL_CELLS = 3_000

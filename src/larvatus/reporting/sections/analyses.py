@@ -14,7 +14,7 @@ from larvatus.measures.analyses.spec import METHOD
 from larvatus.reporting.figures.estimate_intervals import draw_intervals, interval_lane
 from larvatus.reporting.figures.release_selection import select_releases
 from larvatus.reporting.page.blocks import Figure, Paragraph, ReportBlock, ReportTable, Section
-from larvatus.reporting.page.lanes import FEW
+from larvatus.reporting.page.chart_rows import FEW
 from larvatus.reporting.page.tables import fold_table, within_budget
 
 _MOST_LANES = 15

@@ -14,7 +14,7 @@ from larvatus.comparison.subset import ComparisonLike
 from larvatus.core.number_format import count, loss, plural, quote
 from larvatus.data.score import Row
 from larvatus.reporting.page.blocks import Fold, Listing, NotesList, Paragraph, ReportBlock, ReportTable, Section
-from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.codebook import codebook_table
 from larvatus.reporting.sections.limits import limits_table
 from larvatus.reporting.sections.verdict import attacks_in_words, not_counted_sentence

@@ -9,7 +9,7 @@ from larvatus.comparison.release_sentences import as_title, plain_title, propert
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, quote
 from larvatus.data.score import Row, Score
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock, Section
-from larvatus.reporting.page.lanes import FEW
+from larvatus.reporting.page.chart_rows import FEW
 
 _SHIFT = "mean_shift"
 _SLIGHT = 0.1

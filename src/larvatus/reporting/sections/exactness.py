@@ -12,7 +12,7 @@ from larvatus.core.number_format import EXACT, NONE, count, finite_number, list_
 from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.reporting.page.blocks import Listing, Paragraph, ReportBlock, ReportTable, Section
-from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.page.tables import release_title
 
 _MOST_COLUMNS = 5

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.comparison.release_sentences import joined, plain_name, plain_title
+from larvatus.comparison.release_sentences import join_words, plain_name, plain_title
 from larvatus.core.number_format import NONE, count, finite_number
 from larvatus.data.score import Score
 from larvatus.reporting.figures.dot_plot import draw_dots
 from larvatus.reporting.figures.released_histograms import released_histograms
 from larvatus.reporting.page.blocks import Figure, Paragraph, ReportBlock, ReportTable, Section
-from larvatus.reporting.page.lanes import Lane, lanes_of
+from larvatus.reporting.page.chart_rows import Lane, lanes_of
 from larvatus.reporting.page.tables import fold_table, within_budget
 
 SMALLEST = 10
@@ -47,7 +47,8 @@ def public_losses(candidate: Candidate, about: About) -> Section:
     ]
     unchanged = [n for n, s in there.items() if (lanes := _released(s, about)) and lanes[0].worst == 0]
     if unchanged:
-        blocks.append(Paragraph(f"Loss below 0.01 for every column: {joined([plain_name(n) for n in unchanged])}.", "quiet"))
+        names = join_words([plain_name(n) for n in unchanged])
+        blocks.append(Paragraph(f"Loss below 0.01 for every column: {names}.", "quiet"))
     for name, score in there.items():
         blocks += _by_variable(plain_title(name), score, about)
         blocks += _histograms(score, about)

@@ -24,7 +24,7 @@ from larvatus.reporting.page.blocks import (
     ReportTable,
     Section,
 )
-from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.page.tables import _S_ALONE
 from larvatus.reporting.sections.null_distributions import P95, null_of
 from larvatus.reporting.sections.rules import rules_block

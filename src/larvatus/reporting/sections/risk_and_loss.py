@@ -16,7 +16,7 @@ from larvatus.measures.scoring.null_placement import NULL
 from larvatus.reporting.figures.choice import lanes_blocks
 from larvatus.reporting.figures.registry import DRAWN_ONLY, pictures
 from larvatus.reporting.page.blocks import Fold, Paragraph, ReportBlock, Section
-from larvatus.reporting.page.lanes import lanes_of
+from larvatus.reporting.page.chart_rows import lanes_of
 from larvatus.reporting.page.tables import MOST_ACROSS, attack_table, fold_table, rows_table
 from larvatus.reporting.sections.domains import domain_blocks
 from larvatus.reporting.sections.null_distributions import null_blocks

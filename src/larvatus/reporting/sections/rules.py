@@ -9,7 +9,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import count, list_names, plural, quote, share
 from larvatus.reporting.page.blocks import Paragraph, ReportBlock, ReportTable, Section
-from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.chart_rows import anchor
 
 _SIDES = ("original", "after_steps", "released")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from larvatus.comparison.excess_risk import at_baseline, baseline_ratio
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import capitalised, joined, plain_name
+from larvatus.comparison.release_sentences import capitalise, join_words, plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import (
     closest_release,
@@ -100,7 +100,7 @@ def _alone(head: Headline, limits: JudgedLimits | None) -> str:
 def _said(
     found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None, uncounted: Sequence[str]
 ) -> str:
-    lost = f"{capitalised(_lost(head, measures))}." if head.loss is not None else ""
+    lost = f"{capitalise(_lost(head, measures))}." if head.loss is not None else ""
     by_limit = limits is not None and limits.of_attacks
     far = f"That counts as {MUCH_BETTER}." if by_limit and not near_baseline(head) else ""
     aside = not_counted_sentence(uncounted)
@@ -115,7 +115,7 @@ def _least_loss(heads: Sequence[Headline], measures: int) -> str:
         return "No measure has a value for every release either."
     low = min(known, key=lambda h: h.loss or 0.0)
     if len(heads) == 1:
-        return f"{capitalised(_lost(low, measures))}."
+        return f"{capitalise(_lost(low, measures))}."
     return f"{quote(low.name)} has the least loss ({_lost(low, measures)})."
 
 
