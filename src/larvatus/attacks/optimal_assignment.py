@@ -42,8 +42,8 @@ class OptimalAssignment(Attack):
     record of each target given that every released record belongs to one original record. If the mask has a linear law and
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
     record. The most successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share
-    the credit: several are found, in keyed random order. The interval treats targets as independent, but one wrong link causes another: coverage
-    measured .81 to 1 (docs/guides/intervals.md).
+    the credit: several are found, in keyed random order. The interval treats targets as independent, but one
+    wrong link causes another: coverage measured .81 to 1 (docs/guides/intervals.md).
 
     Parameters:
         largest: largest number of records assigned at once; larger sets are assigned in overlapping windows along the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from larvatus.comparison.release_sentences import capitalised
+from larvatus.comparison.release_sentences import capitalise
 from larvatus.core.number_format import words
 
 _OF_ALL: Mapping[str, str] = {  # keys that several methods share
@@ -61,7 +61,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
 
 def detail_title(method: str, key: str) -> str:
     """The heading of a table; the key in words if there is no title for it."""
-    return known_title(method, key) or capitalised(words(key))
+    return known_title(method, key) or capitalise(words(key))
 
 
 def known_title(method: str, key: str) -> str | None:

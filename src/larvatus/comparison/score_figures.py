@@ -93,4 +93,4 @@ def _is_number(value: float) -> bool:
 
 def figure_of_limit(row: Row) -> str:
     """Which figure of a score a row of limits is about, by the name that it has in a limit; empty for a count of records."""
-    return next(((name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END)), "")
+    return next((name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END)), "")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import capitalised, plain_name, release_in_words
+from larvatus.comparison.release_sentences import capitalise, plain_name, release_in_words
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_outside_rule, near_baseline, preferred_release
 from larvatus.comparison.subset import ComparisonLike
@@ -70,7 +70,7 @@ def _details(candidate: Candidate, head: Headline, limits: JudgedLimits | None) 
 def _risk(head: Headline, uncounted: Sequence[str]) -> str:
     if head.attack is None or head.risk is None:
         return "No attack was run on it, so nothing is known about its disclosure risk."
-    found = f"{capitalised(attacks_in_words(near_baseline(head), ' on it'))}."
+    found = f"{capitalise(attacks_in_words(near_baseline(head), ' on it'))}."
     base = f"; its baseline is {risk_text(head.attack, head.base)}" if head.base is not None else ""
     strongest = f"The strongest, {plain_name(head.attack.method)}, reaches {risk_text(head.attack, head.risk)}{base}."
     return " ".join(p for p in (found, not_counted_sentence(uncounted), strongest) if p)

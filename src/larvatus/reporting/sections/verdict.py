@@ -74,7 +74,7 @@ def not_counted_sentence(uncounted: Sequence[str]) -> str:
     """The attacks that the rule ignores, in brackets; empty if there are none."""
     if not uncounted:
         return ""
-    names = capitalised(joined([plain_name(a) for a in uncounted]))
+    names = capitalise(join_words([plain_name(a) for a in uncounted]))
     return f"({names} {'is' if len(uncounted) == 1 else 'are'} not counted.)"
 
 
@@ -93,7 +93,7 @@ def _alone(head: Headline, limits: JudgedLimits | None) -> str:
     near = near_baseline(head)
     if limits is None:
         return f"On {quote(head.name)} {attacks_in_words(near)}."
-    also = "" if limits.of_attacks else f" {capitalised(attacks_in_words(near, ' on it'))}."
+    also = "" if limits.of_attacks else f" {capitalise(attacks_in_words(near, ' on it'))}."
     return f"{quote(head.name)} {limits.in_words(head.name)}.{also}"
 
 
