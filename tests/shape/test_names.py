@@ -40,6 +40,7 @@ ROLES = {"known", "released"}  # properties of Microdata: columns by role
 NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
+    "stats/ranks/window_variance.py": "arithmetic that the attack's own file would have to import at once",
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",

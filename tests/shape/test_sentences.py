@@ -40,6 +40,7 @@ CUT = {
     "cli/inputs.py": {"text.partition('=')": "an argument of the user, NAME=VALUE"},
     "cli/output/tables.py": {"text.split(' ')": "breaks a cell into lines"},
     "cli/output/terminal.py": {"text.split('\\n')": "breaks a text into lines"},
+    "comparison/risk_text.py": {"str(method).partition(' (')": "the name of a method without the number of its use"},
     "measures/analyses/spec.py": {"text.partition(':')": "an analysis as the user writes it, NAME: FORMULA"},
     "papers/framework/published_figures.py": {"self.text.partition('.')": "a printed number, for its decimals"},
     "papers/framework/wording.py": {"text.removeprefix('-')": "a number, for its sign"},

@@ -37,7 +37,7 @@ from larvatus.papers.framework.seed_comparison import never_smaller, paired_diff
 from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 
 _KINDS = ("links", "probability", "deviation")
-MORE = 1.0  # links per hundred by which another case must exceed d.1 to refute that d.1 is the maximum
+_MORE = 1.0  # links per hundred by which another case must exceed d.1 to refute that d.1 is the maximum
 RECIPE = "from `larvatus.datasets.key_variables` (standard deviation 19)"
 
 
@@ -73,9 +73,9 @@ def _largest(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     both = {k: (found[f"released/{k}"], found[f"vague/{k}"]) for k in KNOWN_COUNTS if f"vague/{k}" in found}
     more = {k: paired_difference(vague, released) for k, (released, vague) in both.items()}
     alone, all_known = found[f"released/{KNOWN_COUNTS[0]}"], found[f"released/{KNOWN_COUNTS[-1]}"]
-    return verdict_of([-d.beyond(MORE) for d in more.values()]), Evidence(
+    return verdict_of([-d.beyond(_MORE) for d in more.values()]), Evidence(
         f"DATA2 {RECIPE}, minimum bias and noise, likelihood kernel. Links per 100 with equal knowledge of other records. The "
-        f"claim is refuted if intruders who do not know the parameters find {MORE:g} link more than those who do (d.1), and "
+        f"claim is refuted if intruders who do not know the parameters find {_MORE:g} link more than those who do (d.1), and "
         "shown if they clearly find less than that. Knowledge of other records is another matter: with the parameters "
         f"released it raises the links by {paired_difference(all_known, alone).mean:.1f}, from {alone.mean:.1f} to "
         f"{all_known.mean:.1f}",
