@@ -259,8 +259,8 @@ def test_the_sentence_follows_the_intervals():
 def test_more_targets_are_advised_only_where_some_were_left_out():
     unclear = row(0.3, 0.0, 0.6)
     assert "--targets" not in policy([unclear])[0]
-    assert "More maskings (--repeats) would narrow it" in policy([unclear])[0]
-    assert "More targets (--targets) or maskings" in policy([unclear, unclear | {"records": 9}])[0]
+    assert "More repetitions (--repeats) would narrow it" in policy([unclear])[0]
+    assert "More targets (--targets) or repetitions" in policy([unclear, unclear | {"records": 9}])[0]
     chains = unclear | {"records": 9, "published_by": "known records", "not_published_by": "known records"}
     assert "--targets" not in policy([chains])[0]
 

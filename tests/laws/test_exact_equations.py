@@ -62,15 +62,15 @@ def test_with_s_with_weights_and_with_one_known_column():
 
 def test_what_it_cannot_do():
     """No equations in larger sub-groups, after a rotation, without the settings, or with errors in what is known."""
-    frame = table(12, 8)
+    frame = table(44, 3)
     for step, intruder in (
         ("sufficiency_based", None), ("random_orthogonal", None), ("additive_noise", None),
     ):
-        assert attacked(frame, step, ["x", "y"], intruder=intruder).value == pytest.approx(1 / 12)
+        assert attacked(frame, step, ["x", "y"], intruder=intruder).value == pytest.approx(1 / 44)
     small = table(8, 8)
     for intruder in ({"error": 0.01}, {"published": "none"}):
         assert attacked(small, "sufficiency_based", ["x", "y"], intruder=intruder).value == pytest.approx(1 / 8)
-    assert attacked(frame, "sufficiency_based", ["x", "y"], largest=12).value >= 0.99
+    assert attacked(table(12, 8), "sufficiency_based", ["x", "y"], largest=12).value >= 0.99
 
 
 def test_it_is_in_the_default_set_where_a_step_is_exact_and_only_there():

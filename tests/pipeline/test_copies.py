@@ -213,7 +213,7 @@ def test_the_command_line_writes_and_reads_copies(folder, capsys):
     files = ["in.csv", "out-1.parquet", "out-2.parquet", *FLAGS, "--pairing", "pairs.parquet"]
     scores = json.loads(said(capsys, "risk", *files, "--method", "nearest_record", "--json"))
     assert [r["copy"] for r in scores[0]["details"]["copies"]] == ["1", "2", "average"]
-    assert "nearest_record: copies" in said(capsys, "risk", *files)
+    assert "nearest_record: by copy of the release" in said(capsys, "risk", *files)
     lost = json.loads(said(capsys, "utility", *files, "--method", "moments", "--json"))
     assert len(lost[0]["details"]["copies"]) == 3
     one = json.loads(said(capsys, "risk", "in.csv", "out-1.parquet", *files[3:], "--json"))

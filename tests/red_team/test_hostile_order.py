@@ -313,9 +313,6 @@ DISTANCES = "rank_swap(window=0.15, distance='distribution')"
 SETS = ((0, 1, 2, 3, 4), (5,), (6,), (7,))
 FIXED = "microaggregation(k={}, grouping='fixed')"
 BROKEN = {
-    "window": Case(["rank_swap(window=0.15)"], in_window(0.15), attacks=AGAINST_SWAPS),
-    "window, three columns": Case(["rank_swap(window=0.15)"], in_window(0.15), FEW, attacks=AGAINST_SWAPS),
-    "window, a fifth known": Case(["rank_swap(window=0.15)"], in_window(0.15, 1.0), share=0.2, attacks=AGAINST_SWAPS),
     "distances": Case([DISTANCES], by_distance(0.15), attacks=AGAINST_SWAPS),
     "swapped together": Case(
         [f"random_swap(rate=0.5, together={TOGETHER})"], equal_in(SETS, 0.5), attacks=AGAINST_SWAPS
@@ -323,10 +320,13 @@ BROKEN = {
     "swapped alone": Case(["random_swap(rate=0.3)"], equal_in(ALONE[:3], 0.3), FEW, attacks=AGAINST_SWAPS),
     "all swapped in sub-groups": Case(["random_swap(rate=1.0)"], in_sub_groups(5, None), size=5, attacks=AGAINST_SWAPS),
     "window in sub-groups": Case(["rank_swap(window=0.5)"], in_sub_groups(10, 0.5), size=10, attacks=AGAINST_SWAPS),
-    "noise and reverse map": Case(["correlated_noise(variance=0.25)", "reverse_map"], before_reverse_map(0.25, True)),
     "blocks and reverse map, a fifth known": Case([FIXED.format(60), "reverse_map"], same_blocks(60), share=0.2),
 }
-HELD = {
+HELD = {  # the first four found more before one-to-one links under learnt laws
+    "window": Case(["rank_swap(window=0.15)"], in_window(0.15), attacks=AGAINST_SWAPS),
+    "window, three columns": Case(["rank_swap(window=0.15)"], in_window(0.15), FEW, attacks=AGAINST_SWAPS),
+    "window, a fifth known": Case(["rank_swap(window=0.15)"], in_window(0.15, 1.0), share=0.2, attacks=AGAINST_SWAPS),
+    "noise and reverse map": Case(["correlated_noise(variance=0.25)", "reverse_map"], before_reverse_map(0.25, True)),
     "rounding": Case(["rounding(base=1000)"], None, FEW),
     "recoding": Case(["recoding(bins=5)"], None, FEW),
     "top coding": Case(["top_coding(tail=0.3, side='both')"], None, FEW),
@@ -404,6 +404,5 @@ lv.risk(data, lv.mask(data, "random_swap(rate=1.0)", secret=bytes(range(32))), [
 """
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="swap_chain crashes: eight columns, sub-groups of 5, 10 or 30")
 def test_swaps_in_small_sub_groups_can_be_attacked():
     assert subprocess.run([sys.executable, "-c", CRASH], capture_output=True, check=False).returncode == 0

@@ -23,7 +23,7 @@ def test_public_edition_says_only_what_may_leave(comparison, parsed):
         assert kept_back not in html, kept_back
     assert "a public remark" in text
     assert "Noise was added." in text
-    assert "variance = 0.25" in text
+    assert "noise variance relative to the variance of the column: 0.25" in text
     assert "0.02" in text
     assert "noise 1" not in text
     assert "where" not in text

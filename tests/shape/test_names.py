@@ -52,7 +52,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "reporting/figures/propensity.py": "one figure, as its neighbours",
     "reporting/figures/registry.py": "which score has which figure: a table to add a line to",
     "reporting/page/search_table.py": "one block of the page, as its neighbours",
-    "papers/reverse_mapping_001/paper.py": "one paper, found by name",
     "stats/copula/iman_conover.py": "one published algorithm",
     "stats/estimates/lorenz.py": "one published formula",
     "stats/estimates/marginality.py": "one published formula",

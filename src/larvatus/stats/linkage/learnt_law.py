@@ -33,8 +33,7 @@ def learnt_costs(x: Floats, y: Floats, known: Ints) -> Costs | None:
     width = x.shape[1] + y.shape[1]
     if len(known) < 4 * (width + 1) or not np.isfinite(x[known]).all() or not np.isfinite(y).all():
         return None
-    half = np.zeros(len(x), dtype=np.int64)
-    half[known] = np.arange(len(known)) % 2
+    half = _halves(x, y, known)
     sides = []
     for side in (0, 1):
         fitted = known[half[known] != side]
@@ -60,6 +59,15 @@ def learnt_costs(x: Floats, y: Floats, known: Ints) -> Costs | None:
     return costs
 
 
+def _halves(x: Floats, y: Floats, known: Ints) -> Ints:
+    """0 or 1 for each record, alternately in an order of the known pairs that does not depend on that of the rows."""
+    from larvatus.stats.linkage.paired_points import canonical_order
+
+    out = np.zeros(len(x), dtype=np.int64)
+    out[known[canonical_order(np.nan_to_num(np.hstack([x[known], y[known]])))]] = np.arange(len(known)) % 2
+    return out
+
+
 def log_scale(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Both sides on a scale that is linear near zero and logarithmic beyond, column by column."""
     out = []
@@ -81,8 +89,7 @@ def learnt_rank_costs(x: Floats, y: Floats, known: Ints, window: bool = False) -
     if len(known) < _FEWEST or not y.shape[1]:
         return None
     bins, learn = (_FINE, _within) if window else (_BINS, _log_shares)
-    half = np.zeros(len(x), dtype=np.int64)
-    half[known] = np.arange(len(known)) % 2
+    half = _halves(x, y, known)
     columns = []
     for u, v in zip(x.T, y.T, strict=True):
         there = np.sort(v[np.isfinite(v)])
