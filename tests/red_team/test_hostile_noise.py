@@ -160,7 +160,7 @@ class Case(NamedTuple):
         return f"{self.made} {steps}".replace(" ", "_")
 
 
-KEPT = [  # no intruder here finds more
+KEPT = [  # no intruder here finds more; the figures of the last three are from before laws were learnt
     Case("census", "correlated_noise(variance=0.25)", noise_law(0.25), ".66 / .67"),
     Case("census", 'correlated_noise(variance=0.5, noise="uniform")', noise_law(0.5, "uniform"), ".55 / .57"),
     Case("census", 'additive_noise(variance=0.5, noise="uniform")', noise_law(0.5, "uniform", False), ".38 / .39"),
@@ -173,11 +173,11 @@ KEPT = [  # no intruder here finds more
     Case("census", "sufficiency_based(similarity=0.9)", linear_law(0.9), ".84 / .82"),
     Case("heavy", 'bias_and_noise(bias_sd=0.4, noise_ratio=0, bias="lognormal")', factor_law(0.4, "lognormal"), ".52 / .38"),
     Case("census", ["correlated_noise(variance=0.25)", "rounding(base=100)"], noise_law(0.25), ".68 / .51"),
+    Case("census", 'correlated_noise(variance=0.25, where="AGI > 30000")', where_law(0.25, 30000.0), ".74 / .56"),
 ]
 BROKEN = [
     Case("census", "correlated_noise(variance=0.25, positive=true)", noise_law(0.25), ".63 / .47"),
     Case("census", ["correlated_noise(variance=0.25)", "reverse_map"], unranked_law(0.25), ".57 / .42"),
-    Case("census", 'correlated_noise(variance=0.25, where="AGI > 30000")', where_law(0.25, 30000.0), ".74 / .56"),
     Case("census", 'linear_model(similarity=0.9, scope="file")', linear_law(0.9), ".80 / .64"),
     Case("census", 'sufficiency_based(similarity=0.9, scope="file")', linear_law(0.9), ".81 / .62"),
 ]
