@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import mmap
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,17 +18,8 @@ import numpy as np
 from larvatus.core.errors import ReadError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_INSIDE = rb'"(?:[^"]++|"")*+'
 _BLOCK = 1 << 18
-_BREAK = re.compile(rb"\r\n|\n|\r")
-
-
-@cache
-def _well_formed(delimiter: str) -> re.Pattern[bytes]:
-    """The longest part of a file, from its start, in which every quoted field is closed."""
-    ends = rb"[\r\n" + re.escape(delimiter.encode()) + rb"]"
-    inside_a_field = rb'(?<=[^\r\n' + re.escape(delimiter.encode()) + rb'])"'
-    return re.compile(rb'(?:[^"]++|' + inside_a_field + rb"|" + _INSIDE + rb'"(?=' + ends + rb"|\Z))*+")
+_BREAK, _MARK = re.compile(rb"\r\n|\n|\r"), re.compile(b'"')
 
 
 def check_quotation_marks(path: Path, delimiter: str) -> None:
@@ -64,17 +54,42 @@ def _alternate(text: memoryview, delimiter: str) -> bool:
 
 def _problem(text: memoryview, delimiter: str) -> str:
     """Where the first open mark is and what follows, or nothing if all are closed."""
-    sound = _well_formed(delimiter).match(text)
-    opens = sound.end() if sound else 0
+    edges = {ord("\n"), ord("\r"), ord(delimiter)}
+    opens = _first_open(text, edges)
     if opens == len(text):
         return ""
-    quoted = re.compile(_INSIDE).match(text, opens)
-    closes = quoted.end() if quoted else len(text)
+    closes = _closing(text, opens)
     line = _line(text, opens)
     if closes == len(text):
         return f"{line} and is never closed: the rest of the file would be read as one cell. Close or remove it."
     return (f"{line}, and text follows the closing one in line {_line(text, closes)}. Close or remove it; a mark inside a "
             "quoted field is written twice.")
+
+
+def _first_open(text: memoryview, edges: set[int]) -> int:
+    """The place of the first mark that opens a field and is not closed at the end of one; the end of the file if none is."""
+    place = 0
+    while mark := _MARK.search(text, place):
+        opens = mark.start()
+        if opens and text[opens - 1] not in edges:  # inside a field
+            place = opens + 1
+            continue
+        closes = _closing(text, opens)
+        if closes == len(text) or (closes + 1 < len(text) and text[closes + 1] not in edges):
+            return opens
+        place = closes + 1
+    return len(text)
+
+
+def _closing(text: memoryview, opens: int) -> int:
+    """The place of the mark that closes a quoted field, in which two marks stand for one; the end of the file if none does."""
+    place = opens + 1
+    while mark := _MARK.search(text, place):
+        closes = mark.start()
+        if closes + 1 == len(text) or text[closes + 1] != ord('"'):
+            return closes
+        place = closes + 2
+    return len(text)
 
 
 def _line(text: memoryview, place: int) -> int:
