@@ -160,7 +160,7 @@ class Case(NamedTuple):
         return f"{self.made} {steps}".replace(" ", "_")
 
 
-KEPT = [  # no intruder here finds more; the figures of the last three are from before laws were learnt
+KEPT = [  # no intruder here finds more; the figures of the last four are from before laws were learnt
     Case("census", "correlated_noise(variance=0.25)", noise_law(0.25), ".66 / .67"),
     Case("census", 'correlated_noise(variance=0.5, noise="uniform")', noise_law(0.5, "uniform"), ".55 / .57"),
     Case("census", 'additive_noise(variance=0.5, noise="uniform")', noise_law(0.5, "uniform", False), ".38 / .39"),
@@ -174,6 +174,7 @@ KEPT = [  # no intruder here finds more; the figures of the last three are from 
     Case("heavy", 'bias_and_noise(bias_sd=0.4, noise_ratio=0, bias="lognormal")', factor_law(0.4, "lognormal"), ".52 / .38"),
     Case("census", ["correlated_noise(variance=0.25)", "rounding(base=100)"], noise_law(0.25), ".68 / .51"),
     Case("census", 'correlated_noise(variance=0.25, where="AGI > 30000")', where_law(0.25, 30000.0), ".74 / .56"),
+    Case("heavy", "correlated_noise(variance=0.25, positive=true)", noise_law(0.25), ".27 / .20"),
 ]
 BROKEN = [
     Case("census", "correlated_noise(variance=0.25, positive=true)", noise_law(0.25), ".63 / .47"),
@@ -186,7 +187,6 @@ BROKEN_SLOW = [  # differences that are smaller, or vary more between secrets
     Case("heavy", 'bias_and_noise(bias_sd=0.5, noise_ratio=0, bias="gamma")', factor_law(0.5, "gamma"), ".29 / .21"),
     Case("heavy", 'additive_noise(variance=0.1, positive=true, noise="uniform")', noise_law(0.1, "uniform", False),
          ".36 / .28"),
-    Case("heavy", "correlated_noise(variance=0.25, positive=true)", noise_law(0.25), ".27 / .20"),
     Case("heavy", ["correlated_noise(variance=0.25)", "reverse_map"], unranked_law(0.25), ".29 / .22"),
 ]
 
@@ -246,8 +246,20 @@ def over_ten(case: Case, real_files) -> None:
     not_below(float(here.mean()), float(attack.mean()), int(records.sum()))
 
 
+CLOSE = {  # one secret does not show the difference, ten do
+    "census_bias_and_noise(bias_sd=0.2,_noise_ratio=0.25)",
+    'census_correlated_noise(variance=0.25,_where="AGI_>_30000")',
+    'heavy_bias_and_noise(bias_sd=0.4,_noise_ratio=0,_bias="lognormal")',
+    "census_correlated_noise(variance=0.25)+rounding(base=100)",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", KEPT, ids=ids)
+@pytest.mark.parametrize("case", [
+    pytest.param(c, id=c.label, marks=pytest.mark.xfail(
+        strict=True, raises=AssertionError, reason="a learnt law finds fewer than the law that the mask used"
+    ) if c.label in CLOSE else ()) for c in KEPT
+])
 def test_law_with_ten_secrets(case, real_files):
     over_ten(case, real_files)
 
@@ -402,7 +414,6 @@ def test_restored_covariance():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="no attack uses that restored noise is orthogonal to the group means")
 def test_restored_covariance_with_ten_secrets():
     here, attack, records = np.array([restored(3, 12, 3, bytes([k + 1]) * 16) for k in range(10)]).T
     not_below(float(here.mean()), float(attack.mean()), int(records.sum()))
