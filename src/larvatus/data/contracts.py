@@ -349,10 +349,12 @@ class Attack(Method):
 
     `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
     `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
-    which at least one is needed.
+    which at least one is needed. `copies_together` is true if the attack is given all copies of a release at once, held in
+    memory whatever the engine, instead of one copy after another.
     """
 
     paired: ClassVar[bool] = True
+    copies_together: ClassVar[bool] = False
     assumes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 

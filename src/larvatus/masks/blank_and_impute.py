@@ -51,7 +51,9 @@ class BlankAndImpute(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "copies"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "probabilistic_linkage", "nearest_record", "attribute_inference")
+    nemesis: ClassVar[tuple[str, ...]] = (
+        "exact_match", "probabilistic_linkage", "nearest_record", "attribute_inference", "simulated_release",
+    )
 
     rate: _Share | None = Field(default=None, description="share of the cells of each column blanked at random")
     tail: Annotated[float, Field(gt=0, lt=1)] | None = Field(

@@ -48,7 +48,7 @@ class CopulaPerturbation(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     scale_free: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
-    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment")
+    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment", "simulated_release")
 
     smooth: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=5, description="least number of records between the quantiles used for interpolation"

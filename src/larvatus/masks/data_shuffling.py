@@ -44,7 +44,7 @@ class DataShuffling(Mask):
     scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"zeros"})
-    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment")
+    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment", "simulated_release")
 
     zeros: Literal["latent", "sub_group"] = Field(
         default="latent", description="treat zeros as tied values, or use the zero pattern as one more sub-group level"

@@ -40,7 +40,7 @@ class LatinHypercube(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
-    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "optimal_assignment")
+    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "optimal_assignment", "simulated_release")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -56,7 +56,7 @@ class LinearModel(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "value_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "value_disclosure", "simulated_release")
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"

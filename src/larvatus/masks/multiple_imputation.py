@@ -46,7 +46,7 @@ class MultipleImputation(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"copies"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "value_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "value_disclosure", "simulated_release")
 
     copies: Annotated[int, Field(ge=1, le=100)] = Field(default=5, description="number of copies")
 

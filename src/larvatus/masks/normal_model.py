@@ -45,7 +45,7 @@ class NormalModel(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
-    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "aggregate_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "aggregate_disclosure", "simulated_release")
 
     moments: Literal["exact", "random"] = Field(
         default="exact", description="preserve means and covariances exactly, or on average"

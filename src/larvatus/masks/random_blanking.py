@@ -47,7 +47,7 @@ class RandomBlanking(Mask):
     blanks: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "disjoint"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "probabilistic_linkage", "nearest_record")
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "probabilistic_linkage", "nearest_record", "simulated_release")
 
     rate: Rate | tuple[Rate, ...] | dict[str, Rate] = Field(
         default=0.05, description="probability that a value becomes missing"

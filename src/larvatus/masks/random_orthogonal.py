@@ -52,7 +52,9 @@ class RandomOrthogonal(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     publishable: ClassVar[frozenset[str]] = frozenset({"insiders"})
     checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = (
+        "exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure", "simulated_release",
+    )
 
     insiders: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=3, description="number of persons in a sub-group who must not be able to compute the records of the others"

@@ -53,7 +53,9 @@ class RandomSwap(Mask):
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"together", "pairs"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "swap_chain", "probabilistic_linkage", "nearest_record")
+    nemesis: ClassVar[tuple[str, ...]] = (
+        "exact_match", "swap_chain", "probabilistic_linkage", "nearest_record", "simulated_release",
+    )
 
     rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are moved")
     together: bool | tuple[str, ...] | tuple[tuple[str, ...], ...] = Field(

@@ -53,7 +53,7 @@ class RestoreCovariance(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     follows: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment")
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release")
 
     moments: Literal["exact", "random"] = Field(
         default="exact", description="restore covariances exactly, or on average"

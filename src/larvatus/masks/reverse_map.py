@@ -43,7 +43,7 @@ class ReverseMap(Mask):
     permutes: ClassVar[bool] = True
     keeps_promises: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
-    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "rank_window")
+    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "rank_window", "simulated_release")
 
     allow_reversible: bool = Field(
         default=False, description="run even after masks that preserve ranks, which it nearly undoes"

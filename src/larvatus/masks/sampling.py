@@ -55,7 +55,7 @@ class Sampling(Mask):
     drops: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "outliers", "hold", "tolerance"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "uniqueness", "nearest_record")
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "uniqueness", "nearest_record", "simulated_release")
 
     rate: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.5, description="share of the records to keep")
     outliers: Annotated[float, Field(ge=0, lt=0.5)] = Field(

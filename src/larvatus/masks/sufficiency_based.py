@@ -69,7 +69,9 @@ class SufficiencyBased(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted", "insiders"})
     checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
-    nemesis: ClassVar[tuple[str, ...]] = ("exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = (
+        "exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure", "simulated_release",
+    )
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"

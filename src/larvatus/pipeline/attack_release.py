@@ -23,7 +23,10 @@ from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
+from larvatus.engines._resampling import in_memory
 from larvatus.pipeline.engine_errors import naming_method
+
+MOST_CELLS = 20_000_000
 
 
 def attack_random(method: Attack | Measure) -> RecordRandom:
@@ -125,15 +128,35 @@ class _View:
     data: Microdata
     original: Microdata
     copies: list[tuple[str, Release, Release | None]]
+    release: Release
 
     @classmethod
     def of(cls, data: Microdata, release: Release) -> _View:
         declared = in_declared_groups(data, release)
-        return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True))
+        return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True), release)
+
+    def in_memory(self, method: Attack) -> tuple[Microdata, Release]:
+        """The original and the release with all copies, held in memory; an error if they are too large."""
+        others = self.release.internals.other_releases
+        cells = self.data.rows * len(self.data.confidential) * sum(len(r.copies) for r in (self.release, *others))
+        if cells > MOST_CELLS:
+            raise RiskError(f"the release has {cells:,} confidential values, and this attack holds at most {MOST_CELLS:,} "
+                            "in memory. The laws that it would simulate are learnt from true pairs by optimal_assignment.",
+                            subject=method.name())
+        return _held(self.original), replace(
+            self.release, copies=tuple(_held(c) for c in self.release.copies),
+            internals=replace(self.release.internals, other_releases=tuple(
+                replace(o, copies=tuple(_held(c) for c in o.copies)) for o in others)))
+
+
+def _held(data: Microdata) -> Microdata:
+    return data if data.engine.name == "memory" else in_memory(data, list(data.table.columns))
 
 
 def _once(method: Attack, view: _View, who: Intruder) -> Score:
     with naming_method(method):
+        if method.copies_together:
+            return method.attack(*view.in_memory(method), who, attack_random(method))
         return worst_of({
             copy: beside_declared(
                 method.attack(view.original, here, who, attack_random(method)),

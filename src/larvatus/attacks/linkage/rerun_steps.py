@@ -148,7 +148,7 @@ class RerunSteps:
 
     @classmethod
     def of(cls, method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> RerunSteps:
-        data = _as_masked(original, release)
+        data = as_masked(original, release)
         current, steps = data, release.steps
         exact, masked, computed = set(data.confidential), set[str](), set[str]()
         ranked: dict[str, tuple[Microdata, str]] = {}
@@ -157,7 +157,7 @@ class RerunSteps:
             taken = columns_of_step(step, current)
             reason, lost = "", set[str]()
             if step.drops:
-                current = _in_release(current, release)
+                current = in_release(current, release)
                 if intruder.presence == "unknown" or any(s.drops for s in steps[i + 1 :]):
                     reason = f"it is not known which records {step.name()} kept"
                     lost = {n for names in columns_by_step(data, steps[i + 1 :]) for n in names}
@@ -214,9 +214,9 @@ def _other_rerun(
         return None
 
 
-def _as_masked(original: Microdata, release: Release) -> Microdata:
+def as_masked(original: Microdata, release: Release) -> Microdata:
     """The original as the first step had it: without columns that rules derive, in the sub-groups in which it was masked."""
-    derived = _derived(release)
+    derived = derived_columns(release)
     data = original.with_confidential([n for n in original.confidential if n not in derived])
     seen = zip(release.steps, columns_by_step(data, release.steps), strict=True)
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
@@ -228,7 +228,7 @@ def _as_masked(original: Microdata, release: Release) -> Microdata:
     return data if outcome.target == tuple(range(len(data.groups))) else settle_groups(data, outcome)
 
 
-def _derived(release: Release) -> set[str]:
+def derived_columns(release: Release) -> set[str]:
     """Columns that a rule of the release computes from others after the steps."""
     from larvatus.constraints.rules import Rule, RuleProblem, parse_rule
     from larvatus.constraints.settings import derived_order
@@ -240,7 +240,7 @@ def _derived(release: Release) -> set[str]:
     return set(derived_order(rules))
 
 
-def _in_release(data: Microdata, release: Release) -> Microdata:
+def in_release(data: Microdata, release: Release) -> Microdata:
     """The records that the release contains, with its weight."""
     marked = release.data.table.map_rows(lambda g, b: {_HERE: np.ones(len(b))}, (), [Column(_HERE, "number")])
     table = data.table.pair(marked, {_HERE: _HERE}, partly=True).take(lambda g, b: b[_HERE] == 1, [_HERE])

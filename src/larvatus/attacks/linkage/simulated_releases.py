@@ -1,0 +1,148 @@
+"""Releases of the original made again by an intruder who knows the steps and holds the file, but not the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.attacks.linkage.rerun_steps import as_masked, in_release
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.errors import LarvatusError, RiskError
+from larvatus.core.progress import report_progress
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Column, Mask
+from larvatus.data.copies import average, copies_of_steps
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.record_selection import MARK
+from larvatus.data.release import Release
+from larvatus.data.steps import apply_step
+
+_RECORDS, _FEWEST, _MOST = 16_000, 2, 40  # simulated records in all, and simulations of small and of large files
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPart:
+    """Columns of one release that the intruder has, as made again and as released.
+
+    `names` are the columns of the joined release, and `record` and `group` the records and their sub-groups in the order of
+    the arrays. `simulated` has one array for each copy, simulations × records × columns, and `shown` one, records × columns.
+    """
+
+    names: tuple[str, ...]
+    categorical: tuple[bool, ...]
+    record: Ints
+    group: Ints
+    original: Floats
+    simulated: tuple[Floats, ...]
+    shown: tuple[Floats, ...]
+
+    def of(self, record: Ints) -> tuple[Floats, list[Floats], list[Floats]]:
+        """The original values of these records, and by copy the simulated and the released ones."""
+        place = np.searchsorted(self.record, record)
+        return self.original[place], [v[:, place] for v in self.simulated], [v[place] for v in self.shown]
+
+    @property
+    def times(self) -> int:
+        return len(self.simulated[0])
+
+
+def simulate_parts(
+    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, names: Sequence[str],
+) -> list[SimulatedPart]:
+    """The columns `names` of the release, and of the others joined with it, made again.
+
+    A release whose steps cannot be simulated is left out, unless it is the first one.
+    """
+    base = release.internals.original_columns
+    bare = original.with_confidential([n for n in original.roles.confidential if n not in base])
+    first = {n: n for n in names if n not in base}
+    parts = [_simulate(method, bare, release, intruder, random, first, release)]
+    for i, other in enumerate(release.internals.other_releases):
+        theirs = {n: b for n, b in other.internals.original_columns.items() if n in names}
+        if theirs and other.steps and intruder.knows_settings_of(other.steps):
+            with suppress(RiskError):
+                parts.append(_simulate(method, bare, other, intruder, random.child("other", str(i)), theirs, release))
+    return parts
+
+
+def _simulate(
+    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, names: Mapping[str, str],
+    joined: Release,
+) -> SimulatedPart:
+    """One release made again; `names` maps columns of the joined release to its own. Small files are made more often.
+
+    Rules are not applied: they change few values.
+    """
+    for step in release.steps:
+        if isinstance(step.where, str) and step.where.startswith(MARK):
+            raise RiskError(f"the records of {step.name()} are listed in a file, so the step cannot be simulated.",
+                            subject=method)
+        if step.drops and intruder.presence == "unknown":
+            raise RiskError(f"it is not known which records {step.name()} kept, so it cannot be simulated.", subject=method)
+    data = as_masked(original, release)
+    times = int(np.clip(_RECORDS // max(data.rows, 1), _FEWEST, _MOST))
+    codes = _Codes()
+    record = group = np.zeros(0, dtype=np.int64)
+    made = []
+    for m in range(times):
+        report_progress(f"simulating the release, {m + 1} of {times}", m, times)
+        copies = _made_again(method, release, data, random.child("simulation", str(m)))
+        if release.internals.copies_averaged > 1:
+            copies = [average(copies)]
+        found = [collect(in_release(copy, joined), list(names.values())) for copy in copies]
+        record, group = found[0][:2]
+        made.append([
+            np.array([codes.numbers(b, values[b], copy.table.columns[b]) for b in names.values()]).T
+            for copy, (_, _, values) in zip(copies, found, strict=True)
+        ])
+    mine, _, values = collect(original, list(names.values()))
+    place = np.searchsorted(mine, record)
+    before = np.array([codes.numbers(b, values[b], original.table.columns[b])[place] for b in names.values()]).T
+    held = joined.copies if release is joined else joined.copies[:1]
+    shown = []
+    for copy in held:
+        mine, _, values = collect(copy, list(names))
+        place = np.searchsorted(mine, record)
+        shown.append(np.array([codes.numbers(b, values[n], copy.table.columns[n])[place] for n, b in names.items()]).T)
+    kinds = tuple(joined.data.table.columns[n].kind == "nominal" for n in names)
+    simulated = tuple(np.array([one[c] for one in made]) for c in range(len(made[0])))
+    return SimulatedPart(tuple(names), kinds, record, group, before, simulated, tuple(shown))
+
+
+def _made_again(method: str, release: Release, data: Microdata, random: RecordRandom) -> list[Microdata]:
+    """All copies after all steps, with other draws."""
+    steps: Sequence[Mask] = release.steps
+    copies, first = copies_of_steps(steps)
+    current = [data]
+    for i, step in enumerate(steps):
+        if i == first:
+            current *= copies
+        for c, copy in enumerate(current):
+            if step.drops:
+                current[c] = in_release(copy, release)
+                continue
+            draws = random.child(str(i), f"copy {c}")
+            try:
+                current[c] = apply_step(step, copy, data, RecordRandom(draws.key, random.child(str(i), "all").key)).data
+            except LarvatusError as error:
+                raise RiskError(f"{step.name()} fails when it is applied to the original again "
+                                f"({error.reason_for(step.name())})", subject=method) from None
+    return current
+
+
+class _Codes:
+    """Values as numbers: those of numeric columns, and for categories one code for each level, whatever the file."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, dict[str, int]] = {}
+
+    def numbers(self, name: str, values: Array, column: Column) -> Floats:
+        if column.kind == "number":
+            return np.asarray(values, dtype=np.float64)
+        place = self._places.setdefault(name, {})
+        code = np.array([*(place.setdefault(str(level), len(place)) for level in column.levels), -1])[values]
+        return np.where(code >= 0, code, np.nan).astype(np.float64)

@@ -1,0 +1,186 @@
+"""Make the release again with other secrets, learn from that how values move, and link one to one under what was learnt.
+
+    P(π) ∝ Π_i f_i(y_π(i)) over the one-to-one links π that leave S unchanged;  target i succeeds if argmax_r P(π(i) = r) = i
+
+    f_i   the law of the released values of record i, estimated from its values in the simulated releases
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.rerun_steps import check_knowledge
+from larvatus.attacks.linkage.simulated_releases import SimulatedPart, simulate_parts
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Attack
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Score
+
+if TYPE_CHECKING:
+    from larvatus.stats.simulated_laws.pair_trials import SimulatedColumns
+
+_TRIALS, _PILOT = 3, 250  # trials that are scored, and records of the simulated release by which they are chosen
+
+
+class SimulatedRelease(Attack):
+    """The intruder holds the original file and knows the steps but not the secret. They make the release again many times.
+
+    The simulated releases show where each record's values can go: the law of the noise, the window of a swap, what stays,
+    what is imputed, what copies share, whatever the sequence of steps. Values that recur (other records' values, classes,
+    missing cells) and continuous ones are modelled apart, the latter on three scales. Each combination is a trial, and the
+    most successful one is scored. Links are one to one: the probability of each link is that over all one-to-one links at
+    once (belief propagation). All copies of a release are used together. Records that differ in S are never linked.
+
+    Parameters:
+        largest: largest number of records linked at once; larger sets are linked in overlapping windows along the direction
+            of largest variance, and targets that moved far along it may be missed. Time grows with its square.
+        records: approximate number of records to attack. Larger files are attacked in whole sub-groups or windows drawn at
+            random.
+    """
+
+    copies_together: ClassVar[bool] = True
+    assumes: ClassVar[str] = (
+        "The intruder knows the original values of all records, without error, and all settings of the steps, but not the "
+        "secret."
+    )
+
+    largest: Annotated[int, Field(ge=2, le=5000)] = Field(default=1500, description="largest number of records linked at once")
+    records: Annotated[int, Field(ge=1)] = Field(default=3000, description="approximate number of records to attack")
+
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        if release.steps and not any(s.random for s in release.steps):
+            return "no step draws random numbers; rerun applies the steps again."
+        return ""
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        from larvatus.stats.simulated_laws.pair_trials import TRIALS, choose_trials
+
+        check_knowledge(self.name(), release, intruder)
+        by = GroupKeys.of(self, original, release, intruder, random, categorical_too=True, soft_too=False)
+        parts = simulate_parts(self.name(), original, release, intruder, random, by.masked)
+        tried = choose_trials(_pilot(parts), _TRIALS)
+        unused = [n for n in by.masked if not any(n in part.names for part in parts)]
+        chosen = _Sample.of(by.keys.joined.groups.sizes, self.records, random)
+        notes = [
+            f"the release was simulated {parts[0].times} times. The score is the largest of {len(tried)} trials, chosen "
+            f"of {len(TRIALS)} by how well they link a simulated release",
+            *(["rules were not applied to the simulated releases"] if len(release.rules) else []),
+            *([f"{', '.join(unused)}: not used, because the steps cannot be simulated"] if unused else []),
+            *([f"about {self.records:,} of {release.data.rows:,} records were attacked"] if chosen.share < 1 else []),
+        ]
+        return link_groups(
+            self, "share of records linked one to one, under laws learnt from simulated releases", original, release, intruder,
+            by, self._linker(parts, chosen, tried), notes=notes, one_guess=True,
+            trials=("law", [TRIALS[k] for k in tried]),
+        )
+
+    def _linker(
+        self, parts: Sequence[SimulatedPart], chosen: _Sample, tried: Sequence[int]
+    ) -> Callable[[LinkedGroup], Floats]:
+        from larvatus.stats.linkage.matching import best_row_credit, link_log_odds
+        from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code, windows_along, with_indicators
+        from larvatus.stats.simulated_laws.pair_trials import PairTrials
+
+        learnt: dict[int, PairTrials] = {}
+
+        def link(sides: LinkedGroup) -> Floats:
+            out = np.full((len(tried), len(sides.y)), np.nan)
+            assert sides.block is not None
+            if not chosen.takes(sides.group, 0) and len(sides.y) <= self.largest:
+                return out[:, sides.own]
+            if sides.group not in learnt:
+                learnt[sides.group] = PairTrials(_columns(parts, sides.block.record))
+            trials = [learnt[sides.group].scores(k) for k in tried]
+            x, y = in_same_units(sides.originals, sides.y)
+            gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+            x, y = with_indicators(x, gone), with_indicators(y, gone)
+            at = 0
+            for rows in rows_by_code(sides.same):
+                for window in windows_along(x[rows], y[rows], self.largest):
+                    at += 1
+                    if len(sides.y) > self.largest and not chosen.takes(sides.group, at):
+                        continue
+                    a, b = rows[window.left], rows[window.right]
+                    own = _positions(a, b)
+                    inner = a[window.inner]
+                    done: dict[int, Floats] = {}
+                    for k, trial in enumerate(trials):
+                        if id(trial) not in done:
+                            done[id(trial)] = best_row_credit(link_log_odds(trial(a, b)), own)[window.inner]
+                        out[k, inner] = done[id(trial)]
+            return out[:, sides.own]
+
+        return link
+
+
+def _columns(parts: Sequence[SimulatedPart], record: Ints) -> SimulatedColumns:
+    """The columns of all parts for these records, in standard deviations of the released values."""
+    from larvatus.stats.simulated_laws.pair_trials import SimulatedColumns
+
+    made = []
+    for part in parts:
+        x, simulated, shown = part.of(record)
+        unit = np.where(part.categorical, 1.0, _units(shown[0]))
+        made.append(SimulatedColumns.of_copies(x / unit, [v / unit for v in simulated], [v / unit for v in shown],
+                                               part.categorical))
+    times = min(len(m.simulated) for m in made)
+    return SimulatedColumns(
+        np.hstack([m.x for m in made]), np.concatenate([m.simulated[:times] for m in made], axis=2),
+        np.hstack([m.y for m in made]), tuple(k for m in made for k in m.categorical),
+    )
+
+
+def _pilot(parts: Sequence[SimulatedPart]) -> SimulatedColumns:
+    """Records of the largest sub-group; if there are many, those in the middle of the direction of largest variance."""
+    from larvatus.stats.linkage.paired_points import in_same_units, windows_along, with_indicators
+
+    first = parts[0]
+    record = first.record[first.group == np.argmax(np.bincount(first.group))]
+    x, _, shown = first.of(record)
+    if len(record) > _PILOT:
+        known, y = in_same_units(x, shown[0])
+        gone = np.isnan(known).any(axis=0) | np.isnan(y).any(axis=0)
+        windows = list(windows_along(with_indicators(known, gone), with_indicators(y, gone), _PILOT))
+        record = np.sort(record[windows[len(windows) // 2].left])
+    return _columns(parts, record)
+
+
+def _units(values: Floats) -> Floats:
+    """Standard deviations of the columns; 1 for a column that does not vary."""
+    sd = [float(np.std(v[np.isfinite(v)])) if np.isfinite(v).any() else 0.0 for v in values.T]
+    return np.array([s if s > 0 else 1.0 for s in sd])
+
+
+def _positions(a: Ints, b: Ints) -> Ints:
+    """The position in b of each entry of a; -1 if it is not there."""
+    order = np.argsort(b)
+    spot = order[np.minimum(np.searchsorted(b, a, sorter=order), len(b) - 1)]
+    return np.where(b[spot] == a, spot, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Which sub-groups and windows are attacked: all, or a keyed random share of them and the first of the largest group."""
+
+    share: float
+    largest: int
+    random: RecordRandom
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], records: int, random: RecordRandom) -> _Sample:
+        return cls(min(records / max(sum(sizes), 1), 1.0), int(np.argmax(sizes)), random.child("windows"))
+
+    def takes(self, group: int, window: int) -> bool:
+        if self.share >= 1 or (group == self.largest and window <= 1):
+            return True
+        draw = self.random.uniform(np.array([group]), purpose=f"window {window}")[0]
+        return bool(draw[0] < self.share)

@@ -1,0 +1,1 @@
+"""How a mask moves values, learnt from releases that were made again with other secrets."""
