@@ -27,7 +27,10 @@ ATTACKS = examples("larvatus.attacks")
 MEASURES = examples("larvatus.measures")
 METHODS = [*MASKS, *ATTACKS, *MEASURES]
 # Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
-KNOWS_STEPS = {"rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)")}
+KNOWS_STEPS = {
+    "rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)"),
+    "simulated_release": ("additive_noise(variance=0.01)", "additive_noise"),
+}
 SMALL = "duckdb with room for 60 rows"
 ENGINES = [*file_names("larvatus.engines"), SMALL]
 

@@ -1,7 +1,7 @@
 """Scores of pairs of a record and a released row, under laws learnt from simulated releases.
 
 A column can recur (values of other records, categories, missing cells), vary continuously, or do both. Its recurring values
-follow a law of atoms and the others a joint normal law, on one of three scales. Which combination suits a mask is not known
+follow a law of atoms. The others follow a joint normal law on one of three scales, or a law of places. Which combination suits a mask is not known
 beforehand, so each is tried.
 """
 
@@ -17,12 +17,14 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.linkage.learnt_law import log_scale
 from larvatus.stats.simulated_laws.atom_law import AtomColumn, AtomLaw
 from larvatus.stats.simulated_laws.normal_law import NormalLaw
+from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
 PairScores = Callable[[Ints, Ints], Floats]
 _APART = ("recurring values apart", "all values continuous")
 _KINDS = (("values", "one variance"), ("values", "variance by record"), ("values", "variance and shape by record"),
           ("values", "variance by record, long tails"), ("logarithms", "one variance"),
-          ("logarithms", "variance and shape by record"), ("ranks", "one variance"), ("none", ""))
+          ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
+          ("places", "among simulated values"), ("none", ""))
 TRIALS = tuple(f"{how}; {scale}, {kind}" if kind else "recurring values only"
                for how, (scale, kind) in product(_APART, _KINDS) if kind or how == _APART[0])
 _RECURS, _FEW = 0.05, 1e-3  # agreement of two simulations from which a column recurs, and shares that do not count
@@ -107,12 +109,16 @@ class _Laws:
         if not form or not self._continuous.categorical:
             return self._atoms
         if kind not in self._made:
-            if scale not in self._scales:
-                self._scales[scale] = (_logarithms if scale == "logarithms" else _normal_scores)(self._continuous)
-            c = self._scales[scale]
-            law = NormalLaw(c.x, c.simulated, c.y, by_record="by record" in form, shape="shape" in form, tails="tails" in form)
-            self._made[kind] = _sum_of(self._atoms, law)
+            self._made[kind] = _sum_of(self._atoms, self._law(scale, form))
         return self._made[kind]
+
+    def _law(self, scale: str, form: str) -> NormalLaw | PlaceLaw:
+        if scale == "places":
+            return PlaceLaw(self._continuous.x, self._continuous.simulated, self._continuous.y)
+        if scale not in self._scales:
+            self._scales[scale] = (_logarithms if scale == "logarithms" else _normal_scores)(self._continuous)
+        c = self._scales[scale]
+        return NormalLaw(c.x, c.simulated, c.y, by_record="by record" in form, shape="shape" in form, tails="tails" in form)
 
 
 class _AtomScores:
@@ -131,7 +137,7 @@ class _AtomScores:
         return self._last[2]
 
 
-def _sum_of(atoms: PairScores, law: NormalLaw) -> PairScores:
+def _sum_of(atoms: PairScores, law: NormalLaw | PlaceLaw) -> PairScores:
     return lambda records, rows: atoms(records, rows) + law.log_densities(records, rows)
 
 
