@@ -97,8 +97,10 @@ class SimulatedRelease(Attack):
             assert sides.block is not None
             if not chosen.takes(sides.group, 0) and len(sides.y) <= self.largest:
                 return out[:, sides.own]
+            order = parts[0].in_canonical_order(sides.block.record)
+            place = np.argsort(order)
             if sides.group not in learnt:
-                learnt[sides.group] = PairTrials(_columns(parts, sides.block.record))
+                learnt[sides.group] = PairTrials(_columns(parts, sides.block.record[order]))
             trials = [learnt[sides.group].scores(k) for k in tried]
             x, y = in_same_units(sides.originals, sides.y)
             gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
@@ -110,12 +112,13 @@ class SimulatedRelease(Attack):
                     if len(sides.y) > self.largest and not chosen.takes(sides.group, at):
                         continue
                     a, b = rows[window.left], rows[window.right]
+                    records, shown = place[a], place[b]
                     own = _positions(a, b)
                     inner = a[window.inner]
                     done: dict[int, Floats] = {}
                     for k, trial in enumerate(trials):
                         if id(trial) not in done:
-                            done[id(trial)] = best_row_credit(link_log_odds(trial(a, b)), own)[window.inner]
+                            done[id(trial)] = best_row_credit(link_log_odds(trial(records, shown)), own)[window.inner]
                         out[k, inner] = done[id(trial)]
             return out[:, sides.own]
 
@@ -150,8 +153,8 @@ def _pilot(parts: Sequence[SimulatedPart]) -> SimulatedColumns:
         known, y = in_same_units(x, shown[0])
         gone = np.isnan(known).any(axis=0) | np.isnan(y).any(axis=0)
         windows = list(windows_along(with_indicators(known, gone), with_indicators(y, gone), _PILOT))
-        record = np.sort(record[windows[len(windows) // 2].left])
-    return _columns(parts, record)
+        record = record[windows[len(windows) // 2].left]
+    return _columns(parts, record[first.in_canonical_order(record)])
 
 
 def _units(values: Floats) -> Floats:

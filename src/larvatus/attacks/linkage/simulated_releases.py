@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from larvatus.attacks.linkage.rerun_steps import as_masked, in_release
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Floats, Ints, UInts
 from larvatus.core.errors import LarvatusError, RiskError
 from larvatus.core.progress import report_progress
-from larvatus.core.randomness import RecordRandom
+from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Column, Mask
 from larvatus.data.copies import average, copies_of_steps
 from larvatus.data.intruder import Intruder
@@ -28,17 +28,23 @@ _RECORDS, _FEWEST, _MOST = 16_000, 2, 40  # simulated records in all, and simula
 class SimulatedPart:
     """Columns of one release that the intruder has, as made again and as released.
 
-    `names` are the columns of the joined release, and `record` and `group` the records and their sub-groups in the order of
-    the arrays. `simulated` has one array for each copy, simulations × records × columns, and `shown` one, records × columns.
+    `names` are the columns of the joined release. `record`, `group` and `canonical` are the records, their sub-groups and
+    their places in an order that does not depend on that of the rows, for each row of the arrays. `simulated` has one array
+    for each copy, simulations × records × columns, and `shown` one, records × columns.
     """
 
     names: tuple[str, ...]
     categorical: tuple[bool, ...]
     record: Ints
     group: Ints
+    canonical: Ints
     original: Floats
     simulated: tuple[Floats, ...]
     shown: tuple[Floats, ...]
+
+    def in_canonical_order(self, record: Ints) -> Ints:
+        """The places of these records in an order that does not depend on that of the rows."""
+        return np.argsort(self.canonical[np.searchsorted(self.record, record)])
 
     def of(self, record: Ints) -> tuple[Floats, list[Floats], list[Floats]]:
         """The original values of these records, and by copy the simulated and the released ones."""
@@ -86,11 +92,13 @@ def _simulate(
     data = as_masked(original, release)
     times = int(np.clip(_RECORDS // max(data.rows, 1), _FEWEST, _MOST))
     codes = _Codes()
+    ids = _canonical_ids(data, joined)
     record = group = np.zeros(0, dtype=np.int64)
     made = []
     for m in range(times):
         report_progress(f"simulating the release, {m + 1} of {times}", m, times)
-        copies = _made_again(method, release, data, random.child("simulation", str(m)))
+        draws = RenumberedRandom(random.child("simulation", str(m)).key, None, *ids)
+        copies = _made_again(method, release, data, draws)
         if release.internals.copies_averaged > 1:
             copies = [average(copies)]
         found = [collect(in_release(copy, joined), list(names.values())) for copy in copies]
@@ -110,10 +118,11 @@ def _simulate(
         shown.append(np.array([codes.numbers(b, values[n], copy.table.columns[n])[place] for n, b in names.items()]).T)
     kinds = tuple(joined.data.table.columns[n].kind == "nominal" for n in names)
     simulated = tuple(np.array([one[c] for one in made]) for c in range(len(made[0])))
-    return SimulatedPart(tuple(names), kinds, record, group, before, simulated, tuple(shown))
+    canonical = ids[1][np.searchsorted(ids[0], record)]
+    return SimulatedPart(tuple(names), kinds, record, group, canonical, before, simulated, tuple(shown))
 
 
-def _made_again(method: str, release: Release, data: Microdata, random: RecordRandom) -> list[Microdata]:
+def _made_again(method: str, release: Release, data: Microdata, random: RenumberedRandom) -> list[Microdata]:
     """All copies after all steps, with other draws."""
     steps: Sequence[Mask] = release.steps
     copies, first = copies_of_steps(steps)
@@ -127,11 +136,50 @@ def _made_again(method: str, release: Release, data: Microdata, random: RecordRa
                 continue
             draws = random.child(str(i), f"copy {c}")
             try:
-                current[c] = apply_step(step, copy, data, RecordRandom(draws.key, random.child(str(i), "all").key)).data
+                current[c] = apply_step(step, copy, data, replace(draws, common=random.child(str(i), "all").key)).data
             except LarvatusError as error:
                 raise RiskError(f"{step.name()} fails when it is applied to the original again "
                                 f"({error.reason_for(step.name())})", subject=method) from None
     return current
+
+
+@dataclass(frozen=True, slots=True)
+class RenumberedRandom(RecordRandom):
+    """Draws by other numbers than record ids: record `record[i]` draws as `number[i]`."""
+
+    record: Ints = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))
+    number: Ints = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def child(self, *context: str) -> RenumberedRandom:
+        return replace(self, key=stream_key(self.key, *context), common=None)
+
+    def shared_draws(self) -> RenumberedRandom:
+        return replace(self, key=self.common or self.key, common=None)
+
+    def normal(self, record: Ints, lanes: int = 1, purpose: str = "noise", attempt: int = 0) -> Floats:
+        return RecordRandom(self.key).normal(self._numbers(record), lanes, purpose, attempt)
+
+    def uniform(self, record: Ints, lanes: int = 1, purpose: str = "uniform", attempt: int = 0) -> Floats:
+        return RecordRandom(self.key).uniform(self._numbers(record), lanes, purpose, attempt)
+
+    def words(self, record: Ints, lanes: int = 1, purpose: str = "order", attempt: int = 0) -> UInts:
+        return RecordRandom(self.key).words(self._numbers(record), lanes, purpose, attempt)
+
+    def _numbers(self, record: Ints) -> Ints:
+        place = np.minimum(np.searchsorted(self.record, record), len(self.record) - 1)
+        return np.where(self.record[place] == record, self.number[place], record)
+
+
+def _canonical_ids(data: Microdata, release: Release) -> tuple[Ints, Ints]:
+    """Records, and numbers for them that follow their original and released values instead of the order of the rows."""
+    names = list(data.released)
+    record, group, values = collect(data, names)
+    mine, _, shown = collect(release.data, list(release.data.confidential))
+    place = np.minimum(np.searchsorted(mine, record), len(mine) - 1)
+    parts = [*(v[place] for v in shown.values()), *(values[n] for n in names), group]
+    number = np.empty(len(record), dtype=np.int64)
+    number[np.lexsort([np.nan_to_num(p.astype(np.float64)) for p in parts])] = np.arange(len(record))
+    return record, number
 
 
 class _Codes:

@@ -1,8 +1,8 @@
 """Scores of pairs of a record and a released row, under laws learnt from simulated releases.
 
 A column can recur (values of other records, categories, missing cells), vary continuously, or do both. Its recurring values
-follow a law of atoms. The others follow a joint normal law on one of three scales, or a law of places. Which combination suits a mask is not known
-beforehand, so each is tried.
+follow a law of atoms. The others follow a joint normal law on one of three scales, or a law of places. Which combination suits
+a mask is not known beforehand, so each is tried.
 """
 
 from __future__ import annotations

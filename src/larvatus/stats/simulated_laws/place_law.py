@@ -40,7 +40,7 @@ class PlaceLaw:
                 places = np.searchsorted(self._sorted[:m, i, j], drawn[np.isfinite(drawn)])
                 random += np.bincount(_class_of(places, m), minlength=_CLASSES + 2) / max(len(places), 1)
             total = max(float(random.sum()), _PSEUDO)
-            self._ratio.append(np.log((own + _PSEUDO * own / max(float(own.sum()), _PSEUDO) + 1e-9) / (random + _PSEUDO / total)))
+            self._ratio.append(np.log((own + 1e-9) / (random + _PSEUDO / total)))
 
     def log_densities(self, records: Ints, rows: Ints) -> Floats:
         """Logarithms of the ratios of every pair, records × rows."""
