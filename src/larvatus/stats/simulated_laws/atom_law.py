@@ -47,12 +47,12 @@ class AtomColumn:
     @property
     def in_simulations(self) -> Bools:
         """Simulated values that recur."""
-        return self.simulated != self.other
+        return np.asarray(self.simulated != self.other)
 
     @property
     def in_release(self) -> Bools:
         """Released values that recur."""
-        return self.y != self.other
+        return np.asarray(self.y != self.other)
 
     @property
     def agreement(self) -> float:
@@ -65,7 +65,7 @@ class AtomColumn:
     @property
     def stays(self) -> Bools:
         """Simulated values that equal the original ones."""
-        return self.simulated == self.x
+        return np.asarray(self.simulated == self.x)
 
     @classmethod
     def of(cls, x: Floats, simulated: Floats, y: Floats) -> AtomColumn:

@@ -81,7 +81,7 @@ class NormalLaw:
             else:
                 square = np.einsum("abj,abj->ab", u, u)
                 out[part] = -(_FREEDOM + u.shape[2]) / 2 * np.log1p(square / _FREEDOM) if self._tails else -square / 2
-        return out - lost
+        return np.asarray(out - lost)
 
 
 def _shrunk(x: Floats, mean: Floats, count: Ints, common: Floats) -> Floats:

@@ -191,7 +191,7 @@ def _normal_scores(columns: SimulatedColumns) -> SimulatedColumns:
 
 
 def _equal(a: Floats, b: Floats) -> Bools:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def choose_trials(columns: SimulatedColumns, most: int) -> list[int]:
