@@ -19,8 +19,9 @@ _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
 _SURE = 0.99  # quantile of the number of coincidences
 _LEAST_GROUP = 5  # a sub-group with fewer records may be unchanged by coincidence
-_LEVEL = 0.01  # probability that values drawn anew count as nearly unchanged
-_SLACK = 2.0  # noise with a quarter of the variance comes this much nearer to the original than values drawn anew
+_LEVEL = 0.02  # probability that noise of an ordinary size, a ninth of the variance, counts as nearly unchanged
+_SLACK = 3.0  # such noise comes this much nearer to the original than values drawn anew
+_NEAR = 0.05  # a value is not near if values drawn anew are as near more often than this
 
 
 def unchanged_records(
@@ -57,7 +58,7 @@ def nearly_unchanged_records(chances: Mapping[str, Floats], n: int) -> Rows:
     """
     from larvatus.stats.estimates.nearness import beyond_chance
 
-    count = {kind: beyond_chance(_SLACK * q, _LEVEL) for kind, q in chances.items()}
+    count = {kind: beyond_chance(np.minimum(_SLACK * q, 1.0), _LEVEL, _SLACK * _NEAR) for kind, q in chances.items()}
     return Rows.of({"records": kind, "sub_group": None, "count": k, "share": k / max(n, 1), "beyond": k}
                    for kind, k in count.items())
 

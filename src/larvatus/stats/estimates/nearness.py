@@ -89,9 +89,19 @@ def chance_of_any(chances: Floats) -> Floats:
     return np.asarray(np.minimum(ordered.min(axis=1, initial=1.0), 1.0))
 
 
-def beyond_chance(chances: Floats, level: float) -> int:
-    """Number of records that chance does not explain (Benjamini and Hochberg 1995); more than 0 by chance with `level`."""
-    ordered = np.sort(chances)
-    n = len(ordered)
-    low = np.flatnonzero(ordered <= level * np.arange(1, n + 1) / max(n, 1))
-    return int(low[-1]) + 1 if len(low) else 0
+def beyond_chance(chances: Floats, level: float, most: float) -> int:
+    """Number of records with a probability of at most `most`, beyond the number that chance explains.
+
+    The k-th smallest of n probabilities exceeds chance if a beta distribution with parameters k and n − k + 1 is below it with
+    a probability of at most level / k(k + 1). If all are due to chance, the result is above 0 with a probability below `level`.
+    """
+    from scipy.special import betainc
+
+    n = len(chances)
+    ordered = np.sort(chances[chances <= most])
+    k = np.arange(1, len(ordered) + 1)
+    found = np.flatnonzero(betainc(k, n - k + 1, ordered) <= level / (k * (k + 1)))
+    if not len(found):
+        return 0
+    last = int(found[-1])
+    return max(1, last + 1 - int(n * ordered[last]))
