@@ -30,6 +30,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("bayesian_intruder", "kernels"): "By likelihood",
     ("bayesian_intruder", "thresholds"): "By probability above which a link is made",
     ("category_disclosure", "rules"): "By rule of guessing",
+    ("category_disclosure", "telling_categories"): "Released categories that say most about the original one",
     ("cluster", "clusters"): "Clusters split most unevenly between the files",
     ("cluster", "groups"): "By number of clusters",
     ("cluster_match", "clusters"): "By number of clusters",

@@ -101,7 +101,4 @@ def beyond_chance(chances: Floats, level: float, most: float) -> int:
     ordered = np.sort(chances[chances <= most])
     k = np.arange(1, len(ordered) + 1)
     found = np.flatnonzero(betainc(k, n - k + 1, ordered) <= level / (k * (k + 1)))
-    if not len(found):
-        return 0
-    last = int(found[-1])
-    return max(1, last + 1 - int(n * ordered[last]))
+    return max((int(k[i]) - int(n * ordered[i]) for i in found), default=0)
