@@ -40,6 +40,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("exact_equations", "insiders"): "Insiders who suffice to compute the other records",
     ("inequality", "series"): "Inequality by period",
     ("interval_disclosure", "within"): "By width of the interval",
+    ("mixed_linkage", "links"): "Records linked alone, and one to one",
     ("nearest_record", "distance"): "By distance",
     ("optimal_assignment", "cost"): "By cost of a link",
     ("probabilistic_linkage", "weights"): "By weights of agreement",
