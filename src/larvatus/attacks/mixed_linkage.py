@@ -43,9 +43,8 @@ class MixedLinkage(Attack):
     count for the categories. Only records with the same S are candidates. Candidates of equal weight share the credit.
     In further trials the intruder also uses that each released record belongs to one original record: probabilities are scaled
     so that they sum to one for each record, in sets of at most 1,500 records with the same S and sub-group (fewer in a file of
-    more than 5,000 records). Two of them use simpler laws with one parameter, the probability that a category stays as it is. The most
-    successful trial is scored.
-    The interval treats targets as independent although they share the laws: coverage measured .75 to 1
+    more than 5,000 records). Two of them use simpler laws with one parameter, the probability that a category stays as it is.
+    The most successful trial is scored. The interval treats targets as independent although they share the laws: coverage measured .75 to 1
     (docs/guides/intervals.md).
 
     Parameters:
@@ -62,9 +61,10 @@ class MixedLinkage(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         laws = _laws(by.keys, (*by.masked, *by.soft))
+        largest = min(_LARGEST, max(_SMALLEST, _PAIRS // original.rows))
         return link_groups(
             self, "share of records whose own released record is the most probable one", original, release, intruder, by,
-            _linker(laws, intruder.guesses or (1,), min(_LARGEST, max(_SMALLEST, _PAIRS // original.rows))), trials=("links", _TRIALS),
+            _linker(laws, intruder.guesses or (1,), largest), trials=("links", _TRIALS),
         )
 
 
