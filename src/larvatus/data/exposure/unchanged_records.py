@@ -84,7 +84,7 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         if near:
             one = "record that is" if near == 1 else "records that are"
             verb = "has a confidential value" if near == 1 else "have confidential values"
-            out.append(f"{near:,} {one} {where} {verb} unchanged, or nearly so.")
+            out.append(f"{near:,} {one} {where} {verb} unchanged, or nearer to the original than chance explains.")
     return tuple(out)
 
 

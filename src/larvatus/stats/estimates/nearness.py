@@ -93,12 +93,17 @@ def beyond_chance(chances: Floats, level: float, most: float) -> int:
     """Number of records with a probability of at most `most`, beyond the number that chance explains.
 
     The k-th smallest of n probabilities exceeds chance if a beta distribution with parameters k and n − k + 1 is below it with
-    a probability of at most level / k(k + 1). If all are due to chance, the result is above 0 with a probability below `level`.
+    a probability of at most level / k(k + 1). The k that exceeds it most clearly is taken, less the number expected by chance.
+    If all are due to chance, the result is above 0 with a probability below `level`.
     """
     from scipy.special import betainc
 
     n = len(chances)
     ordered = np.sort(chances[chances <= most])
     k = np.arange(1, len(ordered) + 1)
-    found = np.flatnonzero(betainc(k, n - k + 1, ordered) <= level / (k * (k + 1)))
-    return max((int(k[i]) - int(n * ordered[i]) for i in found), default=0)
+    below = betainc(k, n - k + 1, ordered)
+    found = np.flatnonzero(below <= level / (k * (k + 1)))
+    if not len(found):
+        return 0
+    clearest = int(found[below[found] == below[found].min()][-1])
+    return max(1, int(k[clearest]) - int(n * ordered[clearest]))
