@@ -192,9 +192,10 @@ class RerunSteps:
             def share(group: int, block: Block, name: str = name, low: str = low, high: str = high) -> Mapping[str, Array]:
                 _, code = np.unique(block[_TIE], return_inverse=True)
                 least, most = np.full(len(block), np.inf), np.full(len(block), -np.inf)
-                np.minimum.at(least, code, block[name])
-                np.maximum.at(most, code, block[name])
-                return {low: least[code], high: most[code]}
+                there = ~np.isnan(block[name])
+                np.minimum.at(least, code[there], block[name][there])
+                np.maximum.at(most, code[there], block[name][there])
+                return {low: np.where(there, least[code], np.nan), high: np.where(there, most[code], np.nan)}
 
             made = [Column(low, "number"), Column(high, "number")]
             done = map_groups((as_one_group(tied) if scope == "file" else tied), share, [name, _TIE], made)

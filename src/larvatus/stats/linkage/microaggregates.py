@@ -67,9 +67,10 @@ def joined_intervals(y: Floats, low: Floats, high: Floats) -> tuple[Floats, Floa
     """
     _, code = np.unique(y, return_inverse=True)
     least, most = np.full(int(code.max(initial=0)) + 1, np.inf), np.full(int(code.max(initial=0)) + 1, -np.inf)
-    np.minimum.at(least, code, low)
-    np.maximum.at(most, code, high)
-    return np.where(np.isnan(y), np.nan, least[code]), np.where(np.isnan(y), np.nan, most[code])
+    there = ~np.isnan(low)
+    np.minimum.at(least, code[there], low[there])
+    np.maximum.at(most, code[there], high[there])
+    return np.where(there, least[code], np.nan), np.where(there, most[code], np.nan)
 
 
 def fill_blanks(y: Floats) -> Floats:
