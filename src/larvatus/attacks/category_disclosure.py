@@ -224,7 +224,7 @@ def _low(row: Row) -> float:
 
 
 def _shared_codes(mine: Column, theirs: Column) -> tuple[Sequence[str], tuple[Ints, Ints]]:
-    """The categories and the codes of both columns in one list of categories, compared as text; the last entry, -1, stands for missing."""
+    """One list of categories for both columns, compared as text, and their codes in it; the last, -1, stands for missing."""
     place: dict[str, int] = {}
     first, second = ([place.setdefault(str(v), len(place)) for v in column.levels] for column in (mine, theirs))
     return tuple(place), (np.array([*first, -1], dtype=np.int64), np.array([*second, -1], dtype=np.int64))

@@ -44,8 +44,8 @@ class MixedLinkage(Attack):
     In further trials the intruder also uses that each released record belongs to one original record: probabilities are scaled
     so that they sum to one for each record, in sets of at most 1,500 records with the same S and sub-group (fewer in a file of
     more than 5,000 records). Two of them use simpler laws with one parameter, the probability that a category stays as it is.
-    The most successful trial is scored. The interval treats targets as independent although they share the laws: coverage measured .75 to 1
-    (docs/guides/intervals.md).
+    The most successful trial is scored. The interval treats targets as independent although they share the laws: coverage
+    measured .75 to 1 (docs/guides/intervals.md).
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
@@ -114,7 +114,6 @@ def _correlation(by_group: Sequence[SampleMoments], x: int, y: int) -> float:
 
 
 def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[LinkedGroup], Floats]:
-    from larvatus.stats.linkage.paired_points import rows_by_code
     from larvatus.stats.linkage.pair_weights import (
         category_weights,
         number_weights,
@@ -123,6 +122,7 @@ def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[Link
         stay_weights,
         weighed_credit,
     )
+    from larvatus.stats.linkage.paired_points import rows_by_code
 
     ways: tuple[Weigh, ...] = (category_weights, partial(stay_weights, by_frequency=False),
                                partial(stay_weights, by_frequency=True))

@@ -50,7 +50,7 @@ class Limit(BaseModel):
     times_chance: _Share | None = Field(default=None, description="attacks only: maximum ratio of success to chance")
     worst_group: _Share | None = Field(default=None, description="maximum of the score in the worst sub-group")
     certain: _Share | None = Field(default=None, description="attacks that find records: maximum found with certainty")
-    unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and unchanged")
+    unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and nearly unchanged")
     worst_category: _Share | None = Field(
         default=None, description="category_disclosure only: maximum share of a released category that is one original one"
     )

@@ -65,7 +65,7 @@ def nearly_unchanged_records(chances: Mapping[str, Floats], n: int) -> Rows:
 
 def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
     """Sentences on the table with most unchanged records: how many there are, and which sub-groups are not masked at all."""
-    rows = max((t for t in tables if len(t)), key=records_counted, default=Rows())
+    rows = max((t for t in tables if len(t)), key=count_unchanged, default=Rows())
     counts = {str(r["records"]): (int(r["count"] or 0), float(r["share"] or 0.0)) for r in rows if r["sub_group"] is None}
     number, part = counts.get(ALL, (0, 0.0))
     alone = counts.get(ALONE, (0, 0.0))[0]
@@ -88,6 +88,6 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def records_counted(rows: Rows) -> int:
+def count_unchanged(rows: Rows) -> int:
     """Number of records that a table reports as unchanged, or as nearly unchanged; for the choice between tables."""
     return max((int(r["count"] or 0) for r in rows), default=0)

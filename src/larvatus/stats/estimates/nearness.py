@@ -2,10 +2,10 @@
 
     q_i = max( P̂(|Y − x_i| ≤ d_i),  d_i / 1.25 σ ),   d_i = |y_i − x_i|
 
-P̂ is the share of the other released values of the sub-group as near as that, interpolated below the tenth nearest one. σ is the
-standard deviation of x in the sub-group that S leaves unexplained; d / 1.25 σ is the probability that a normal draw is that near
-to its centre, so a record in a thin tail does not count as nearly unchanged because few others are there. If released values
-are original values of other records, an equal value is a coincidence in one of n cases.
+P̂ is the share of the other released values of the sub-group as near as that, interpolated below the tenth nearest one. σ is
+the standard deviation of x in the sub-group that S leaves unexplained; d / 1.25 σ is the probability that a normal draw is that
+near to its centre, so a record in a thin tail does not count as nearly unchanged because few others are there. If released
+values are original values of other records, an equal value is a coincidence in one of n cases.
 """
 
 from __future__ import annotations
