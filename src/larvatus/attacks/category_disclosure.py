@@ -200,7 +200,7 @@ class _Changes:
 
 def _indicators(codes: Ints, k: int) -> Floats:
     """One column for each of k categories; all are 0 if the category is missing."""
-    return (codes[:, None] == np.arange(k)).astype(np.float64)
+    return np.asarray((codes[:, None] == np.arange(k)).astype(np.float64))
 
 
 def _guessed(weight: Floats, x: Ints) -> Floats:
