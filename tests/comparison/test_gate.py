@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.comparison.headline import attack_near_baseline
 from larvatus.comparison.limits import TIERS, limits_of
 from larvatus.core.errors import SubGroupError
 from larvatus.data.score import Scores
@@ -305,6 +306,12 @@ def test_frequent_categories_are_left_to_the_share_of_right_guesses():
     """Two equally frequent categories, true in 70 %: less than twice what is known without the release."""
     scores = _rare(_drawn(0.4), p=(0.5, 0.5, 0.0))
     assert len(scores[0].details["telling_categories"]) == 0
+
+
+def test_the_default_rule_stops_a_rare_category_that_is_mostly_true():
+    scores = [_rare(released, p=(0.98, 0.0, 0.02))[0] for released in (_some_hidden, _drawn(0.1))]
+    assert [s.value - s.chance < 0.011 for s in scores] == [True, True]
+    assert [attack_near_baseline(s) for s in scores] == [False, True]
 
 
 def test_a_limit_on_the_worst_category_can_be_stated():
