@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.comparison.headline import attack_near_baseline
 from larvatus.comparison.limits import TIERS, limits_of
 from larvatus.core.errors import SubGroupError
 from larvatus.data.score import Scores
@@ -196,6 +198,127 @@ def test_categories_drawn_anew_are_at_their_baseline():
     data = lv.read(frame, confidential=["diagnosis"], non_confidential=["job"], sub_groups=["area"])
     score = lv.risk(data, released, "category_disclosure", row_order="keep")[0]
     assert abs(score.value - max(score.chance, score.s_alone)) < 0.03
+
+
+def _ages(n: int, seed: int = 1) -> pd.DataFrame:
+    """A survey with exact ages, so that about a fifth of the records are alone in S and as many are one of two."""
+    rng = np.random.default_rng(seed)
+    return _survey(n, seed).assign(age=np.clip(np.round(rng.gamma(9, 5, n)), 15, 99))
+
+
+def _near(released: object, frame: pd.DataFrame) -> dict[str, int]:
+    """Records with a value nearly unchanged, by how S identifies them."""
+    data = lv.read(frame, confidential=MASKED, non_confidential=["job", "age"], sub_groups=["area"])
+    made = lv.mask(data, released, secret=SECRET) if isinstance(released, str) else released
+    score = lv.risk(data, made, ["uniqueness"], **({} if isinstance(released, str) else {"row_order": "keep"}))[0]
+    return {str(r["records"]): int(r["count"]) for r in score.details["unchanged_records"] if "nearly" in str(r["records"])}
+
+
+NEAR = ("alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged")
+
+
+@pytest.mark.parametrize("mask", [
+    "data_shuffling", "sufficiency_based(similarity=0.0)", "correlated_noise(variance=1.0)", "additive_noise(variance=0.25)",
+    "rank_swap(window=0.3)", "random_swap(rate=1.0)", "multiple_imputation(copies=1)",
+])
+def test_masks_of_ordinary_strength_leave_no_value_near_beyond_chance(mask):
+    """Each of two counts is above 0 with a probability of at most 2 % over secrets; this secret is fixed."""
+    assert _near(mask, _ages(1200)) == dict.fromkeys(NEAR, 0)
+
+
+@pytest.mark.parametrize("mask", [
+    "random_swap(rate=0.5)", "rounding(base=10)", "top_coding", "blank_and_impute(rate=0.9)", "additive_noise(variance=0.001)",
+    "rank_swap(window=0.01)", "microaggregation(k=3)",
+])
+def test_masks_that_leave_values_near_are_counted(mask):
+    assert min(_near(mask, _ages(1200)).values()) > 20
+
+
+def test_one_of_two_records_in_s_with_a_value_unchanged_is_counted():
+    frame = _survey(3000).assign(age=1)
+    frame.loc[[5, 9], ["area", "job", "age"]] = ["1", "2", 2]
+    released = _fresh(frame)
+    assert _near(released, frame)[NEAR[1]] == 0
+    released.loc[5, "tax"] = 1.0001 * frame.loc[5, "tax"]
+    assert _near(released, frame) == {NEAR[1]: 1}
+
+
+def test_a_lone_record_with_a_value_nearly_unchanged_passes_no_tier():
+    frame = _with_bishop()
+    released = _fresh(frame)
+    released.loc[17, "income"] = 1.0005 * frame.loc[17, "income"]
+    scores = _scores(frame, released)
+    assert _tiers_that_pass(scores) == []
+    assert limits_of("secure").judge(scores).warnings[-1] == (
+        "1 record that is alone in the unmasked columns has a confidential value unchanged, or nearer to the original than "
+        "chance explains."
+    )
+
+
+def _rare(released: Callable[[pd.Series, np.random.Generator], object], p: Sequence[float] = (0.85, 0.1, 0.05),
+          n: int = 3000) -> Scores:
+    rng = np.random.default_rng(12)
+    frame = _survey(n)[["area", "job"]].assign(ill=rng.choice(["none", "flu", "rare"], n, p=p))
+    data = lv.read(frame, confidential=["ill"], non_confidential=["job"], sub_groups=["area"])
+    return lv.risk(data, frame.assign(ill=released(frame["ill"], rng)), ["category_disclosure"], row_order="keep")
+
+
+def _some_hidden(ill: pd.Series, rng: np.random.Generator) -> object:
+    return ill.where((ill != "rare") | (rng.random(len(ill)) < 0.5), "none")
+
+
+def _relabelled(ill: pd.Series, rng: np.random.Generator) -> object:
+    return ill.where((ill != "rare") | (rng.random(len(ill)) < 0.5), "none").replace("rare", "other")
+
+
+def _blanked(ill: pd.Series, rng: np.random.Generator) -> object:
+    return pd.Series(rng.permutation(ill), ill.index).replace("rare", "none").where(ill != "rare", None)
+
+
+def _mostly_true(ill: pd.Series, rng: np.random.Generator) -> object:
+    """About 62 % of the records released as rare are."""
+    drawn = (ill == "none") & (rng.random(len(ill)) < 0.035)
+    return ill.mask(drawn, "rare").replace("flu", "none")
+
+
+@pytest.mark.parametrize("released", [_some_hidden, _relabelled, _blanked, _mostly_true])
+def test_a_rare_category_that_the_release_gives_away_passes_no_tier(released):
+    scores = _rare(released)
+    broken = limits_of("secure").judge(scores).broken
+    assert "worst category" in {r["figure"] for r in broken}
+    assert _tiers_that_pass(scores) == []
+
+
+def _drawn(stay: float) -> Callable[[pd.Series, np.random.Generator], object]:
+    return lambda ill, rng: ill.where(rng.random(len(ill)) < stay, rng.permutation(ill))
+
+
+def test_a_rare_category_that_is_mostly_wrong_passes():
+    """Kept in one of five records, otherwise drawn by frequency: 24 % of the records released as rare are."""
+    scores = _rare(_drawn(0.2), p=(0.95, 0.0, 0.05))
+    rows = [r for t in TIERS for r in limits_of(t).judge(scores).rows if r["figure"] == "worst category"]
+    assert len(rows) == len(TIERS)
+    assert all(r["met"] for r in rows)
+    assert 0 < max(r["value"] for r in rows) < 0.2
+
+
+def test_frequent_categories_are_left_to_the_share_of_right_guesses():
+    """Two equally frequent categories, true in 70 %: less than twice what is known without the release."""
+    scores = _rare(_drawn(0.4), p=(0.5, 0.5, 0.0))
+    assert len(scores[0].details["telling_categories"]) == 0
+
+
+def test_the_default_rule_stops_a_rare_category_that_is_mostly_true():
+    scores = [_rare(released, p=(0.98, 0.0, 0.02))[0] for released in (_some_hidden, _drawn(0.1))]
+    assert [s.value - s.chance < 0.011 for s in scores] == [True, True]
+    assert [attack_near_baseline(s) for s in scores] == [False, True]
+
+
+def test_a_limit_on_the_worst_category_can_be_stated():
+    scores = _rare(_drawn(0.2))
+    for most, met in ((0.05, False), (0.3, True)):
+        judged = limits_of({"category_disclosure": {"worst_category": most}}).judge(scores)
+        assert judged.meets_limits is met
 
 
 @pytest.mark.parametrize("window", [0.15, 0.5])

@@ -40,6 +40,8 @@ ROLES = {"known", "released"}  # properties of Microdata: columns by role
 NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
+    "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
+    "stats/estimates/category_posteriors.py": "arithmetic on tables of categories, tested by hand",
     "stats/ranks/window_variance.py": "arithmetic that the attack's own file would have to import at once",
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",

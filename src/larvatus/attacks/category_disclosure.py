@@ -21,17 +21,21 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import MOST_LEVELS, Design, design_of
+from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import map_rows, reduce_groups, with_table
+from larvatus.stats.estimates.category_posteriors import frequency_baseline, telling_categories
 from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
 
 _RULES = ("the released category", "most probable by frequency", "most probable given S")
 MODE, GIVEN_S = "mode", "given S"
 _LEAST = 1e-6
+_MOST_SHOWN = 10
+_BLANK = "(missing)"
 
 
 class CategoryDisclosure(Attack):
@@ -43,6 +47,11 @@ class CategoryDisclosure(Attack):
     mean over the columns present in a record, then over records. Chance is the success of the most frequent category among
     the other records of the sub-group. S alone is the success of the category predicted from S by a regression fitted
     without the record. A blanked category is guessed from the prior.
+
+    A rare category adds little to the share of right guesses, even if it is always true where it is shown. The details
+    therefore list what each released category says about the original one: the share of its records that have that original
+    category, with the lower end of its interval, if that end is at least twice the baseline (the better of frequency and S).
+    The largest lower end is the figure `worst_category`, which access tiers limit.
 
     Parameters: none.
     """
@@ -91,8 +100,9 @@ class CategoryDisclosure(Attack):
                                (("value", best), ("chance", MODE), ("s_alone", GIVEN_S), ("unchanged", _RULES[0]))}}
             for j, n in enumerate(names)
         ]
+        telling = sorted((row for change in changes for row in change.telling(joined)), key=_low, reverse=True)
         return replace(score, by_record=mean[best], records=None, by_variable=Rows.of(by_variable),
-                       details={"rules": Rows.of(rules)})
+                       details={"rules": Rows.of(rules), TELLING_CATEGORIES: Rows.of(telling[:_MOST_SHOWN])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,7 @@ class _Changes:
     """One column: the counts of original by released categories, and the regressions of the original ones on S."""
 
     name: str
+    levels: Sequence[str]
     codes: tuple[Ints, Ints]
     by_group: Sequence[Floats]
     total: Floats
@@ -108,7 +119,7 @@ class _Changes:
 
     @classmethod
     def of(cls, joined: Microdata, name: str, mine: Column, theirs: Column) -> _Changes:
-        codes = _shared_codes(mine, theirs)
+        levels, codes = _shared_codes(mine, theirs)
         k = int(max(c.max(initial=0) for c in codes)) + 1
         was, now = scratch("original", name), name
 
@@ -126,7 +137,7 @@ class _Changes:
             read = list(dict.fromkeys([was, *design.columns]))
             moments = reduce_groups(joined, read, _moments(codes[0], was, k, design), SampleMoments.merge)
             fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
-        return cls(name, codes, by_group, np.sum(by_group, axis=0), design, fits)
+        return cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits)
 
     @property
     def columns(self) -> list[str]:
@@ -134,11 +145,10 @@ class _Changes:
 
     def credits(self, group: int, block: Block) -> dict[str, Floats]:
         """Credits of every rule and baseline for the records of a block; NaN if there is no original category."""
-        x, y = self.codes[0][block[scratch("original", self.name)]], self.codes[1][block[self.name]]
+        x, y = self._both(block)
         k = len(self.total)
-        rows, there, shown = np.arange(len(x)), x >= 0, y >= 0
-        own = np.zeros((len(x), k))
-        own[rows[there], x[there]] = 1.0
+        there, shown = x >= 0, y >= 0
+        own = _indicators(x, k)
         frequency = np.maximum(self.by_group[group][:, -1] - own, 0.0)
         changed = np.where(shown[:, None], self.total.T[np.where(shown, y, 0)] - own, 1.0)
         sizes = np.maximum(self.total[:, :-1].sum(axis=1) - own, 1.0)
@@ -147,14 +157,50 @@ class _Changes:
         if self.fits is None:
             prior, by_s = frequency, mode
         else:
-            s = self.design.matrix(group, block)
-            prior = np.clip(np.nan_to_num(self.fits[group].predict(own, s)), _LEAST, 1.0)
+            prior = self._given_s(group, block, own)
             by_s = _guessed(prior, x)
         found = {
             _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
             _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
         return {rule: np.where(there, credit, np.nan) for rule, credit in found.items()}
+
+    def telling(self, joined: Microdata) -> list[Row]:
+        """Released categories that say more about the original one than its baseline; a blank counts as a category."""
+        tables = [np.hstack([t[:, :-1], (t[:, -1] - t[:, :-1].sum(axis=1))[:, None]]) for t in self.by_group]
+        expected = frequency_baseline(tables)
+        if self.fits is not None:
+            expected = np.maximum(expected, np.sum(reduce_groups(joined, self.columns, self._expected, np.add), axis=0))
+        table, shown = np.sum(tables, axis=0), (*self.levels, _BLANK)
+        return [
+            {"variable": self.name, "released": shown[c], "original": self.levels[k], "records": int(table[:, c].sum()),
+             "share": float(share), "low": float(low), "baseline": float(base)}
+            for (k, c), share, low, base in zip(*telling_categories(table, expected), strict=True)
+        ]
+
+    def _expected(self, group: int, block: Block) -> Floats:
+        """Sums of the predictions of each original category from S, by released category."""
+        x, y = self._both(block)
+        k = len(self.total)
+        there = x >= 0
+        prior = self._given_s(group, block, _indicators(x, k))[there]
+        shown = _indicators(np.where(y >= 0, y, k), k + 1)[there]
+        return np.asarray((prior / prior.sum(axis=1, keepdims=True)).T @ shown)
+
+    def _both(self, block: Block) -> tuple[Ints, Ints]:
+        """Codes of the original and of the released categories."""
+        return self.codes[0][block[scratch("original", self.name)]], self.codes[1][block[self.name]]
+
+    def _given_s(self, group: int, block: Block, own: Floats) -> Floats:
+        """Probabilities of the categories predicted from S without the record, not scaled to sum one."""
+        assert self.fits is not None
+        predicted = self.fits[group].predict(own, self.design.matrix(group, block))
+        return np.clip(np.nan_to_num(predicted), _LEAST, 1.0)
+
+
+def _indicators(codes: Ints, k: int) -> Floats:
+    """One column for each of k categories; all are 0 if the category is missing."""
+    return np.asarray((codes[:, None] == np.arange(k)).astype(np.float64))
 
 
 def _guessed(weight: Floats, x: Ints) -> Floats:
@@ -173,11 +219,15 @@ def _moments(codes: Ints, was: str, k: int, design: Design) -> Callable[[int, Bl
     return of
 
 
-def _shared_codes(mine: Column, theirs: Column) -> tuple[Ints, Ints]:
-    """Codes of both columns in one list of categories, compared as text; the last entry, -1, stands for missing."""
+def _low(row: Row) -> float:
+    return float(row["low"] or 0.0)
+
+
+def _shared_codes(mine: Column, theirs: Column) -> tuple[Sequence[str], tuple[Ints, Ints]]:
+    """One list of categories for both columns, compared as text, and their codes in it; the last, -1, stands for missing."""
     place: dict[str, int] = {}
     first, second = ([place.setdefault(str(v), len(place)) for v in column.levels] for column in (mine, theirs))
-    return np.array([*first, -1], dtype=np.int64), np.array([*second, -1], dtype=np.int64)
+    return tuple(place), (np.array([*first, -1], dtype=np.int64), np.array([*second, -1], dtype=np.int64))
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:

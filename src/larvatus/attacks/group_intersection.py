@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.rank_blocks import block_columns, rank_block_credit, with_rank_blocks
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -29,6 +30,9 @@ class GroupIntersection(Attack):
     Microaggregation hides a record among k others in each group of columns, but far fewer than k records share all of its
     microaggregates. Distances are in standard deviations of the released values. Candidates share the credit. If no record
     is in all nearest microaggregates, the intruder guesses among the records with the same S.
+    If a reverse map followed and each column was grouped on its own, the released column holds all original values, so an
+    intruder who knows the settings groups it again. The released records whose groups contain the values of the target are its
+    candidates.
 
     Parameters:
         column_groups: lists of columns that were microaggregated together (default: columns whose released values are tied in
@@ -63,12 +67,16 @@ class GroupIntersection(Attack):
         stated = None if self.column_groups is not None or several else _stated_groups(release, names)
         tried = [self.column_groups] if stated is None else [stated, None]
         links = [_linker(groups, release) for groups in tried]
+        ranked: tuple[str, ...] = ()
+        if stated is None and self.column_groups is None and not several and intruder.knows_settings_of(release.steps):
+            by, ranked = with_rank_blocks(by, release, random)
+            links = [lambda sides: rank_block_credit(sides, ranked), *links] if ranked else links
         two = len(links) == 2
         return link_groups(
             self, "share of records singled out by the microaggregates they fall in (candidates share the credit)",
             original, release, intruder, by, lambda sides: np.array([link(sides) for link in links]),
             trials=KNOWN_OR_NOT if two else ("", (0.0,)),
-            pick=(0 if intruder.knows_settings_of(release.steps) else 1) if two else None,
+            pick=(0 if intruder.knows_settings_of(release.steps) else 1) if two else None, columns=block_columns(ranked),
         )
 
 

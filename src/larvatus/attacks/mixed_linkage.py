@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.linkage_keys import Keys
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.intruder import Intruder
@@ -26,6 +27,12 @@ from larvatus.data.score import Score
 from larvatus.data.verbs import reduce_groups
 from larvatus.stats.linear.moments import SampleMoments
 
+_TRIALS = ("each record alone", "one to one", "one to one, other categories equally likely",
+           "one to one, other categories by frequency")
+_LARGEST, _SMALLEST = 1500, 30  # records linked one to one at once; fewer in a large file
+_PAIRS = 7_500_000
+Weigh = Callable[[Floats, Ints, Ints], Floats]
+
 
 class MixedLinkage(Attack):
     """The intruder knows how each column was changed, and links to the record whose values are most probable for the target.
@@ -34,8 +41,11 @@ class MixedLinkage(Attack):
     that agreement in a rare category weighs more, and a frequent change costs little. A number counts by its correlation
     with the original. Columns are treated as independent. The laws are those of the file; the own pair of a target does not
     count for the categories. Only records with the same S are candidates. Candidates of equal weight share the credit.
-    The interval treats targets as independent although they share the laws: coverage measured .75 to 1
-    (docs/guides/intervals.md).
+    In further trials the intruder also uses that each released record belongs to one original record: probabilities are scaled
+    so that they sum to one for each record, in sets of at most 1,500 records with the same S and sub-group (fewer in a file of
+    more than 5,000 records). Two of them use simpler laws with one parameter, the probability that a category stays as it is.
+    The most successful trial is scored. The interval treats targets as independent although they share the laws: coverage
+    measured .75 to 1 (docs/guides/intervals.md).
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
@@ -51,9 +61,10 @@ class MixedLinkage(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         laws = _laws(by.keys, (*by.masked, *by.soft))
+        largest = min(_LARGEST, max(_SMALLEST, _PAIRS // original.rows))
         return link_groups(
             self, "share of records whose own released record is the most probable one", original, release, intruder, by,
-            _linker(laws, intruder.guesses or (1,)),
+            _linker(laws, intruder.guesses or (1,), largest), trials=("links", _TRIALS),
         )
 
 
@@ -102,20 +113,43 @@ def _correlation(by_group: Sequence[SampleMoments], x: int, y: int) -> float:
     return rho if abs(rho) > 3 / np.sqrt(freedom) else 0.0
 
 
-def _linker(laws: _Laws, guesses: Sequence[int]) -> Callable[[LinkedGroup], Floats]:
-    from larvatus.stats.linkage.pair_weights import category_weights, number_weights, weighed_credit
+def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[LinkedGroup], Floats]:
+    from larvatus.stats.linkage.pair_weights import (
+        category_weights,
+        number_weights,
+        one_to_one_credit,
+        pair_weights,
+        stay_weights,
+        weighed_credit,
+    )
+    from larvatus.stats.linkage.paired_points import rows_by_code
+
+    ways: tuple[Weigh, ...] = (category_weights, partial(stay_weights, by_frequency=False),
+                               partial(stay_weights, by_frequency=True))
 
     def link(sides: LinkedGroup) -> Floats:
         named = [j for j, n in enumerate(sides.names) if n in laws.counts]
         number = [j for j, n in enumerate(sides.names) if n not in laws.counts]
         codes = [np.where(np.isnan(v[:, named]), -1, v[:, named]).astype(np.int64) for v in (sides.originals, sides.y)]
-        tables = [
-            category_weights(laws.counts[sides.names[j]], codes[0][sides.own, i], codes[1][sides.own, i])
-            for i, j in enumerate(named)
-        ]
         x, y = (_standard(v[:, number]) for v in (sides.originals, sides.y))
         form = number_weights(np.array([laws.rho[sides.names[j]] for j in number]))
-        return weighed_credit(x[sides.own], y, form, tables, codes[1], sides.same, sides.own, guesses)[None]
+
+        def tables(rows: Ints, weigh: Weigh = category_weights) -> list[Floats]:
+            return [weigh(laws.counts[sides.names[j]], codes[0][rows, i], codes[1][rows, i]) for i, j in enumerate(named)]
+
+        alone = weighed_credit(x[sides.own], y, form, tables(sides.own), codes[1], sides.same, sides.own, guesses)
+        together = np.zeros((len(ways), len(guesses), len(y)))
+        together[:, :, sides.own] = alone
+        holds, attacked = np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)
+        holds[sides.holds], attacked[sides.own] = True, True
+        for rows in rows_by_code(sides.same):
+            mine = np.flatnonzero(holds[rows])
+            if len(rows) <= largest and attacked[rows].any():
+                held = rows[mine]
+                for k, weigh in enumerate(ways if named else ways[:1]):
+                    weights = pair_weights(x[held], y[rows], form, tables(held, weigh), codes[1][rows])
+                    together[k][:, held] = one_to_one_credit(weights, mine, guesses)
+        return np.concatenate([alone[None], together[:, :, sides.own]])
 
     return link
 

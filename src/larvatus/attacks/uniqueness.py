@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
+from larvatus.attacks.keys.near_values import chances_of_near_values
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -31,7 +32,14 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out
-from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words, unchanged_records
+from larvatus.data.exposure.unchanged_records import (
+    NEAR_ALONE,
+    NEAR_PAIR,
+    UNCHANGED_RECORDS,
+    nearly_unchanged_records,
+    unchanged_in_words,
+    unchanged_records,
+)
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
@@ -57,7 +65,9 @@ class Uniqueness(Attack):
     risk rather than understating it. The details count the records in equivalence classes of fewer than k records
     (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
     are keys, of all confidential columns in the classes of S). They also give the share of records that S alone singles out
-    with the columns that do it, and count the records released with all confidential values unchanged.
+    with the columns that do it, and count the records released with all confidential values unchanged. Among the records that
+    are alone in S, or one of two, they count those with a numeric value so near to the original that chance does not explain
+    it: values drawn anew within the sub-group give such a count with a probability of at most 1 %.
 
     Parameters:
         keys: key variables (default: all known columns).
@@ -94,8 +104,11 @@ class Uniqueness(Attack):
             [*_changed_kinds(original, data, masked), *intruder.fields_without_effect("file", "error", "presence", "guesses")],
             identifies=True,
         )
-        alone = values[S_ALONE] >= 1
+        alone, pair = values[S_ALONE] >= 1, values[S_ALONE] == 0.5
         kept = unchanged_records(back.groups, group, values[_UNCHANGED] == 1, alone, values[COINCIDENCE])
+        chances = chances_of_near_values(original, data, first, alone | pair)
+        near = {kind: chances[which[alone | pair]] for kind, which in ((NEAR_ALONE, alone), (NEAR_PAIR, pair)) if which.any()}
+        kept = Rows.of([*kept, *nearly_unchanged_records(near, len(alone))])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))

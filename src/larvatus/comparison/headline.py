@@ -49,7 +49,7 @@ def beyond_absolute(score: Score) -> bool:
     """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is."""
     from larvatus.comparison.score_figures import figure_of, worst_sub_group
 
-    if (figure_of(score, "unmasked") or 0.0) > 0:
+    if (figure_of(score, "unmasked") or 0.0) > 0 or (figure_of(score, "worst_category") or 0.0) > DEFAULT.worst_group:
         return True
     if not score.identifies:
         return False

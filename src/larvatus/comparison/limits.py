@@ -26,6 +26,7 @@ from larvatus.comparison.score_figures import (
 from larvatus.comparison.tiers import TIERS
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.method_parsing import problems_by_field
 from larvatus.data.score import Row, Rows, Score
@@ -49,7 +50,10 @@ class Limit(BaseModel):
     times_chance: _Share | None = Field(default=None, description="attacks only: maximum ratio of success to chance")
     worst_group: _Share | None = Field(default=None, description="maximum of the score in the worst sub-group")
     certain: _Share | None = Field(default=None, description="attacks that find records: maximum found with certainty")
-    unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and unchanged")
+    unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and nearly unchanged")
+    worst_category: _Share | None = Field(
+        default=None, description="category_disclosure only: maximum share of a released category that is one original one"
+    )
     interval: Interval | None = Field(default=None, description="limit the upper end of the interval, or the value")
 
     @model_validator(mode="before")
@@ -154,6 +158,9 @@ class Limits(BaseModel):
         if groups:
             low, where, score = max(groups, key=lambda g: g[0])
             out.append(_row(score.method, LIMITED["worst_group"], low, tier.worst_group, f"lower end, {where}"))
+        out += [_row(s.method, LIMITED["worst_category"], low, tier.worst_group, f"lower end, {where}" if low else "")
+                for s in attacks if TELLING_CATEGORIES in s.details
+                for where, low in [worst_category(s.details[TELLING_CATEGORIES])]]
         unchanged = [s for s in attacks if UNCHANGED_RECORDS in s.details]
         return out + self._rows(unchanged, Limit(unmasked=0.0))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from larvatus.comparison.excess_risk import baseline
 from larvatus.core.discovery import file_names
+from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.score import Row, Score
 
@@ -15,10 +16,10 @@ UPPER_END = " (upper end of the interval)"
 LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
-    "unmasked": "identified and unmasked",
+    "unmasked": "identified and unmasked", "worst_category": "worst category",
 }
-OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked")
-COUNTED = ("certain", "unmasked")  # figures without an interval
+OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category")
+COUNTED = ("certain", "unmasked", "worst_category")  # figures without an interval
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
@@ -41,7 +42,9 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
     """One figure of a score, computed from the upper end of its interval if `upper`; None if the score lacks it.
 
     `certain` is the share of records found with certainty. `unmasked` is the share of records that are alone in S, or in a
-    sub-group that is not masked, and whose confidential values are all unchanged.
+    sub-group that is not masked, and whose confidential values are all unchanged; or that are identified by S and have a value
+    nearly unchanged. `worst_category` is the lower end of the share of records with a released category that have one and the
+    same original category, if it is at least twice its baseline; 0 if there is no such category.
     """
     value = upper_end(score) if upper or figure == UPPER else score.value
     found: float | None
@@ -60,6 +63,8 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
         found = score.certain
     elif figure == "unmasked":
         found = _unmasked(score)
+    elif figure == "worst_category":
+        found = worst_category(score.details[TELLING_CATEGORIES])[1] if TELLING_CATEGORIES in score.details else None
     else:
         raise KeyError(figure)
     return found if found is not None and _is_number(found) else None

@@ -15,7 +15,9 @@ class Tier(NamedTuple):
 
     `above_baseline` limits every attack that decides, above the better of chance and S alone. The others limit attacks that
     find records: the share found, the share found in the worst sub-group (lower end of its interval), and the share found
-    with certainty. In every tier, no record that is alone in S, and no whole sub-group, may be released unchanged.
+    with certainty. In every tier, no record that is alone in S, and no whole sub-group, may be released unchanged. The limit
+    of the worst sub-group is also the limit of the worst category: of the records released with one category, so large a
+    share may have the same original category (lower end of its interval), if that is at least twice the baseline.
     """
 
     above_baseline: float

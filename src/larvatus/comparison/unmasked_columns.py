@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from larvatus.core.number_format import quote
 from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out_in_words
-from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
 from larvatus.data.score import Score
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     first = singled_out_sentence(s for c in candidates for s in c.scores)
     out = [first] if first else []
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
-    some = [(int(rows[0]["count"] or 0), name, rows) for name, rows in tables if len(rows) and rows[0]["count"]]
+    some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:
         _, name, rows = max(some, key=lambda found: found[0])
         where = f"In {quote(name)}, " if len(candidates) > 1 else ""

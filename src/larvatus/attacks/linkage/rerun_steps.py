@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from larvatus.stats.linkage.rerun_boxes import Boxes
 
 _TIE, _HERE = scratch("tie"), scratch("here")
-_LOW, _HIGH, _WAS = "rerun from", "rerun to", "before the rerun"
+LOW, HIGH, _WAS = "rerun from", "rerun to", "before the rerun"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,8 @@ class RerunKeys(GroupKeys):
 
     @property
     def columns(self) -> list[str]:
-        made = [scratch(kind, n) for kind in (_LOW, _HIGH, _WAS) for n in self.masked]
-        made += [scratch(_LOW, n) for n in self.noisy]
+        made = [scratch(kind, n) for kind in (LOW, HIGH, _WAS) for n in self.masked]
+        made += [scratch(LOW, n) for n in self.noisy]
         return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, TARGET]))
 
     def sides(self, block: Block) -> RerunGroup:
@@ -63,12 +63,12 @@ class RerunKeys(GroupKeys):
         from larvatus.stats.linkage.rerun_boxes import Boxes
 
         n = len(block)
-        low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (_LOW, _HIGH))
+        low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (LOW, HIGH))
         y = self._matrix([block[c] for c in self.masked], n)
         equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
         same = same_rows([block[c] for c in self.keys.exact], n)
         own = np.flatnonzero(block[TARGET] == 1)
-        near, z = block.matrix([scratch(_LOW, c) for c in self.noisy]), block.matrix(self.noisy)
+        near, z = block.matrix([scratch(LOW, c) for c in self.noisy]), block.matrix(self.noisy)
         return RerunGroup(low, y, same, own, np.arange(n), self.masked, boxes=Boxes(low, high, y, near, z, equal))
 
     def _coded(self, kind: str, name: str, block: Block) -> Array:
@@ -102,13 +102,13 @@ def rerun_keys(
     table, codes = keys.joined.table, dict[str, Array]()
     for rerun, names in zip(found, shown, strict=True):
         limits = rerun.limits()
-        for kind in (_LOW, _HIGH):
+        for kind in (LOW, HIGH):
             table = table.pair(limits.table, {scratch(kind, n): scratch(kind, b) if b in rerun.ranked else b
                                               for n, b in names.items()})
         table = table.pair(original.table, {scratch(_WAS, n): b for n, b in names.items()})
         codes |= {n: codes_in(limits.table.columns[b], columns[n]) for n, b in names.items() if columns[n].kind == "nominal"}
     noisy = tuple(n for n in release.data.numeric(found[0].noisy))
-    table = table.pair(found[0].data.table, {scratch(_LOW, n): n for n in noisy})
+    table = table.pair(found[0].data.table, {scratch(LOW, n): n for n in noisy})
     masked = tuple(n for n in release.data.confidential if any(n in names for names in shown))
     keys = replace(
         keys, joined=with_table(keys.joined, table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
@@ -186,15 +186,16 @@ class RerunSteps:
         """The data with the smallest and the largest value of the records with the same masked value, for ranked columns."""
         current = self.data
         for name, (before, scope) in self.ranked.items():
-            low, high = scratch(_LOW, name), scratch(_HIGH, name)
+            low, high = scratch(LOW, name), scratch(HIGH, name)
             tied = with_table(self.data, self.data.table.pair(before.table, {_TIE: name}))
 
             def share(group: int, block: Block, name: str = name, low: str = low, high: str = high) -> Mapping[str, Array]:
                 _, code = np.unique(block[_TIE], return_inverse=True)
                 least, most = np.full(len(block), np.inf), np.full(len(block), -np.inf)
-                np.minimum.at(least, code, block[name])
-                np.maximum.at(most, code, block[name])
-                return {low: least[code], high: most[code]}
+                there = ~np.isnan(block[name])
+                np.minimum.at(least, code[there], block[name][there])
+                np.maximum.at(most, code[there], block[name][there])
+                return {low: np.where(there, least[code], np.nan), high: np.where(there, most[code], np.nan)}
 
             made = [Column(low, "number"), Column(high, "number")]
             done = map_groups((as_one_group(tied) if scope == "file" else tied), share, [name, _TIE], made)

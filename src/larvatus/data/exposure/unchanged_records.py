@@ -1,8 +1,8 @@
-"""Records released with all confidential values unchanged: all, those alone in S, and whole sub-groups."""
+"""Records released with confidential values unchanged: all, those that S identifies, and whole sub-groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,14 @@ from larvatus.data.sub_groups import Groups
 
 UNCHANGED_RECORDS = "unchanged_records"
 ALL, ALONE, WHOLE_GROUP = "all", "alone in S", "whole sub-group"
+NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
 _SURE = 0.99  # quantile of the number of coincidences
 _LEAST_GROUP = 5  # a sub-group with fewer records may be unchanged by coincidence
+_LEVEL = 0.02  # probability that noise of an ordinary size, a ninth of the variance, counts as nearly unchanged
+_SLACK = 3.0  # such noise comes this much nearer to the original than values drawn anew
+_NEAR = 0.05  # a value is not near if values drawn anew are as near more often than this
 
 
 def unchanged_records(
@@ -47,20 +51,43 @@ def unchanged_records(
     return Rows.of(rows)
 
 
+def nearly_unchanged_records(chances: Mapping[str, Floats], n: int) -> Rows:
+    """Counts of records that S identifies with a confidential value nearer to the original than chance explains.
+
+    `chances` are, by kind of record, the probabilities that a value drawn anew is as near. `n` is the number of all records.
+    """
+    from larvatus.stats.estimates.nearness import beyond_chance
+
+    count = {kind: beyond_chance(np.minimum(_SLACK * q, 1.0), _LEVEL, _SLACK * _NEAR) for kind, q in chances.items()}
+    return Rows.of({"records": kind, "sub_group": None, "count": k, "share": k / max(n, 1), "beyond": k}
+                   for kind, k in count.items())
+
+
 def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
     """Sentences on the table with most unchanged records: how many there are, and which sub-groups are not masked at all."""
-    rows = max((t for t in tables if len(t)), key=lambda t: int(t[0]["count"] or 0), default=Rows())
+    rows = max((t for t in tables if len(t)), key=count_unchanged, default=Rows())
     counts = {str(r["records"]): (int(r["count"] or 0), float(r["share"] or 0.0)) for r in rows if r["sub_group"] is None}
-    if not counts.get(ALL, (0, 0.0))[0]:
-        return ()
-    number, part = counts[ALL]
+    number, part = counts.get(ALL, (0, 0.0))
     alone = counts.get(ALONE, (0, 0.0))[0]
-    also = f"; {alone:,} of these records are alone in the unmasked columns" if alone else ""
-    one = "record is" if number == 1 else "records are"
-    out = [f"{number:,} {one} released with all confidential values unchanged ({share(part)}{also})."]
+    out = []
+    if number:
+        also = f"; {alone:,} of these records are alone in the unmasked columns" if alone else ""
+        one = "record is" if number == 1 else "records are"
+        out.append(f"{number:,} {one} released with all confidential values unchanged ({share(part)}{also}).")
     whole = [f"{r['sub_group']} ({int(r['count'] or 0):,} records)" for r in rows if r["sub_group"] is not None]
     if whole:
         more = f" and {len(whole) - _MOST_NAMED:,} more" if len(whole) > _MOST_NAMED else ""
         of = "this sub-group" if len(whole) == 1 else "these sub-groups"
         out.append(f"No confidential value is masked in {of}: {'; '.join(whole[:_MOST_NAMED])}{more}.")
+    for kind, where in ((NEAR_ALONE, "alone in the unmasked columns"), (NEAR_PAIR, "one of two in the unmasked columns")):
+        near = counts.get(kind, (0, 0.0))[0]
+        if near:
+            one = "record that is" if near == 1 else "records that are"
+            verb = "has a confidential value" if near == 1 else "have confidential values"
+            out.append(f"{near:,} {one} {where} {verb} unchanged, or nearer to the original than chance explains.")
     return tuple(out)
+
+
+def count_unchanged(rows: Rows) -> int:
+    """Number of records that a table reports as unchanged, or as nearly unchanged; for the choice between tables."""
+    return max((int(r["count"] or 0) for r in rows), default=0)

@@ -27,7 +27,8 @@ _DEFINED = (
     f"{100 * LEAST_ABOVE:.0f} point above it is always allowed. It also counts as much better if its interval ends more than "
     f"{100 * INTERVAL_ABOVE:.0f} points above the baseline, or if it finds more than {share(DEFAULT.at_most)} of the records, "
     f"more than {share(DEFAULT.certain)} with certainty, or more than {share(DEFAULT.worst_group)} of a sub-group (lower end "
-    "of its interval)."
+    "of its interval). So does an attack that counts records identified by the unmasked columns with a value nearly unchanged, "
+    f"or a released category of which more than {share(DEFAULT.worst_group)} have the same rare original category."
 )
 ENDING = "This rule covers only the attacks and measures that were run. It does not replace a decision."
 

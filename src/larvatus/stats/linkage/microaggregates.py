@@ -44,6 +44,35 @@ def _same_parts(a: Ints, b: Ints) -> bool:
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
+def codes_of_intervals(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """The first and the last interval that contain each x, as codes, and the code of the interval [low, high] of each record.
+
+    Intervals are numbered by their lower ends. If they overlap, an interval between the first and the last may not contain x.
+    If no interval does, the first code exceeds the last one. A missing value has the code NaN.
+    """
+    there = ~np.isnan(low)
+    ends, code = np.unique(np.column_stack([low[there], high[there]]), axis=0, return_inverse=True)
+    mine = np.full(len(low), np.nan)
+    mine[there] = code.reshape(-1)
+    reached = np.maximum.accumulate(ends[:, 1]) if len(ends) else np.zeros(0)
+    first = np.searchsorted(reached, x, "left").astype(np.float64)
+    last = np.searchsorted(ends[:, 0], x, "right") - 1.0
+    return np.where(np.isnan(x), np.nan, first), np.where(np.isnan(x), np.nan, last), mine
+
+
+def joined_intervals(y: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """For each record, the interval that covers those of all records with the same value.
+
+    Records with one value may be in two groups, and which of them is where depends on how ties were broken.
+    """
+    _, code = np.unique(y, return_inverse=True)
+    least, most = np.full(int(code.max(initial=0)) + 1, np.inf), np.full(int(code.max(initial=0)) + 1, -np.inf)
+    there = ~np.isnan(low)
+    np.minimum.at(least, code[there], low[there])
+    np.maximum.at(most, code[there], high[there])
+    return np.where(there, least[code], np.nan), np.where(there, most[code], np.nan)
+
+
 def fill_blanks(y: Floats) -> Floats:
     """Records of one group of columns, with blanked cells taken from a record that shares a present value.
 

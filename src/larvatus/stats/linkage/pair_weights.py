@@ -1,6 +1,7 @@
 """Weight of a pair of records: the log of how much likelier the released values are for this target than for anyone.
 
-    category  log P(c | k) / P(c),  counted without the target's own pair
+    category  log P(c | k) / P(c),  counted without the target's own pair; or P(c | k) = s if c = k, else (1 − s) r(c), with the
+              share s of unchanged categories and r equal for all other categories or proportional to their frequency
     number    −½ log(1 − ρ²) − (ρ²(x² + y²) − 2ρxy) / (2(1 − ρ²)),  in standard deviations, for a correlation ρ
 """
 
@@ -14,6 +15,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
 _LEAST = 1e-12  # smallest unexplained share of a number
+_SAME = 1e-9
 
 
 def category_weights(counts: Floats, x: Ints, y: Ints) -> Floats:
@@ -31,6 +33,28 @@ def category_weights(counts: Floats, x: Ints, y: Ints) -> Floats:
     share = (every + _LEAST) / np.maximum(every.sum(axis=1, keepdims=True), 1.0)
     likely = (np.maximum(table, 0.0) + share) / (np.maximum(table.sum(axis=1, keepdims=True), 0.0) + 1)
     return np.asarray(np.where(there[:, None], np.log(likely / share), 0.0))
+
+
+def stay_weights(counts: Floats, x: Ints, y: Ints, by_frequency: bool) -> Floats:
+    """As `category_weights`, under a law with one parameter, the probability that a category stays as it is.
+
+    The other categories are equally likely, or likely by frequency. In a small file, this is known better than all
+    transition probabilities.
+    """
+    rows, own = np.arange(len(x)), (x >= 0) & (y >= 0)
+    every = np.repeat(counts.sum(axis=0)[None, :], len(x), axis=0)
+    every[rows[own], y[own]] -= 1
+    total = np.maximum(counts.sum() - own, 1.0)
+    stay = np.clip((np.trace(counts) - (own & (x == y))) / total, _LEAST, 1 - _LEAST)[:, None]
+    used = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
+    other = (every + 1.0) * used if by_frequency else np.ones_like(every) * used
+    mine = np.zeros(every.shape, dtype=bool)
+    mine[rows, np.maximum(x, 0)] = True
+    other = np.where(mine, 0.0, other)
+    other /= np.maximum(other.sum(axis=1, keepdims=True), _LEAST)
+    likely = np.where(mine, stay, np.maximum((1 - stay) * other, _LEAST))
+    share = (every + _LEAST) / np.maximum(every.sum(axis=1, keepdims=True), 1.0)
+    return np.asarray(np.where((x >= 0)[:, None], np.log(likely / share), 0.0))
 
 
 def number_weights(rho: Floats) -> Floats:
@@ -60,6 +84,31 @@ def weighed_credit(
     heavier, tied = _heavier(x, np.ascontiguousarray(y), form, packed, np.ascontiguousarray(codes), order, start, stop, own,
                              max(guesses))
     return np.array([credit_within(heavier, tied, k) for k in guesses])
+
+
+def one_to_one_credit(weights: Floats, mine: Ints, guesses: Sequence[int]) -> Floats:
+    """Probability that the own record is among the most probable ones if each record belongs to one target.
+
+    `weights` are those of all known records × released records, and `mine` the positions of the own records.
+    """
+    from larvatus.stats.linkage.assignment import balanced_shares
+    from larvatus.stats.linkage.nearest_counts import credit_within
+
+    share = balanced_shares(-weights, max(weights.shape[1] - weights.shape[0], 0))
+    own = share[np.arange(len(mine)), mine][:, None]
+    heavier = (share > own * (1 + _SAME)).sum(axis=1).astype(np.float64)
+    tied = ((share >= own * (1 - _SAME)) & (share <= own * (1 + _SAME))).sum(axis=1).astype(np.float64)
+    return np.array([credit_within(heavier, np.maximum(tied, 1.0), k) for k in guesses])
+
+
+def pair_weights(x: Floats, y: Floats, form: Floats, tables: Sequence[Floats], codes: Ints) -> Floats:
+    """Weights of all pairs, known × released records; as in `weighed_credit`, but as one matrix."""
+    out = np.zeros((len(x), len(y)))
+    for table, released in zip(tables, codes.T, strict=True):
+        out += np.where(released >= 0, table[:, np.maximum(released, 0)], 0.0)
+    for (a, b, c), u, v in zip(form.T, x.T, y.T, strict=True):
+        out += np.nan_to_num(a + b * (u[:, None] ** 2 + v**2) + c * u[:, None] * v)
+    return out
 
 
 @kernel()
