@@ -1,61 +1,120 @@
-"""The number a of candidates nearer to a target than its own record, and t as near, by k-d tree.
+"""The number a of candidates nearer to a target than its own record, and t as near, by k-d tree or by matrix products.
 
     credit with k guesses = min(1, max(0, (k − a) / t))
+
+A k-d tree is fast in few columns, matrix products are in many. With many pairs, both are timed on some of the targets, and the
+faster one counts for the rest. Both give the same counts, so the choice changes no result.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from time import perf_counter
+from typing import TYPE_CHECKING
 
-from larvatus.core.arrays import Floats
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.blocked_counts import BlockedCounts
+    from larvatus.stats.linkage.tree_counts import TreeCounts
 
 _SAME = 1e-12
+_SMALL = 256  # candidates up to which every pair is measured
+_UNTIMED = 20_000_000  # pairs up to which nothing is timed: matrix products take some hundredths of a second
+_PROBE = 256  # targets on which each way is timed
+_TASTE = 16  # targets on which a tree is timed first: it may be slower a hundred times
+_BUILD = 1e-6  # seconds per candidate for which a tree is not built
+_LARGEST = 2.0**500  # coordinates beyond which squares may overflow
 
 
 def nearer_and_tied(
-    targets: Floats, candidates: Floats, deepest: int, own: NDArray[np.int64] | None = None, power: int = 2
+    targets: Floats, candidates: Floats, deepest: int, own: Ints | None = None, power: int = 2, pools: Ints | None = None
 ) -> tuple[Floats, Floats]:
     """For target i: candidates strictly nearer than its own one, and candidates equally near (itself included).
 
-    The own candidate of target i is the i-th, or the one whose row `own` names. Distances are Euclidean, or with power 1
-    sums of absolute differences. Counts are exact while fewer than `deepest` are nearer; beyond that `nearer` is at least
-    `deepest`. Distances that agree to twelve digits count as equal.
+    The own candidate of target i is the i-th, or the one whose row `own` names. If `pools` gives a code for each candidate,
+    only candidates with the code of the own one count. Distances are Euclidean, or with power 1 sums of absolute differences.
+    Counts are exact while fewer than `deepest` are nearer; beyond that they are `deepest` and 1. Distances that agree to twelve
+    digits count as equal.
     """
-    from scipy.spatial import cKDTree
-
-    points, copies = _distinct(candidates)
-    apart = np.abs(targets - (candidates if own is None else candidates[own]))
+    own = np.arange(len(targets)) if own is None else own
+    pools = np.zeros(len(candidates), dtype=np.int64) if pools is None else pools
+    targets, candidates = _without_overflow(targets, candidates)
+    apart = np.abs(targets - candidates[own])
     reach = np.sqrt((apart**2).sum(axis=1)) if power == 2 else apart.sum(axis=1)
-    tree = cKDTree(points, balanced_tree=False)
-    depth = min(deepest + 1, len(points))
-    found, index = (np.asarray(a).reshape(len(targets), depth) for a in tree.query(targets, k=depth, p=power, workers=-1))
     low, high = reach * (1 - _SAME), reach * (1 + _SAME)
-    weight = copies[index]
-    nearer = (weight * (found < low[:, None])).sum(axis=1)
-    tied = (weight * ((found >= low[:, None]) & (found <= high[:, None]))).sum(axis=1)
-    unsettled = np.flatnonzero((nearer < deepest) & (found[:, -1] <= high) & (depth < len(points)))
-    if len(unsettled):
-        tied[unsettled] = _inside(tree, copies, targets[unsettled], high[unsettled], power) - nearer[unsettled]
-    return nearer, np.maximum(tied, 1.0)
+    order = np.argsort(pools, kind="stable")
+    points, codes = candidates[order], pools[order]
+    start, stop = (np.searchsorted(codes, pools[own], side) for side in ("left", "right"))
+    counts = np.zeros((2, len(targets)))
+    small = np.flatnonzero(stop - start <= _SMALL)
+    if len(small):
+        from larvatus.stats.linkage.blocked_counts import count_directly
+
+        counts[:, small] = count_directly(targets[small], points, np.ones(len(points)), start[small], stop[small], low[small],
+                                          high[small], deepest, power)
+    for first in np.unique(start[stop - start > _SMALL]):
+        rows = np.flatnonzero(start == first)
+        inside = points[first : stop[rows[0]]]
+        counts[:, rows] = count_within(targets[rows], inside, low[rows], high[rows], deepest, power)
+    beyond = counts[0] >= deepest
+    return np.where(beyond, float(deepest), counts[0]), np.where(beyond, 1.0, np.maximum(counts[1], 1.0))
 
 
-def _inside(tree: object, copies: Floats, targets: Floats, reach: Floats, power: int) -> Floats:
-    """The number of candidates within reach; targets that are the same point with the same reach are queried once."""
-    asked, which = np.unique(np.column_stack([targets, reach]), axis=0, return_inverse=True)
-    near = tree.query_ball_point(  # type: ignore[attr-defined]
-        asked[:, :-1], asked[:, -1] + np.finfo(float).tiny, p=power, workers=-1
-    )
-    return np.array([copies[members].sum() for members in near])[which.reshape(-1)]
+def count_within(
+    targets: Floats, candidates: Floats, low: Floats, high: Floats, deepest: int, power: int = 2
+) -> tuple[Floats, Floats]:
+    """Candidates nearer than `low`, and those from `low` to `high`; exact while fewer than `deepest` are nearer."""
+    from larvatus.stats.linkage.blocked_counts import BlockedCounts
+    from larvatus.stats.linkage.tree_counts import TreeCounts
+
+    points, copies = merge_repeats(candidates)
+    if power != 2:
+        return TreeCounts.of(points, copies, power).count(targets, low, high, deepest)
+    products = BlockedCounts.of(points, copies)
+    if len(targets) * len(points) <= _UNTIMED:
+        return products.count(targets, low, high, deepest)
+    counts = np.full((2, len(targets)), np.nan)
+
+    def seconds(way: BlockedCounts | TreeCounts, rows: Ints) -> float:
+        began = perf_counter()
+        counts[:, rows] = way.count(targets[rows], low[rows], high[rows], deepest)
+        return (perf_counter() - began) / max(1, len(rows))
+
+    probe = np.unique(np.linspace(0, len(targets) - 1, 2 * _PROBE).astype(np.int64))
+    seconds(products, probe[:1])  # loads what is compiled
+    by_products = seconds(products, probe[::2])
+    faster: BlockedCounts | TreeCounts = products
+    if by_products * len(targets) > _BUILD * len(points):
+        tree = TreeCounts.of(points, copies)
+        by_tree = seconds(tree, probe[1 : 2 * _TASTE : 2])
+        if by_tree < 4 * by_products:
+            by_tree = seconds(tree, probe[2 * _TASTE + 1 :: 2])
+        faster = tree if by_tree < by_products else products
+    seconds(faster, np.flatnonzero(np.isnan(counts[0])))
+    return counts[0], counts[1]
 
 
-def _distinct(points: Floats) -> tuple[Floats, Floats]:
-    """Distinct rows and their frequencies; rows without repeats are returned unchanged."""
+def merge_repeats(points: Floats) -> tuple[Floats, Floats]:
+    """Points without repeated rows and their frequencies. Repeats that escape are harmless: each is counted by itself."""
     mixed = points @ np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
-    if len(np.unique(mixed)) == len(points):
+    order = np.argsort(mixed, kind="stable")
+    new = np.ones(len(points), dtype=bool)
+    same = np.flatnonzero(np.diff(mixed[order]) == 0)
+    new[1 + same] = (points[order[same]] != points[order[same + 1]]).any(axis=1)
+    if new.all():
         return points, np.ones(len(points))
-    rows, copies = np.unique(points, axis=0, return_counts=True)
-    return rows, copies.astype(float)
+    first = np.flatnonzero(new)
+    return points[order[first]], np.diff(np.append(first, len(points))).astype(np.float64)
+
+
+def _without_overflow(targets: Floats, candidates: Floats) -> tuple[Floats, Floats]:
+    """Both in a unit in which squared distances are finite."""
+    largest = max(np.abs(targets).max(initial=0.0), np.abs(candidates).max(initial=0.0))
+    if largest <= _LARGEST:
+        return targets, candidates
+    return targets * 2.0**-550, candidates * 2.0**-550
 
 
 def credit_within(nearer: Floats, tied: Floats, guesses: int) -> Floats:
