@@ -32,33 +32,31 @@ _CENTRE = 10_000  # candidates from which the centre is computed
 
 @dataclass(frozen=True, slots=True)
 class BlockedCounts:
-    """Candidates in order of their distance from a centre, with their frequencies and their rows for the matrix product."""
+    """Candidates with their frequencies, and their order by distance from a centre, in which blocks are formed."""
 
     points: Floats
     copies: Floats
+    order: Ints
+    square: Floats
     centre: Floats
     unit: float
-    norm: Floats
-    factors: NDArray[np.float32]
 
     @classmethod
     def of(cls, points: Floats, copies: Floats) -> BlockedCounts:
         """Prepare candidates. Medians serve as centre, so that a few extreme candidates do not make all norms large."""
+        points = np.ascontiguousarray(points)
         centre = np.median(points[:: max(1, len(points) // _CENTRE)], axis=0)
-        apart = points - centre
-        unit = 2.0 ** -np.frexp(np.abs(apart).max(initial=0.0))[1].astype(np.float64)  # powers of two are exact factors
-        apart *= unit
-        square = np.einsum("ij,ij->i", apart, apart)
+        largest = float(np.maximum(points.max(axis=0) - centre, centre - points.min(axis=0)).max(initial=0.0))
+        unit = float(np.ldexp(1.0, -np.frexp(largest)[1]))  # a power of two, by which products are exact
+        square = np.empty(len(points))
+        for first in range(0, len(points), _WIDTH):
+            apart = (points[first : first + _WIDTH] - centre) * unit
+            square[first : first + _WIDTH] = np.einsum("ij,ij->i", apart, apart)
         order = np.argsort(square, kind="stable")
-        order = np.append(order, order[-1]) if len(order) % 2 else order  # signs are tested in pairs
-        factors = np.empty((points.shape[1] + 2, len(order)), dtype=np.float32)
-        factors[:-2], factors[-2], factors[-1] = apart[order].T, square[order] / 2, 1.0
-        weight = copies[order]
-        weight[len(points) :] = 0.0
-        return cls(np.ascontiguousarray(points[order]), weight, centre, float(unit), np.sqrt(square[order]), factors)
+        return cls(points, copies, order, square[order], centre, unit)
 
     def count(self, targets: Floats, low: Floats, high: Floats, deepest: int) -> tuple[Floats, Floats]:
-        """Candidates nearer than `low`, and those from `low` to `high`; counts stop when `deepest` are nearer."""
+        """Candidates nearer than `low`, and those from `low` to `high`; exact while fewer than `deepest` are nearer."""
         targets = np.ascontiguousarray(targets)
         with np.errstate(over="ignore"):
             apart = (targets - self.centre) * self.unit
@@ -70,16 +68,17 @@ class BlockedCounts:
             ends = np.zeros(int(far.sum()), dtype=np.int64), np.full(int(far.sum()), len(self.points))
             counts[:, far] = count_directly(targets[far], self.points, self.copies, *ends, low[far], high[far], deepest)
         alive = np.flatnonzero(~far)
-        scratch = np.empty(_ROWS * _WIDTH, dtype=np.float32)
+        scratch = np.empty(min(_ROWS, len(alive)) * _WIDTH, dtype=np.float32)
         for first, last in self._blocks():
             alive = alive[counts[0, alive] < deepest]
-            near = alive[self._within_reach(np.sqrt(square[alive]), reach[alive], first, last)]
+            norms = np.sqrt(self.square[[first, last - 1]])
+            near = alive[_within_reach(np.sqrt(square[alive]), reach[alive], *norms)]
+            right = self._right(first, last)
             for start in range(0, len(near), _ROWS):
                 rows = near[start : start + _ROWS]
-                left = self._left(apart[rows], square[rows], reach[rows], float(self.norm[last - 1]))
-                values = scratch[: len(rows) * (last - first)].reshape(len(rows), last - first)
-                np.matmul(left, self.factors[:, first:last], out=values)
-                _measure_hits(values.view(np.int64), values, rows, targets, self.points[first:last], self.copies[first:last],
+                values = scratch[: len(rows) * right.shape[1]].reshape(len(rows), -1)
+                np.matmul(_left(apart[rows], square[rows], reach[rows], norms[1]), right, out=values)
+                _measure_hits(values.view(np.int64), values, rows, targets, self.order[first:last], self.points, self.copies,
                               low, high, deepest, counts)
         return counts[0], counts[1]
 
@@ -88,18 +87,28 @@ class BlockedCounts:
         edges = [e for e in (*_EDGES, *range(_EDGES[-1] + _WIDTH, n, _WIDTH)) if e < n]
         return zip(edges, [*edges[1:], n], strict=True)
 
-    def _within_reach(self, norm: Floats, reach: Floats, first: int, last: int) -> Bools:
-        """Targets whose distance from the centre allows some candidate of the block: ||u| − |v|| ≤ |u − v|."""
-        slack = reach + 1e-9 * (norm + self.norm[last - 1] + reach)
-        return np.asarray((norm - slack <= self.norm[last - 1]) & (norm + slack >= self.norm[first]))
-
-    def _left(self, apart: Floats, square: Floats, reach: Floats, norm: float) -> NDArray[np.float32]:
-        """Rows of targets for the product with candidates up to a norm."""
-        out = np.empty((len(apart), apart.shape[1] + 2), dtype=np.float32)
-        level = (square - reach**2) / 2
-        out[:, :-2], out[:, -2] = apart, -1.0
-        out[:, -1] = rounding_bound(apart.shape[1], square, level, reach, norm) - level
+    def _right(self, first: int, last: int) -> NDArray[np.float32]:
+        """The columns of candidates for the product, an even number: the last one may be zero, and is not counted."""
+        out = np.zeros((self.points.shape[1] + 2, last - first + (last - first) % 2), dtype=np.float32)
+        inside = slice(0, last - first)
+        out[:-2, inside] = ((self.points[self.order[first:last]] - self.centre) * self.unit).astype(np.float32).T
+        out[-2, inside], out[-1, inside] = self.square[first:last] / 2, 1.0
         return out
+
+
+def _within_reach(norm: Floats, reach: Floats, nearest: float, farthest: float) -> Bools:
+    """Targets whose distance from the centre allows candidates at distances from the centre in a range: ||u| − |v|| ≤ |u − v|."""
+    slack = reach + 1e-9 * (norm + farthest + reach)
+    return np.asarray((norm - slack <= farthest) & (norm + slack >= nearest))
+
+
+def _left(apart: Floats, square: Floats, reach: Floats, farthest: float) -> NDArray[np.float32]:
+    """The rows of targets for the product with candidates up to a distance from the centre."""
+    out = np.empty((len(apart), apart.shape[1] + 2), dtype=np.float32)
+    level = (square - reach**2) / 2
+    out[:, :-2], out[:, -2] = apart, -1.0
+    out[:, -1] = rounding_bound(apart.shape[1], square, level, reach, farthest) - level
+    return out
 
 
 def rounding_bound(columns: int, square: Floats, level: Floats, reach: Floats, norm: float) -> Floats:
@@ -149,8 +158,8 @@ def _distance(x: Floats, y: Floats, power: int) -> float:
 
 @kernel()
 def _measure_hits(
-    signs: NDArray[Any], values: NDArray[Any], rows: Ints, targets: Floats, points: Floats, copies: Floats, low: Floats,
-    high: Floats, deepest: int, counts: Floats,
+    signs: NDArray[Any], values: NDArray[Any], rows: Ints, targets: Floats, order: Ints, points: Floats, copies: Floats,
+    low: Floats, high: Floats, deepest: int, counts: Floats,
 ) -> None:
     """Add the candidates of a block whose value is not negative; most pieces of a row have none, as their signs tell."""
     words = signs.shape[1]
@@ -163,8 +172,9 @@ def _measure_hits(
                 every &= signs[i, w]
             if every & _SIGNS == _SIGNS:
                 continue
-            for j in range(2 * start, 2 * stop):
-                if values[i, j] >= 0:
+            for at in range(2 * start, min(2 * stop, len(order))):
+                if values[i, at] >= 0:
+                    j = order[at]
                     distance = _distance(targets[row], points[j], 2)
                     if distance < low[row]:
                         counts[0, row] += copies[j]

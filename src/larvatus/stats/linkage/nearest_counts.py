@@ -23,7 +23,7 @@ _SAME = 1e-12
 _SMALL = 256  # candidates up to which every pair is measured
 _UNTIMED = 20_000_000  # pairs up to which nothing is timed: matrix products take some hundredths of a second
 _PROBE = 256  # targets on which each way is timed
-_TASTE = 16  # targets on which a tree is timed first: it may be slower a hundred times
+_TASTE = 4  # targets on which a tree is timed first: it may be a hundred times slower
 _BUILD = 1e-6  # seconds per candidate for which a tree is not built
 _LARGEST = 2.0**500  # coordinates beyond which squares may overflow
 
@@ -39,14 +39,11 @@ def nearer_and_tied(
     digits count as equal.
     """
     own = np.arange(len(targets)) if own is None else own
-    pools = np.zeros(len(candidates), dtype=np.int64) if pools is None else pools
     targets, candidates = _without_overflow(targets, candidates)
     apart = np.abs(targets - candidates[own])
     reach = np.sqrt((apart**2).sum(axis=1)) if power == 2 else apart.sum(axis=1)
     low, high = reach * (1 - _SAME), reach * (1 + _SAME)
-    order = np.argsort(pools, kind="stable")
-    points, codes = candidates[order], pools[order]
-    start, stop = (np.searchsorted(codes, pools[own], side) for side in ("left", "right"))
+    points, start, stop = _by_pool(candidates, own, pools)
     counts = np.zeros((2, len(targets)))
     small = np.flatnonzero(stop - start <= _SMALL)
     if len(small):
@@ -60,6 +57,15 @@ def nearer_and_tied(
         counts[:, rows] = count_within(targets[rows], inside, low[rows], high[rows], deepest, power)
     beyond = counts[0] >= deepest
     return np.where(beyond, float(deepest), counts[0]), np.where(beyond, 1.0, np.maximum(counts[1], 1.0))
+
+
+def _by_pool(candidates: Floats, own: Ints, pools: Ints | None) -> tuple[Floats, Ints, Ints]:
+    """Candidates sorted by pool, and where the pool of each target starts and stops."""
+    if pools is None or not len(pools) or (pools == pools[0]).all():
+        return candidates, np.zeros(len(own), dtype=np.int64), np.full(len(own), len(candidates))
+    order = np.argsort(pools, kind="stable")
+    start, stop = (np.searchsorted(pools[order], pools[own], side) for side in ("left", "right"))
+    return candidates[order], start, stop
 
 
 def count_within(
@@ -111,8 +117,7 @@ def merge_repeats(points: Floats) -> tuple[Floats, Floats]:
 
 def _without_overflow(targets: Floats, candidates: Floats) -> tuple[Floats, Floats]:
     """Both in a unit in which squared distances are finite."""
-    largest = max(np.abs(targets).max(initial=0.0), np.abs(candidates).max(initial=0.0))
-    if largest <= _LARGEST:
+    if all(v.max(initial=0.0) <= _LARGEST and v.min(initial=0.0) >= -_LARGEST for v in (targets, candidates)):
         return targets, candidates
     return targets * 2.0**-550, candidates * 2.0**-550
 

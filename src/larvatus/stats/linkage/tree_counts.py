@@ -36,10 +36,10 @@ class TreeCounts:
 
     @classmethod
     def of(cls, points: Floats, copies: Floats, power: int = 2) -> TreeCounts:
-        """Build the tree; splits at midpoints are faster than at medians and do not suffer from ties."""
+        """Build the tree by midpoints, without shrunken cells: half the time, and queries are as fast, with ties as well."""
         from scipy.spatial import cKDTree
 
-        return cls(points, copies, cKDTree(points, balanced_tree=False), power)
+        return cls(points, copies, cKDTree(points, balanced_tree=False, compact_nodes=False), power)
 
     def count(self, targets: Floats, low: Floats, high: Floats, deepest: int) -> tuple[Floats, Floats]:
         """Candidates nearer than `low`, and those from `low` to `high`; exact while fewer than `deepest` are nearer."""
