@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from larvatus.stats.linkage import blocked_counts, nearest_counts
 from larvatus.stats.linkage.blocked_counts import BlockedCounts, count_directly
 from larvatus.stats.linkage.coordinates import link_nearest
-from larvatus.stats.linkage.nearest_counts import count_within, merge_repeats, nearer_and_tied
+from larvatus.stats.linkage.nearest_counts import count_in_pools, merge_repeats, nearer_and_tied
 from larvatus.stats.linkage.tree_counts import TreeCounts
 
 Counts = tuple[np.ndarray, np.ndarray]
@@ -167,7 +167,7 @@ def test_the_faster_way_is_used_and_the_choice_changes_nothing(faster, monkeypat
     monkeypatch.setattr(TreeCounts, "count", count(TreeCounts, "tree"))
     monkeypatch.setattr(nearest_counts, "perf_counter", lambda: seconds[0])
     monkeypatch.setattr(nearest_counts, "_UNTIMED", 1000)
-    nearer, tied = count_within(x, y, low, high, 5)
+    nearer, tied = count_in_pools(x, y, low, high, 5)
     np.testing.assert_array_equal(np.minimum(nearer, 5), np.minimum(expected[0], 5))
     np.testing.assert_array_equal(tied[nearer < 5], expected[1][nearer < 5])
     assert asked[faster] >= 1200
