@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larvatus.stats.linkage import blocked_counts, nearest_counts
+from larvatus.stats.linkage import blocked_products, nearest_counts
 from larvatus.stats.linkage.blocked_counts import BlockedCounts, count_directly
 from larvatus.stats.linkage.coordinates import link_nearest
 from larvatus.stats.linkage.nearest_counts import count_in_pools, merge_repeats, nearer_and_tied
@@ -115,7 +115,7 @@ def test_the_error_of_single_precision_is_within_its_bound(p, seed, scale, inner
     square, halves = (u**2).sum(axis=1), (v**2).sum(axis=1) / 2
     reach = np.sqrt(square) * (1 + inner * rng.uniform(-1, 1, 40))
     level, norm = (square - reach**2) / 2, float(np.sqrt(2 * halves.max()))
-    bound = blocked_counts.rounding_bound(p, square, level, reach, norm)
+    bound = blocked_products.rounding_bound(p, square, level, reach, norm)
     left = np.column_stack([u, -np.ones(40), -level]).astype(np.float32)
     right = np.column_stack([v, halves, np.ones(50)]).astype(np.float32)
     a, b, r = (w.astype(np.longdouble) for w in (u, v, reach))
