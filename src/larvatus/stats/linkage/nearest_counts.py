@@ -2,29 +2,19 @@
 
     credit with k guesses = min(1, max(0, (k − a) / t))
 
-A k-d tree is fast in few columns, matrix products are in many. With many pairs, both are timed on some of the targets, and the
-faster one counts for the rest. Both give the same counts, so the choice changes no result.
+A k-d tree is fast in few columns, matrix products are in many; `neighbours.faster_way` chooses. Both give the same counts.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 
-if TYPE_CHECKING:
-    from larvatus.stats.linkage.blocked_counts import BlockedCounts
-    from larvatus.stats.linkage.tree_counts import TreeCounts
-
 _SAME = 1e-12
 _SMALL = 256  # candidates up to which every pair is measured
-_UNTIMED = 20_000_000  # pairs up to which nothing is timed: matrix products take some hundredths of a second
-_PROBE = 256  # targets on which each way is timed
-_TASTE = 4  # targets on which a tree is timed first: it may be a hundred times slower
-_BUILD = 1e-6  # seconds per candidate for which a tree is not built
 _LARGEST = 2.0**500  # coordinates beyond which squares may overflow
 
 
@@ -61,7 +51,7 @@ def count_in_pools(
     counts = np.zeros((2, len(targets)))
     small = np.flatnonzero(stop - start <= _SMALL)
     if len(small):
-        from larvatus.stats.linkage.blocked_counts import count_directly
+        from larvatus.stats.neighbours.blocked_counts import count_directly
 
         counts[:, small] = count_directly(targets[small], points, np.ones(len(points)), start[small], stop[small], low[small],
                                           high[small], deepest, power)
@@ -85,34 +75,24 @@ def _by_pool(candidates: Floats, targets: int, pools: tuple[Ints, Ints] | None) 
 def _count_in_one(
     targets: Floats, candidates: Floats, low: Floats, high: Floats, deepest: int, power: int = 2
 ) -> tuple[Floats, Floats]:
-    """The counts in one pool, by the way that is faster on some of the targets."""
-    from larvatus.stats.linkage.blocked_counts import BlockedCounts
-    from larvatus.stats.linkage.tree_counts import TreeCounts
+    """The counts in one pool, by the faster way."""
+    from larvatus.stats.neighbours.blocked_counts import BlockedCounts
+    from larvatus.stats.neighbours.faster_way import search_faster
+    from larvatus.stats.neighbours.tree_counts import TreeCounts
 
     points, copies = merge_repeats(candidates)
     if power != 2:
         return TreeCounts.of(points, copies, power).count(targets, low, high, deepest)
-    products = BlockedCounts.of(points, copies)
-    if len(targets) * len(points) <= _UNTIMED:
-        return products.count(targets, low, high, deepest)
-    counts = np.full((2, len(targets)), np.nan)
+    counts = np.empty((2, len(targets)))
 
-    def seconds(way: BlockedCounts | TreeCounts, rows: Ints) -> float:
-        began = perf_counter()
-        counts[:, rows] = way.count(targets[rows], low[rows], high[rows], deepest)
-        return (perf_counter() - began) / max(1, len(rows))
+    def count_by(way: BlockedCounts | TreeCounts) -> Callable[[Ints], None]:
+        def search(rows: Ints) -> None:
+            counts[:, rows] = way.count(targets[rows], low[rows], high[rows], deepest)
 
-    probe = np.unique(np.linspace(0, len(targets) - 1, 2 * _PROBE).astype(np.int64))
-    seconds(products, probe[:1])  # loads what is compiled
-    by_products = seconds(products, probe[::2])
-    faster: BlockedCounts | TreeCounts = products
-    if by_products * len(targets) > _BUILD * len(points):
-        tree = TreeCounts.of(points, copies)
-        by_tree = seconds(tree, probe[1 : 2 * _TASTE : 2])
-        if by_tree < 4 * by_products:
-            by_tree = seconds(tree, probe[2 * _TASTE + 1 :: 2])
-        faster = tree if by_tree < by_products else products
-    seconds(faster, np.flatnonzero(np.isnan(counts[0])))
+        return search
+
+    search_faster(len(targets), len(points), count_by(BlockedCounts.of(points, copies)),
+                  lambda: count_by(TreeCounts.of(points, copies)))
     return counts[0], counts[1]
 
 

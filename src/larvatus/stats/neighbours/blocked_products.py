@@ -88,7 +88,7 @@ class BlockedProducts:
 
 
 def _within_reach(norm: Floats, reach: Floats, nearest: float, farthest: float) -> Bools:
-    """Targets whose distance from the centre allows candidates at distances from the centre in a range: ||u| − |v|| ≤ |u − v|."""
+    """Targets that may have a candidate within reach, by distances from the centre: ||u| − |v|| ≤ |u − v|."""
     slack = reach + 1e-9 * (norm + farthest + reach)
     return np.asarray((norm - slack <= farthest) & (norm + slack >= nearest))
 

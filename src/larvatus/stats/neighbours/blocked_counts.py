@@ -6,6 +6,7 @@ A target is finished as soon as `deepest` candidates are nearer, so that most re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.linkage.blocked_products import BlockedProducts
+from larvatus.stats.neighbours.blocked_products import BlockedProducts
 
-_WORDS = 128  # pairs of single-precision numbers whose signs are tested together
+WORDS = 128  # pairs of single-precision numbers whose signs are tested together
 _SIGNS = -0x7FFFFFFF80000000  # the two sign bits in such a pair
 _PAIRS = 20_000_000  # pairs measured in one call: well below a second
 
@@ -36,8 +37,8 @@ class BlockedCounts:
         targets = np.ascontiguousarray(targets)
         counts, done = np.zeros((2, len(targets))), np.zeros(len(targets), dtype=bool)
         for rows, candidates, values in self.products.sift(targets, high, done):
-            _measure_hits(values.view(np.int64), values, rows, targets, candidates, self.products.points, self.copies, low, high,
-                          deepest, counts)
+            _measure_hits(values.view(np.int64), values, rows, targets, candidates, self.products.points, self.copies, low,
+                          high, deepest, counts)
             done[rows] = counts[0, rows] >= deepest
         return counts[0], counts[1]
 
@@ -51,7 +52,7 @@ def count_directly(
     ends = np.cumsum(stop - start) // _PAIRS
     edges = [0, *(np.flatnonzero(np.diff(ends)) + 1), len(targets)]
     targets, points = np.ascontiguousarray(targets), np.ascontiguousarray(points)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         _measure_all(targets, points, copies, a, b, start, stop, low, high, deepest, power, counts)
     return counts[0], counts[1]
 
@@ -93,8 +94,8 @@ def _measure_hits(
     words = signs.shape[1]
     for i in range(len(rows)):
         row = rows[i]
-        for start in range(0, words, _WORDS):
-            stop = min(start + _WORDS, words)
+        for start in range(0, words, WORDS):
+            stop = min(start + WORDS, words)
             if all_negative(signs[i, start:stop]):
                 continue
             for at in range(2 * start, min(2 * stop, len(order))):
@@ -139,7 +140,8 @@ def _measure_all(
 
 @kernel()
 def _measure_listed(
-    targets: Floats, points: Floats, copies: Floats, which: Ints, start: Ints, low: Floats, high: Floats, power: int, out: Floats
+    targets: Floats, points: Floats, copies: Floats, which: Ints, start: Ints, low: Floats, high: Floats, power: int,
+    out: Floats,
 ) -> None:
     for i in range(len(targets)):
         for at in range(start[i], start[i + 1]):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.linkage.blocked_counts import count_listed
+from larvatus.stats.neighbours.blocked_counts import count_listed
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -57,7 +57,9 @@ class TreeCounts:
         depth = min(deepest + 1, len(self.points))
         index = np.asarray(self.tree.query(targets, k=depth, p=self.power, workers=-1)[1], dtype=np.int64)
         start = np.arange(len(targets) + 1) * depth
-        nearer, tied, farthest = count_listed(targets, self.points, self.copies, index.reshape(-1), start, low, high, self.power)
+        nearer, tied, farthest = count_listed(
+            targets, self.points, self.copies, index.reshape(-1), start, low, high, self.power
+        )
         unsettled = np.flatnonzero((nearer < deepest) & (farthest <= high * (1 + _ROOM)) & (depth < len(self.points)))
         for first in range(0, len(unsettled), _BALLS):
             rows = unsettled[first : first + _BALLS]

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larvatus.stats.linkage import blocked_products, nearest_counts
-from larvatus.stats.linkage.blocked_counts import BlockedCounts, count_directly
+from larvatus.stats.linkage import nearest_counts
 from larvatus.stats.linkage.coordinates import link_nearest
 from larvatus.stats.linkage.nearest_counts import count_in_pools, merge_repeats, nearer_and_tied
-from larvatus.stats.linkage.tree_counts import TreeCounts
+from larvatus.stats.neighbours import blocked_products, faster_way
+from larvatus.stats.neighbours.blocked_counts import BlockedCounts, count_directly
+from larvatus.stats.neighbours.tree_counts import TreeCounts
 
 Counts = tuple[np.ndarray, np.ndarray]
 
@@ -165,13 +166,32 @@ def test_the_faster_way_is_used_and_the_choice_changes_nothing(faster, monkeypat
 
     monkeypatch.setattr(BlockedCounts, "count", count(BlockedCounts, "products"))
     monkeypatch.setattr(TreeCounts, "count", count(TreeCounts, "tree"))
-    monkeypatch.setattr(nearest_counts, "perf_counter", lambda: seconds[0])
-    monkeypatch.setattr(nearest_counts, "_UNTIMED", 1000)
+    monkeypatch.setattr(faster_way, "perf_counter", lambda: seconds[0])
+    monkeypatch.setattr(faster_way, "_UNTIMED", 1000)
     nearer, tied = count_in_pools(x, y, low, high, 5)
     np.testing.assert_array_equal(np.minimum(nearer, 5), np.minimum(expected[0], 5))
     np.testing.assert_array_equal(tied[nearer < 5], expected[1][nearer < 5])
     assert asked[faster] >= 1200
-    assert asked[{"products": "tree", "tree": "products"}[faster]] <= 260
+    assert asked[{"products": "tree", "tree": "products"}[faster]] <= 320
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 3000), tree=st.sampled_from([0.01, 1.0, 3.0, 100.0]))
+def test_every_target_is_searched_for_once(n, tree):
+    asked, clock = np.zeros(n, dtype=np.int64), [0.0]
+
+    def search(cost: float):
+        def count(rows):
+            np.add.at(asked, rows, 1)
+            clock[0] += cost * len(rows)
+
+        return count
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(faster_way, "perf_counter", lambda: clock[0])
+        patch.setattr(faster_way, "_UNTIMED", 0)
+        faster_way.search_faster(n, 10**6, search(1.0), lambda: search(tree))
+    assert (asked == 1).all()
 
 
 @pytest.mark.parametrize("n", [1, 300])
