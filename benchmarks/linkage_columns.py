@@ -3,7 +3,7 @@
     python benchmarks/linkage_columns.py [--rows 20000 100000] [--columns 4 8 13 20 30] [--million] [--save]
 
 Records have independent normal columns; the release adds noise. For a sub-sample of the targets, each way counts the candidates
-nearer than the own record among all candidates, up to ten. The sub-sample has 2,048 targets, but 128 for a tree in more than ten
+nearer than the own record among all candidates, up to ten. It has 2,048 targets, but 128 for a tree in more than ten
 columns. The time per target does not depend on the number of targets. The ratio to the bare products (same blocks, same number
 of columns, nothing else) is the median of alternating repeats. It falls below 1 if noise lets many targets finish early. Times
 are processor time of all threads, which other work on the machine changes less than time on the clock. Linear algebra runs on
@@ -95,8 +95,8 @@ def to_bare(rows: int, columns: int, noise: str, repeats: int) -> dict[str, obje
     least, took = (statistics.median(t[i] for t in times) for i in (0, 1))
     return {
         "candidates": rows, "columns": columns, "noise": noise,
-        "finished_early": round(float((nearer >= DEEPEST).mean()), 2), "bare_us": round(1e6 * least / len(x), 1), "products_us": round(1e6 * took / len(x), 1),
-        "ratio": round(took / least, 2),
+        "finished_early": round(float((nearer >= DEEPEST).mean()), 2), "bare_us": round(1e6 * least / len(x), 1),
+        "products_us": round(1e6 * took / len(x), 1), "ratio": round(took / least, 2),
     }
 
 

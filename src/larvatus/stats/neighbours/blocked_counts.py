@@ -57,7 +57,7 @@ def count_directly(
     return counts[0], counts[1]
 
 
-def count_listed(
+def count_in_lists(
     targets: Floats, points: Floats, copies: Floats, which: Ints, start: Ints, low: Floats, high: Floats, power: int
 ) -> tuple[Floats, Floats, Floats]:
     """The same counts among candidates listed in `which`, from start[i] to start[i + 1], and the largest distance."""

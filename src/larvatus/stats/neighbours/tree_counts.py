@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.neighbours.blocked_counts import count_listed
+from larvatus.stats.neighbours.blocked_counts import count_in_lists
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -57,7 +57,7 @@ class TreeCounts:
         depth = min(deepest + 1, len(self.points))
         index = np.asarray(self.tree.query(targets, k=depth, p=self.power, workers=-1)[1], dtype=np.int64)
         start = np.arange(len(targets) + 1) * depth
-        nearer, tied, farthest = count_listed(
+        nearer, tied, farthest = count_in_lists(
             targets, self.points, self.copies, index.reshape(-1), start, low, high, self.power
         )
         unsettled = np.flatnonzero((nearer < deepest) & (farthest <= high * (1 + _ROOM)) & (depth < len(self.points)))
@@ -73,5 +73,5 @@ class TreeCounts:
         members = self.tree.query_ball_point(targets[once], reach, p=self.power, workers=-1, return_sorted=False)
         start = np.cumsum([0, *(len(m) for m in members)])
         index: Ints = np.concatenate([np.asarray(m, dtype=np.int64) for m in members])
-        counts = count_listed(targets[once], self.points, self.copies, index, start, low[once], high[once], self.power)
+        counts = count_in_lists(targets[once], self.points, self.copies, index, start, low[once], high[once], self.power)
         return counts[0][which.reshape(-1)], counts[1][which.reshape(-1)]
