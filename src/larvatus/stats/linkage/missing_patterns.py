@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from larvatus.core.kernels import kernel
 
 _SAME = 1e-9
 _DENSE = 2_000_000_000  # number of pairs beyond which each pair of patterns is counted by itself
+_OVERHEAD = 1_000_000  # the same per pair of patterns: this many pairs take longer than a count of its own
+_PART = 20_000_000  # pairs in one call: below a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class PatternedPoints:
         if not len(own):
             return np.zeros((len(guesses), 0))
         mine = self._costs_of_own(own)
-        dense = float(np.bincount(same)[same[own]].sum()) <= _DENSE
+        pairs = float(np.bincount(same)[same[own]].sum())
+        alone = len(np.unique(self.mine[own])) * len(np.unique(self.theirs))
+        dense = pairs <= min(_DENSE, _OVERHEAD * alone)
         nearer, tied = self._dense(own, same, mine) if dense else self._by_patterns(own, same, mine, max(guesses))
         return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])
 
@@ -65,10 +70,15 @@ class PatternedPoints:
         order = np.argsort(same, kind="stable")
         start = np.searchsorted(same[order], same[own], "left")
         stop = np.searchsorted(same[order], same[own], "right")
-        both = (_stretched if self.turn.ndim == 3 else _counted)(
-            np.ascontiguousarray(self.left[own]), np.ascontiguousarray(self.right), self.mine[own], self.theirs,
-            np.ascontiguousarray(self.turn), self.constant, mine, order, start, stop, own, self.power,
-        )
+        right, turn = np.ascontiguousarray(self.right), np.ascontiguousarray(self.turn)
+        count = _stretched if self.turn.ndim == 3 else _counted
+        edges = [0, *(np.flatnonzero(np.diff(np.cumsum(stop - start) // _PART)) + 1), len(own)]
+        both = np.empty((2, len(own)))
+        for a, b in pairwise(edges):
+            rows = own[a:b]
+            left = np.ascontiguousarray(self.left[rows])
+            both[:, a:b] = count(left, right, self.mine[rows], self.theirs, turn, self.constant, mine[a:b], order, start[a:b],
+                                 stop[a:b], rows, self.power)
         return both[0], both[1]
 
     def _by_patterns(self, own: Ints, same: Ints, mine: Floats, deepest: int) -> tuple[Floats, Floats]:
