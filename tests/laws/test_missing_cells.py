@@ -75,11 +75,13 @@ def test_missing_coordinates_are_integrated_out(rule):
     assert score.by_record == pytest.approx(np.clip((1 - less) / tied, 0, 1))
 
 
-def test_trees_and_a_dense_search_agree_on_missing_cells(monkeypatch):
+def test_a_search_by_patterns_and_a_dense_one_agree_on_missing_cells(monkeypatch):
     frame = people(300)
     released = blanked(noisy(frame, 0.1), 0.2)
     original = blanked(frame, 0.1, seed=9)
     dense = value(original, released, lv.attacks.PosteriorMatch(within=(1, 3)))
+    monkeypatch.setattr("larvatus.stats.linkage.missing_patterns._PART", 1000)
+    assert value(original, released, lv.attacks.PosteriorMatch(within=(1, 3))) == dense
     monkeypatch.setattr("larvatus.stats.linkage.missing_patterns._DENSE", 0)
     assert value(original, released, lv.attacks.PosteriorMatch(within=(1, 3))) == pytest.approx(dense)
     monkeypatch.setattr("larvatus.stats.linkage.gaussian_match_missing._MOST", 0)

@@ -74,12 +74,10 @@ def same_rows(columns: Iterable[NDArray[Any]], n: int) -> Ints:
 
 
 def link_nearest(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:
-    """The credit of each target, guesses × targets; an extra coordinate keeps records of other pools out of reach."""
+    """The credit of each target, guesses × targets; only records with the same code are candidates."""
     from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
 
     if len(x) == 0:
         return np.zeros((len(guesses), 0))
-    reach = 1.0 + np.abs(x).max(initial=0.0) + np.abs(y).max(initial=0.0)
-    apart = (2.0 * reach * (1 + x.shape[1]) * same)[:, None]
-    nearer, tied = nearer_and_tied(np.hstack([x, apart[own]]), np.hstack([y, apart]), max(guesses), own, power)
+    nearer, tied = nearer_and_tied(x, y, max(guesses), own, power, same)
     return np.array([credit_within(nearer, tied, k) for k in guesses])

@@ -13,8 +13,6 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.linkage.missing_patterns import patterns_of
 
 PatternPoints = Callable[[Bools, Ints], tuple[Floats, Floats]]
-_DENSE = 500_000  # numbers in an array of all differences up to which it is made
-_SAME = 1e-12
 PatternLink = Callable[[Ints, Ints, Sequence[int]], Floats]
 
 
@@ -45,21 +43,7 @@ def link_within_patterns(shown: Bools, points: PatternPoints, power: int = 2) ->
             place = np.searchsorted(rows, own[asked])
             u, v = points(patterns[c], rows)
             pools = np.unique(same[rows], return_inverse=True)[1].reshape(-1)
-            nearest = _link_densely if len(place) * v.size <= _DENSE else link_nearest
-            out[:, asked] = nearest(u[place], v, place, pools, guesses, power)
+            out[:, asked] = link_nearest(u[place], v, place, pools, guesses, power)
         return out
 
     return link
-
-
-def _link_densely(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
-    """The same credits as `link_nearest`, from all distances: most patterns have few records."""
-    from larvatus.stats.linkage.nearest_counts import credit_within
-
-    apart = np.abs(x[:, None, :] - y[None, :, :])
-    distance = np.sqrt((apart**2).sum(axis=2)) if power == 2 else apart.sum(axis=2)
-    distance = np.where(same[own][:, None] == same, distance, np.inf)
-    reach = distance[np.arange(len(own)), own][:, None]
-    nearer = (distance < reach * (1 - _SAME)).sum(axis=1)
-    tied = (distance <= reach * (1 + _SAME)).sum(axis=1) - nearer
-    return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])

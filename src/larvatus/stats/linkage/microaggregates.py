@@ -100,8 +100,6 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
     The first pair is for complete rows. Each further one is for rows of y that lack the same cells; they belong to a target
     if no other row is nearer to it in the cells they have.
     """
-    from scipy.spatial import cKDTree
-
     out = [nearest_of(x, y)]
     y = fill_blanks(y)
     there = ~np.isnan(y)
@@ -114,7 +112,7 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
         rows, code = np.unique(sub / scale, axis=0, return_inverse=True)
         mine, theirs, every = np.full(len(x), np.nan), np.full(len(y), np.nan), np.full(len(y), np.nan)
         whole = ~np.isnan(x[:, pattern]).any(axis=1)
-        mine[whole] = cKDTree(rows, balanced_tree=False).query(x[np.ix_(whole, pattern)] / scale)[1]
+        mine[whole] = _nearest(x[np.ix_(whole, pattern)] / scale, rows)
         every[inside] = code.reshape(-1)
         these = partial & (there == pattern).all(axis=1)
         theirs[these] = every[these]
@@ -128,8 +126,6 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     Rows of x are compared on the cells they have. They are compared with rows of y that lack the same cells if about as many
     rows on both sides do (these cells stayed missing), otherwise with complete ones.
     """
-    from scipy.spatial import cKDTree
-
     y = fill_blanks(y)
     whole = ~np.isnan(y).any(axis=1)
     mine, theirs = np.full(len(x), np.nan), np.full(len(y), np.nan)
@@ -151,6 +147,12 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         if not there.all() and asked.mean() >= 0.5 * alike.mean() > 0:
             points, code = np.unique(((y - centre) / scale)[np.ix_(alike, there)], axis=0, return_inverse=True)
             theirs[alike], first, used = used + code.reshape(-1), used, used + len(points)
-        found = cKDTree(points, balanced_tree=False).query(((x - centre) / scale)[np.ix_(asked, there)])[1]
-        mine[asked] = first + found
+        mine[asked] = first + _nearest(((x - centre) / scale)[np.ix_(asked, there)], points)
     return mine, theirs
+
+
+def _nearest(targets: Floats, points: Floats) -> Ints:
+    """The row of the nearest point of each target."""
+    from larvatus.stats.neighbours.nearest_rows import nearest_lists
+
+    return nearest_lists(targets, points, (1,))[0][:, 0]

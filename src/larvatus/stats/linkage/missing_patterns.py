@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.kernels import kernel
 
 _SAME = 1e-9
-_DENSE = 2_000_000_000  # number of pairs beyond which trees are used
+_DENSE = 2_000_000_000  # number of pairs beyond which each pair of patterns is counted by itself
+_OVERHEAD = 1_000_000  # the same per pair of patterns: this many pairs take longer than a count of its own
+_PART = 20_000_000  # pairs in one call: below a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,10 @@ class PatternedPoints:
         if not len(own):
             return np.zeros((len(guesses), 0))
         mine = self._costs_of_own(own)
-        dense = float(np.bincount(same)[same[own]].sum()) <= _DENSE
-        nearer, tied = self._dense(own, same, mine) if dense else self._by_trees(own, same, mine, max(guesses))
+        pairs = float(np.bincount(same)[same[own]].sum())
+        alone = len(np.unique(self.mine[own])) * len(np.unique(self.theirs))
+        dense = pairs <= min(_DENSE, _OVERHEAD * alone)
+        nearer, tied = self._dense(own, same, mine) if dense else self._by_patterns(own, same, mine, max(guesses))
         return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])
 
     def costs(self, a: Ints, b: Ints) -> Floats:
@@ -65,41 +70,34 @@ class PatternedPoints:
         order = np.argsort(same, kind="stable")
         start = np.searchsorted(same[order], same[own], "left")
         stop = np.searchsorted(same[order], same[own], "right")
-        both = (_stretched if self.turn.ndim == 3 else _counted)(
-            np.ascontiguousarray(self.left[own]), np.ascontiguousarray(self.right), self.mine[own], self.theirs,
-            np.ascontiguousarray(self.turn), self.constant, mine, order, start, stop, own, self.power,
-        )
+        right, turn = np.ascontiguousarray(self.right), np.ascontiguousarray(self.turn)
+        count = _stretched if self.turn.ndim == 3 else _counted
+        edges = [0, *(np.flatnonzero(np.diff(np.cumsum(stop - start) // _PART)) + 1), len(own)]
+        both = np.empty((2, len(own)))
+        for a, b in pairwise(edges):
+            rows = own[a:b]
+            left = np.ascontiguousarray(self.left[rows])
+            both[:, a:b] = count(left, right, self.mine[rows], self.theirs, turn, self.constant, mine[a:b], order, start[a:b],
+                                 stop[a:b], rows, self.power)
         return both[0], both[1]
 
-    def _by_trees(self, own: Ints, same: Ints, mine: Floats, deepest: int) -> tuple[Floats, Floats]:
-        """The same from one tree for every pair of patterns; exact while fewer than `deepest` cost less."""
-        from scipy.spatial import cKDTree
+    def _by_patterns(self, own: Ints, same: Ints, mine: Floats, deepest: int) -> tuple[Floats, Floats]:
+        """The same for every pair of patterns by itself; exact while fewer than `deepest` cost less."""
+        from larvatus.stats.linkage.nearest_counts import count_in_pools
 
-        nearer, tied = np.zeros(len(own)), np.zeros(len(own))
+        counts = np.zeros((2, len(own)))
         slack = _SAME * np.maximum(1.0, np.abs(mine))
         for a in np.unique(self.mine[own]):
-            rows = np.flatnonzero(self.mine[own] == a)
             for b in np.unique(self.theirs):
+                high = mine + slack - self.constant[a, b]
+                rows = np.flatnonzero((self.mine[own] == a) & (high >= 0))
                 there = np.flatnonzero(self.theirs == b)
                 turn = self.turn[a if len(self.turn) > 1 else 0, b]
                 x, y = (v * turn if turn.ndim == 1 else v @ turn.T for v in (self.left[own[rows]], self.right[there]))
-                limit = mine[rows] - self.constant[a, b]
-                high = limit + slack[rows]
-                near = np.flatnonzero(high >= 0)
-                if not len(near):
-                    continue
-                reach = np.sqrt(high[near]) if self.power == 2 else high[near]
-                apart = 2.0 * (1.0 + float(reach.max()))
-                tree = cKDTree(np.column_stack([y, apart * same[there]]), balanced_tree=False)
-                asked = np.column_stack([x[near], apart * same[own[rows[near]]]])
-                found = np.asarray(tree.query(asked, k=min(deepest + 8, len(there)), p=self.power,
-                                              distance_upper_bound=float(reach.max()) * (1 + _SAME), workers=-1)[0])
-                cost = found.reshape(len(near), -1)
-                cost = cost**2 if self.power == 2 else cost
-                low = (limit - slack[rows])[near][:, None]
-                nearer[rows[near]] += (cost < low).sum(axis=1)
-                tied[rows[near]] += ((cost >= low) & (cost <= high[near][:, None])).sum(axis=1)
-        return nearer, tied
+                ends = [np.maximum(v[rows], 0.0) for v in (high - 2 * slack, high)]
+                low, most = (np.sqrt(v) for v in ends) if self.power == 2 else ends
+                counts[:, rows] += count_in_pools(x, y, low, most, deepest, self.power, (same[own[rows]], same[there]))
+        return counts[0], counts[1]
 
 
 @kernel()

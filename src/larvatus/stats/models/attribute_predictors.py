@@ -83,17 +83,14 @@ def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
 
 def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[Floats]:
     """Means over the nearest and the five nearest distinct feature rows, weighted by their frequency."""
-    from scipy.spatial import cKDTree
+    from larvatus.stats.neighbours.nearest_rows import nearest_lists
 
     rows, code, times = np.unique(a, axis=0, return_inverse=True, return_counts=True)
     code = code.reshape(-1)
     total = np.bincount(code, weights=values)
-    tree = cKDTree(rows, balanced_tree=False)
     out = []
-    for k in (1, 5):
-        more = 0 if own is None else 1
-        _, near = tree.query(b, k=min(k + more, len(rows)))
-        near = np.asarray(near).reshape(len(b), -1)
+    more = 0 if own is None else 1
+    for k, near in zip((1, 5), nearest_lists(b, rows, (1 + more, 5 + more)), strict=True):
         sums, counts = total[near], times[near].astype(np.float64)
         if own is not None:
             mine = (near == code[own][:, None]) & (own >= 0)[:, None]
