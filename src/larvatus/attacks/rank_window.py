@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.target_sample import FEW, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -36,9 +37,10 @@ class RankWindow(Attack):
         window: largest move of a rank, as a fraction of the records (default: for each column the smallest window over the
             whole file that excludes no target's own record, as an intruder who knows the parameters would use; an intruder
             who does not know them uses the smallest window that fits the other records).
-        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = FEW
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target and of the other records of its sub-group, hence their ranks, "
         "and knows the largest move of a rank."
@@ -47,7 +49,7 @@ class RankWindow(Attack):
     window: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="largest move of a rank, as a fraction of the records (default: the smallest true window)"
     )
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

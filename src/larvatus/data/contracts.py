@@ -349,10 +349,12 @@ class Attack(Method):
 
     `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
     `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
-    which at least one is needed.
+    which at least one is needed. `most_targets` is set by attacks that draw a sample of targets: a file with no more records is
+    attacked whole, and of a larger one at most this many are drawn, unless the setting `targets` says otherwise.
     """
 
     paired: ClassVar[bool] = True
+    most_targets: ClassVar[int | None] = None
     assumes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 

@@ -116,6 +116,7 @@ class Score:
     - `identifies`: true if the value is a share of records found
     - `certain`: the share found with certainty, if `identifies`: records that S alone singles out, and right and unique links
       beyond those that a random guess among the candidates would give
+    - `effective_targets`: the number of targets on which the interval is based, if targets of a sample have weights
     """
 
     method: str
@@ -141,6 +142,7 @@ class Score:
     unit: Literal["share", "correlation"] = "share"
     identifies: bool = False
     certain: float | None = None
+    effective_targets: float | None = None
 
     def __repr__(self) -> str:
         shown = {self.kind: self.value, "chance": self.chance, "S alone": self.s_alone}

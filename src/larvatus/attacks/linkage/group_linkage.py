@@ -9,6 +9,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
+from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.attacks.scoring.credits import (
     CHANCE,
     OUTLYING,
@@ -31,6 +32,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import as_one_group, map_groups, with_table
+from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class GroupKeys:
     @classmethod
     def of(
         cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
-        targets: int | None = None, categorical_too: bool = False, soft_too: bool = True, whole_file: bool = False,
+        targets: TargetCount = None, categorical_too: bool = False, soft_too: bool = True, whole_file: bool = False,
     ) -> GroupKeys:
         keys = keys_of(attack.name(), original, release, intruder, random, targets, whole_file=whole_file)
         masked = (*keys.numbers, *(keys.categorical if categorical_too else ()))
@@ -178,11 +180,13 @@ def link_groups(
     tried = ~np.isnan(values[names[SUCCESS][0]])
     found_credits = {figure: np.array([values[n][tried] for n in own]) for figure, own in names.items()}
     success, x_alone = (found_credits[figure].reshape(t, m, -1) for figure in (SUCCESS, X_ALONE))
-    means = success[:, 0].mean(axis=1)
+    weight = keys.weight_of(record[tried])
+    means = [hajek_mean(credit, weight) for credit in success[:, 0]]
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
         group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
         x_alone=x_alone[best].T, outlying=outlying_tenth(values[OUTLYING])[tried], record=record[tried],
+        weight=weight,
     )
     more = [*notes, *(f"{n} is not used: this attack cannot link records by it" for n in by.unused)]
     if one_guess and max(guesses) > 1:
@@ -193,7 +197,7 @@ def link_groups(
     if t == 1:
         return score
     rows: list[Row] = [
-        {trials[0]: label if isinstance(label, float | int) else str(label), "value": float(mean)}
+        {trials[0]: label if isinstance(label, float | int) else str(label), "value": mean}
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
@@ -230,20 +234,21 @@ def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Float
 
 def credits_to_score(
     attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
-    targets: int | None = None, identifies: bool = False,
+    weight: Floats | None = None, identifies: bool = False,
 ) -> Score:
-    """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING."""
+    """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING.
+
+    `weight` has the weights of a sample of targets, in record order; those of other records are not used.
+    """
     tried = ~np.isnan(values[SUCCESS])
     if not tried.any():
-        raise RiskError(f"the sample (targets = {targets} of {back.rows:,} records) contains no target. "
-                        "Increase targets.", subject=attack.name())
+        way = "" if weight is None else ' Attack more records: targets = "all".'
+        raise RiskError(f"no target has a value that can be attacked.{way}", subject=attack.name())
     success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (SUCCESS, S_ALONE, CHANCE, X_ALONE))
-    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried])
-    sampled = targets is not None and bool((~tried).any())
-    sample = [f"{int(tried.sum()):,} of {back.rows:,} records were attacked as targets"] if sampled else []
-    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample],
-                       identifies)
-    return replace(score, by_record=values[SUCCESS], sampled=sampled)
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried],
+                      weight=None if weight is None else weight[tried])
+    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, notes, identifies)
+    return replace(score, by_record=values[SUCCESS], sampled=weight is not None)
 
 
 def _plain(values: Array) -> Floats:

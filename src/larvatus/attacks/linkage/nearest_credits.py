@@ -88,7 +88,7 @@ def credit_by_nearness(
     credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
     return Credits(
         group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
-        outlying=outlying[chosen], record=record[chosen],
+        outlying=outlying[chosen], record=record[chosen], weight=keys.weight_of(record[chosen]),
     )
 
 
@@ -126,11 +126,14 @@ def linkage_score(
 def _with_absent(credits: Credits, original: Microdata, data: Microdata) -> Credits:
     """The credits with targets that are not in the file added (credit 0), in proportion if only a sample is attacked."""
     there = np.array([*data.groups.sizes, *[0] * (len(original.groups) - len(data.groups))], dtype=np.float64)
-    absent = (np.array(original.groups.sizes) - there) * (len(credits.group) / data.rows)
-    group = np.repeat(np.arange(len(there)), np.rint(absent).astype(np.int64))
+    absent = np.array(original.groups.sizes) - there
+    part = absent * (len(credits.group) / data.rows)
+    count = (np.rint(part) if credits.weight is None else np.ceil(part)).astype(np.int64)
+    group = np.repeat(np.arange(len(there)), count)
     none = np.zeros((len(group), credits.success.shape[1]))
+    weight = None if credits.weight is None else np.concatenate([credits.weight, (absent / np.maximum(count, 1))[group]])
     return Credits(
         np.concatenate([credits.group, group]), np.vstack([credits.success, none]), np.vstack([credits.chance, none]),
         np.vstack([credits.s_alone, none]), np.vstack([credits.x_alone, none]),
-        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]),
+        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]), weight=weight,
     )
