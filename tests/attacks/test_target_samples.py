@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import larvatus as lv
-from larvatus.attacks.linkage.target_sample import OUTLYING_SHARE, draw_targets, targets_for
+from larvatus.attacks.linkage.target_sample import draw_targets, targets_for
 from larvatus.attacks.scoring.credits import Credits, record_distances, risk_score
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import LarvatusError
@@ -57,7 +57,7 @@ def test_figures_are_weighted_by_hand(data):
 
 
 def test_small_sub_groups_and_outlying_records_are_always_targets(data, release):
-    far = np.argsort(-record_distances(data, ["a", "b"]))[: int(OUTLYING_SHARE * N)]
+    far = np.argsort(-record_distances(data, ["a", "b"]))[: N // 100]
     for targets in (300, 301, 302):
         score = lv.risk(data, release, [f"nearest_record(targets={targets})"])[0]
         assert len(score.records) == targets

@@ -18,7 +18,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.group_linkage import credits_to_score
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, keys_of
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.scoring.credits import (
     CHANCE,
     OUTLYING,
@@ -66,7 +66,7 @@ class AttributeInference(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows S and the other confidential values of every target, as far as stated, and fits ordinary models "
         "to the release that contains the target."

@@ -154,7 +154,7 @@ class BayesianIntruder(Attack):
         details = {**score.details, "kernels": kernels, "thresholds": found.curve(best)}
         if found.convergence:
             details["convergence"] = Rows.of(found.convergence)
-        sampled = keys.sampled or int(found.there.sum()) < data.rows
+        sampled = keys.sample is not None or int(found.there.sum()) < data.rows
         return replace(score, details=details, by_record=found.by_record(best, self.threshold, data.rows), sampled=sampled)
 
     def _laws(

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import RolesError
 from larvatus.core.randomness import RecordRandom
@@ -56,7 +56,7 @@ class ExactEquations(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of all records in the sub-group, and that the mask keeps means and covariances "
         "exactly."

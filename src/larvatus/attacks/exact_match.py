@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -33,7 +33,7 @@ class ExactMatch(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows original values of the targets and how common each value is. Nothing is known about the mask."
     )

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -37,7 +37,7 @@ class GroupIntersection(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target, and which columns were microaggregated together: from the "
         "published settings, or from ties in the release."

@@ -15,7 +15,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.linkage_keys import Keys
-from larvatus.attacks.linkage.target_sample import FEW, Targets
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
@@ -41,7 +41,7 @@ class MixedLinkage(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = FEW
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows numeric and categorical values of the targets, how likely each category changes into each other "
         "one, and how strongly each number was changed."

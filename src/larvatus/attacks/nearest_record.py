@@ -22,7 +22,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
 from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness, linkage_score
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Bools, Floats, Ints
@@ -57,7 +57,7 @@ class NearestRecord(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets, exactly or with error, and nothing about the mask. The attack works against "
         "any release whose values stay close to the original ones."

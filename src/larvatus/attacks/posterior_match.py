@@ -22,7 +22,7 @@ from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, PosteriorLink
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, has_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.errors import RiskError
@@ -59,7 +59,7 @@ class PosteriorMatch(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets and the law of the mask: from its published settings, or learnt from known "
         "pairs of original and released records. The law is assumed to be linear. Its noise has the distribution that the mask "

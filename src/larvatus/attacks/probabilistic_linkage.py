@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import FEW, Targets
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -44,7 +44,7 @@ class ProbabilisticLinkage(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = FEW
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder has a file of the targets with their original numeric and categorical values, and record linkage "
         "software. An intruder who knows the settings of the mask also knows how many values it leaves unchanged."

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import FEW, Targets
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -40,7 +40,7 @@ class RankWindow(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = FEW
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target and of the other records of its sub-group, hence their ranks, "
         "and knows the largest move of a rank."

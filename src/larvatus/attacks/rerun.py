@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 from larvatus.attacks.linkage.group_linkage import LinkedGroup, link_groups
 from larvatus.attacks.linkage.rerun_steps import RerunGroup, rerun_keys
-from larvatus.attacks.linkage.target_sample import MANY, Targets
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -37,7 +37,7 @@ class Rerun(Attack):
             The steps are applied to the whole file in any case.
     """
 
-    most_targets: ClassVar[int | None] = MANY
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of all records, without error, and all settings of the steps, but not the "
         "secret."

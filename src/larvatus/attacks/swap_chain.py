@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.target_sample import FEW, Targets
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -41,7 +41,7 @@ class SwapChain(Attack):
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
-    most_targets: ClassVar[int | None] = FEW
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target and of other records, in at least three confidential columns, "
         "and that values were exchanged in pairs."

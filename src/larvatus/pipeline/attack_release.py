@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
-from larvatus.attacks.linkage.target_sample import TargetCount, checked_targets
+from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.comparison.limits import Limits
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
@@ -60,7 +60,7 @@ def risk(
     takes as targets, or "all"; by default a large file is sampled (docs/guides/intervals.md).
     """
     check_microdata(data)
-    methods = state_targets(all_of(Attack, attacks), checked_targets(targets))
+    methods = state_targets(all_of(Attack, attacks), check_target_count(targets))
     must = [] if attacks is None else methods
     return risk_of_methods(
         data, release, methods, must, intruder=intruder, other_releases=other_releases, pairing=pairing,

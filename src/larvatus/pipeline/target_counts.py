@@ -24,7 +24,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 from larvatus.stats.estimates.intervals import wilson_size
 
-WIDEST, NARROWEST, OF_RATE = 0.005, 0.0005, 0.25  # half-widths of the interval, and its share of the rate or the limit
+_WIDEST, _NARROWEST, _OF_RATE = 0.005, 0.0005, 0.25  # half-widths of the interval, and its share of the rate or the limit
 PILOT = 500
 _WORTH_A_PILOT = 4  # the pilot must be able to reduce the number of targets by this factor
 _SHARES = ("at_most", "above_chance", "above_baseline", "worst_group", "certain")
@@ -46,7 +46,7 @@ def smallest_limit(limits: Limits, name: str) -> float:
 
 def half_width(share: float, limit: float) -> float:
     """The half-width that the interval should have at most."""
-    return max(NARROWEST, min(WIDEST, OF_RATE * max(share, limit)))
+    return max(_NARROWEST, min(_WIDEST, _OF_RATE * max(share, limit)))
 
 
 def size_for(share: float, limit: float) -> int:

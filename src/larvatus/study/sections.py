@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from larvatus.attacks.linkage.target_sample import checked_targets
+from larvatus.attacks.linkage.target_sample import check_target_count
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import limits_of
 from larvatus.constraints.settings import Constraints, constraint_fields, constraint_problems, step_problems
@@ -89,7 +89,7 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
             return ()
     if name == "targets":
         try:
-            return checked_targets(value)
+            return check_target_count(value)
         except LarvatusError as error:
             problems.append(str(error))
             return None

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from larvatus.stats.estimates.intervals import wilson, wilson_size
-from larvatus.stats.estimates.unequal_sampling import effective_size, hajek_mean, inclusion_probabilities, pareto_sample
+from larvatus.stats.estimates.unequal_sampling import hajek_mean, inclusion_probabilities, pareto_sample, safe_sample_size
 
 FALSE_ALARM = 1e-6
 
@@ -46,8 +46,8 @@ def test_equal_probabilities_take_the_smallest_numbers():
 def test_the_weighted_mean_by_hand():
     assert hajek_mean(np.array([1.0, 0.0, 0.5]), np.array([1.0, 2.0, 4.0])) == pytest.approx(3.0 / 7.0)
     assert hajek_mean(np.array([1.0, 0.0, 0.5]), None) == 0.5
-    assert effective_size(np.array([1.0, 2.0, 4.0]), 3) == pytest.approx(7 / 4)
-    assert effective_size(np.full(9, 3.0), 9) == effective_size(None, 9) == 9
+    assert safe_sample_size(np.array([1.0, 2.0, 4.0]), 3) == pytest.approx(7 / 4)
+    assert safe_sample_size(np.full(9, 3.0), 9) == safe_sample_size(None, 9) == 9
 
 
 def test_the_variance_is_never_larger_than_that_of_the_effective_size():
@@ -56,7 +56,7 @@ def test_the_variance_is_never_larger_than_that_of_the_effective_size():
         w, c = rng.uniform(1, rng.uniform(1, 300), 80), (rng.random(80) < rng.random()).astype(float)
         p = hajek_mean(c, w)
         variance = (w**2 * (c - p) ** 2).sum() / w.sum() ** 2
-        assert variance <= p * (1 - p) / effective_size(w, 80) + 1e-15
+        assert variance <= p * (1 - p) / safe_sample_size(w, 80) + 1e-15
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.3, 0.5, 1.0])

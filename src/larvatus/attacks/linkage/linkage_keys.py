@@ -49,11 +49,6 @@ class Keys:
     notes: tuple[str, ...]
     own_file: bool = False
 
-    @property
-    def sampled(self) -> bool:
-        """Whether only a sample of the targets is attacked."""
-        return self.sample is not None
-
     def weight_of(self, record: Ints) -> Floats | None:
         """The weights of targets; None if all are attacked."""
         return None if self.sample is None else self.sample.weight_of(record)

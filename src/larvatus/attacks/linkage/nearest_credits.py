@@ -109,12 +109,12 @@ def linkage_score(
     if intruder.error:
         every_note = (*every_note, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
     score = risk_score(method, meaning, settings, data.groups, guesses, credits, every_note, identifies=True)
-    score = replace(score, sampled=keys.sampled)
+    score = replace(score, sampled=keys.sample is not None)
     if original.rows == data.rows or intruder.presence == "known":
         return score
     grown = _with_absent(credits, original, data)
     whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, every_note, identifies=True),
-                    by_record=score.by_record, records=score.records, sampled=keys.sampled)
+                    by_record=score.by_record, records=score.records, sampled=keys.sample is not None)
     rows: list[Row] = [
         {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
         {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},

@@ -27,11 +27,11 @@ Targets = Annotated[
 # The most targets of attacks by cost. A search tree or a table finds the candidates of 80,000 targets in a second or two in a
 # file of 200,000 records, and the precision never asks for more. Attacks that compare each target with every record take
 # minutes for as many; for 5,000 they take up to 20 seconds in a file of 40,000.
-MANY, FEW = 80_000, 5_000
+QUICK_ATTACK_TARGETS, SLOW_ATTACK_TARGETS = 80_000, 5_000
 
-OUTLYING_SHARE, MOST_OUTLYING = 0.01, 500  # the most outlying records, always targets
-SMALL, ENOUGH = 50, 30  # a sub-group with fewer records is attacked whole; a larger one gets about this many targets
-CERTAIN_SHARE = 0.5  # at most this share of the targets has a higher probability than the others
+_FAR_SHARE, _MOST_FAR = 0.01, 500  # the most outlying records, always targets
+_SMALL, _ENOUGH = 50, 30  # a sub-group with fewer records is attacked whole; a larger one gets about this many targets
+_PREFERRED_SHARE = 0.5  # at most this share of the targets has a higher probability than the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class TargetSample:
         return f"a random sample of {n:,} of {self.population:,} targets was attacked{why}"
 
 
-def checked_targets(targets: object) -> TargetCount:
+def check_target_count(targets: object) -> TargetCount:
     """A number of targets, "all" or None; an error for anything else."""
     if targets is None or targets == "all" or (isinstance(targets, int) and not isinstance(targets, bool) and targets >= 1):
         return targets
@@ -86,7 +86,7 @@ def targets_for(effective: int, sizes: Sequence[int]) -> int:
     sub_groups = np.array(sizes, dtype=np.float64)
     total = sub_groups.sum()
     rates = np.maximum(_group_rates(sub_groups, 2 * effective), min(1.0, effective / total))
-    more = min(OUTLYING_SHARE * total, MOST_OUTLYING, effective / 2)
+    more = min(_FAR_SHARE * total, _MOST_FAR, effective / 2)
     return int(min(np.ceil((rates * sub_groups).sum() + more), total))
 
 
@@ -94,7 +94,7 @@ def _least(group: Ints, distance: Floats, size: int, random: RecordRandom, recor
     """The least probability of each record: 1 for the most outlying ones, more than the common rate in small sub-groups."""
     sizes = np.bincount(group).astype(np.float64)
     least = _group_rates(sizes, size)[group]
-    far = int(min(OUTLYING_SHARE * len(record), MOST_OUTLYING, size // 4))
+    far = int(min(_FAR_SHARE * len(record), _MOST_FAR, size // 4))
     if far and distance.max() > distance.min():
         # coarse distances: engines cut the rows into different blocks, which changes the last bits
         order = np.lexsort((random.words(record, purpose="outlying")[0], -distance.astype(np.float32)))
@@ -105,8 +105,8 @@ def _least(group: Ints, distance: Floats, size: int, random: RecordRandom, recor
 def _group_rates(sizes: Floats, size: int) -> Floats:
     """The least sampling rate of each sub-group; 0 if its share of a simple random sample is enough."""
     total = sizes.sum()
-    wanted = np.where(sizes < SMALL, sizes, float(ENOUGH))
+    wanted = np.where(sizes < _SMALL, sizes, float(_ENOUGH))
     short = wanted > sizes * (size / total)
-    room = size * CERTAIN_SHARE - min(OUTLYING_SHARE * total, MOST_OUTLYING, size // 4)
+    room = size * _PREFERRED_SHARE - min(_FAR_SHARE * total, _MOST_FAR, size // 4)
     scale = min(1.0, room / max(float(wanted[short].sum()), 1.0))
     return np.asarray(np.where(short, np.minimum(wanted * scale / np.maximum(sizes, 1.0), 1.0), 0.0))

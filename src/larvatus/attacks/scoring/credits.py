@@ -22,7 +22,7 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
 from larvatus.data.verbs import map_rows, moments_by_group
 from larvatus.stats.estimates.intervals import wilson
-from larvatus.stats.estimates.unequal_sampling import effective_size, hajek_mean
+from larvatus.stats.estimates.unequal_sampling import hajek_mean, safe_sample_size
 
 SUCCESS, S_ALONE, CHANCE, X_ALONE = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone"))  # credits
 OUTLYING = scratch("outlying")  # distance of each record from the centre
@@ -62,7 +62,7 @@ class Credits:
     def effective_targets(self, rows: NDArray[np.bool_] | None = None) -> float:
         """The number of targets on which an interval is based."""
         keep = np.ones(len(self.group), dtype=bool) if rows is None else rows
-        return effective_size(None if self.weight is None else self.weight[keep], int(keep.sum()))
+        return safe_sample_size(None if self.weight is None else self.weight[keep], int(keep.sum()))
 
 
 def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:

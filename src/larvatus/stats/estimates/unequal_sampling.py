@@ -46,6 +46,6 @@ def hajek_mean(values: Floats, weight: Floats | None) -> float:
     return float(values.mean()) if weight is None else float((weight * values).sum() / weight.sum())
 
 
-def effective_size(weight: Floats | None, count: int) -> float:
+def safe_sample_size(weight: Floats | None, count: int) -> float:
     """The size of a simple random sample whose mean varies at least as much; `count` if all have the same weight (None)."""
     return float(count) if weight is None or not len(weight) else float(weight.sum() / weight.max())
