@@ -56,8 +56,7 @@ class AttributeInference(Attack):
     is the best of the same models without the known confidential columns, fitted without the target; chance is the success of
     the released mean of the others. Part
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
-    the baselines is due to the release. The interval treats targets as independent although one model serves all: coverage
-    measured .43 to 1, lowest for lognormal data (docs/guides/intervals.md).
+    the baselines is due to the release. One model serves all targets, for which the interval allows.
 
     Parameters:
         columns: predict only these confidential columns (default: the columns not in intruder.known; if that is empty, each
@@ -67,6 +66,7 @@ class AttributeInference(Attack):
     """
 
     most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
+    shares_estimates: ClassVar[bool] = True
     assumes: ClassVar[str] = (
         "The intruder knows S and the other confidential values of every target, as far as stated, and fits ordinary models "
         "to the release that contains the target."

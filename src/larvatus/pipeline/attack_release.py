@@ -26,6 +26,7 @@ from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.shared_errors import shared_error, widen
 from larvatus.pipeline.target_counts import count_targets, smallest_limit, state_targets
 
 
@@ -109,7 +110,8 @@ def run_attacks(
             continue
         try:
             with progress_to(progress):
-                found = [_once(method, view, who, smallest_limit(limits, method.name())) for view in views]
+                excess = shared_error(method, views[0].original, views[0].copies[0][1], who, attack_random(method))
+                found = [_once(method, view, who, smallest_limit(limits, method.name()), excess) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
             if method in must:
                 raise
@@ -139,17 +141,18 @@ class _View:
         return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True))
 
 
-def _once(method: Attack, view: _View, who: Intruder, limit: float) -> Score:
+def _once(method: Attack, view: _View, who: Intruder, limit: float, excess: float) -> Score:
     random = attack_random(method)
     with naming_method(method):
         counted = count_targets(method, view.original, view.copies[0][1], who, random, limit)
-        return worst_of({
+        worst = worst_of({
             copy: beside_declared(
                 counted.score(view.original, here, who, random),
                 counted.score(view.data, beside, who, random) if beside is not None else None,
             )
             for copy, here, beside in view.copies
         })
+    return widen(worst, excess, view.copies[0][1].data.rows)
 
 
 def others_of(

@@ -15,6 +15,7 @@ from larvatus.attacks.scoring.credits import (
     OUTLYING,
     S_ALONE,
     SUCCESS,
+    WIDENED,
     X_ALONE,
     Credits,
     distance_from_centre,
@@ -32,6 +33,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import as_one_group, map_groups, with_table
+from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 
@@ -140,13 +142,15 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 def link_groups(
     attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: GroupKeys, link: Link, *,
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
-    one_guess: bool = False, columns: Sequence[str] = (),
+    one_guess: bool = False, columns: Sequence[str] = (), left_out: Link | None = None,
 ) -> Score:
     """Run a linkage within every sub-group, and score its credits with the baselines chance, S alone and X alone.
 
     The linkage returns the credits of the targets, one row for each trial. The most successful trial, or the trial `pick`, is
     scored; the details give the success of each. With k guesses a credit is multiplied by k (at most 1), unless the linkage
-    returns trials × guesses × targets itself, or makes only one guess. `columns` are further columns that it reads.
+    returns trials × guesses × targets itself, or makes only one guess. `columns` are further columns that it reads. If one
+    estimate serves all targets, `left_out` returns the credits with the estimate made without each of ten parts of the
+    records, parts × targets; the interval is widened by the variance that this adds.
     """
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
@@ -155,7 +159,8 @@ def link_groups(
     centres = outlyingness(keys.joined, numbers)
     names = {figure: [f"{figure} {i} {k}" for i in range(t) for k in range(m)] for figure in (SUCCESS, X_ALONE)}
     names |= {figure: [f"{figure} {k}" for k in range(m)] for figure in (S_ALONE, CHANCE)}
-    made = [*(n for own in names.values() for n in own), OUTLYING]
+    parts = [scratch("without part", str(k)) for k in range(PARTS)] if left_out is not None else []
+    made = [*(n for own in names.values() for n in own), *parts, OUTLYING]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)
@@ -171,6 +176,8 @@ def link_groups(
             for figure, credit in ((SUCCESS, success), (X_ALONE, x_alone), (S_ALONE, s_alone), (CHANCE, chance)):
                 for name, row in zip(names[figure], credit.reshape(len(names[figure]), -1), strict=True):
                     out[name][sides.own] = row
+            for name, row in zip(parts, left_out(sides) if left_out is not None else (), strict=True):
+                out[name][sides.own] = row
         return out
 
     read = list(dict.fromkeys([*by.columns, *numbers, *columns]))
@@ -194,6 +201,7 @@ def link_groups(
     if guesses[0] > 1 and not one_guess:
         meaning = f"{meaning}, with {guesses[0]} guesses"
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
+    score = _widened(score, means[best], [hajek_mean(values[n][tried], weight) for n in parts])
     if t == 1:
         return score
     rows: list[Row] = [
@@ -201,6 +209,15 @@ def link_groups(
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+def _widened(score: Score, value: float, left_out: Sequence[float]) -> Score:
+    """The score with the variance of an estimate that all targets share; `value` is that of targets in the file."""
+    shared = jackknife_variance(left_out) * (score.value / value) ** 2 if value > 0 else 0.0
+    if score.interval is None or shared <= 0:
+        return score
+    interval = widen_interval(score.value, score.interval, shared)
+    return replace(score, interval=interval, notes=(*score.notes, WIDENED))
 
 
 KNOWN_OR_NOT = ("parameters", ("known", "not known"))

@@ -29,6 +29,7 @@ OUTLYING = scratch("outlying")  # distance of each record from the centre
 OUTLYING_SHARE = 0.1
 _WHOLE = 1e-9  # a credit this close to 1 is a whole one
 RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
+WIDENED = "targets share an estimate and succeed or fail together, so the interval is wider than for independent targets"
 _CREDIT, _FAR = scratch("credit"), scratch("far")
 
 
