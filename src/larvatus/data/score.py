@@ -204,7 +204,8 @@ class Scores(tuple[Score, ...]):
 
         The risk of a record is that under the most successful attack on it. Equal risks are ordered by the number of attacks
         that find the record, then at random. Records that no attack found are never included. With `file`, the ids are also
-        written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records.
+        written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records. Only
+        records that were targets can be listed: attack a large file with `targets="all"` first.
         """
         from larvatus.core.input_paths import refuse_inputs
         from larvatus.data.record_selection import records_most_at_risk, write_ids
