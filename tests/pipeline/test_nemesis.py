@@ -49,7 +49,7 @@ def test_a_tier_stops_a_pairwise_swap_whatever_the_study_names(data, named):
     for release, most in zip(releases, (1.0, 0.2), strict=True):
         scoring = lv.Scoring(attacks=named, measures=["moments"], limits="secure")
         scores = lv.compare(data, [release], scoring=scoring).candidates[0].scores
-        found = [s for s in scores if s.method == "swap_chain" and s.settings["targets"] == 5000]
+        found = [s for s in scores if s.method == "swap_chain" and "targets" not in s.settings]
         assert len(found) == 1
         assert found[0].value == pytest.approx(most) if most == 1.0 else found[0].value < most
         assert not lv.check(data, releases[0], scoring=scoring).meets_limits

@@ -18,6 +18,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.group_linkage import credits_to_score
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, keys_of
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.scoring.credits import (
     CHANCE,
     OUTLYING,
@@ -40,6 +41,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
 from larvatus.data.verbs import map_groups, with_table
+from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
@@ -54,16 +56,17 @@ class AttributeInference(Attack):
     is the best of the same models without the known confidential columns, fitted without the target; chance is the success of
     the released mean of the others. Part
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
-    the baselines is due to the release. The interval treats targets as independent although one model serves all: coverage
-    measured .43 to 1, lowest for lognormal data (docs/guides/intervals.md).
+    the baselines is due to the release. One model serves all targets, for which the interval allows.
 
     Parameters:
         columns: predict only these confidential columns (default: the columns not in intruder.known; if that is empty, each
             column in turn from all others).
         tolerance: largest error of a successful prediction, in standard deviations of the original values in the sub-group.
-        targets: approximate number of records to attack, a random sample (default: all).
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
+    shares_estimates: ClassVar[bool] = True
     assumes: ClassVar[str] = (
         "The intruder knows S and the other confidential values of every target, as far as stated, and fits ordinary models "
         "to the release that contains the target."
@@ -73,9 +76,7 @@ class AttributeInference(Attack):
     tolerance: Annotated[float, Field(gt=0, le=10)] = Field(
         default=0.1, description="largest error of a successful prediction, in standard deviations"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="approximate number of records to attack (default: all)"
-    )
+    targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.models.attribute_predictors import MODELS
@@ -90,30 +91,35 @@ class AttributeInference(Attack):
         made += [_cell(CHANCE, n, 0) for n in asked]
         found = self._predicted(original, keys, names, classes, asked, made)
         columns = [*made, OUTLYING]
-        _, group, values = collect(with_table(data, data.table.pair(found.table, {n: n for n in columns})), columns)
+        record, group, values = collect(with_table(data, data.table.pair(found.table, {n: n for n in columns})), columns)
+        weight = keys.weight_of(record)
         means = {
             (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
         }
 
+        def share(credit: Floats) -> float:
+            there = ~np.isnan(credit)
+            return hajek_mean(credit[there], None if weight is None else weight[there]) if there.any() else 0.0
+
         def best_model(figure: str) -> tuple[str, int]:
-            return max(((figure, i) for i in range(len(MODELS))), key=lambda k: _share(means[k]))
+            return max(((figure, i) for i in range(len(MODELS))), key=lambda k: share(means[k]))
 
         both, s_alone, x_alone = (best_model(figure) for figure in _FITTED)
-        best = both if _share(means[both]) >= _share(means[s_alone]) else s_alone
+        best = both if share(means[both]) >= share(means[s_alone]) else s_alone
         credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: values[OUTLYING],
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
         unused += [*keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
-            self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
+            self, "share of confidential values predicted closely from the others", data, group, credits, unused, weight
         )
         by_variable: list[Row] = [{
-            "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(CHANCE, n, 0)]),
-            "s_alone": _share(values[_cell(S_ALONE, n, s_alone[1])]),
+            "variable": n, "value": share(values[_cell(best[0], n, best[1])]), "chance": share(values[_cell(CHANCE, n, 0)]),
+            "s_alone": share(values[_cell(S_ALONE, n, s_alone[1])]),
         } for n in asked]
         models: list[Row] = [
-            {"model": model, "value": _share(means[SUCCESS, i]), "s_alone": _share(means[S_ALONE, i])}
+            {"model": model, "value": share(means[SUCCESS, i]), "s_alone": share(means[S_ALONE, i])}
             for i, model in enumerate(MODELS)
         ]
         population = ("this figure includes what statistics reveal about anyone, in the file or not; it rises if the release "
@@ -203,8 +209,3 @@ def _mean(columns: Sequence[Floats]) -> Floats:
     table = np.array(columns)
     count = (~np.isnan(table)).sum(axis=0)
     return np.asarray(np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan))
-
-
-def _share(values: Floats) -> float:
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if len(there) else 0.0

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.linkage_keys import keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
+from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.core.errors import MaskError, RiskError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Attack
@@ -65,7 +66,7 @@ class BayesianIntruder(Attack):
         nodes: unknown parameters: quadrature points for each of the two standard deviations (default: automatic).
         correlated: account for correlations between columns in the density of a released record.
         population: number of records in the population, if the release is a sample (default: the size of the original).
-        targets: number of targets to attack, a random sample (default: all, or as many as take a few seconds).
+        targets: number of targets to attack, a random sample, or "all" (default: all, or as many as take a few seconds).
         chains: number of Markov chains, started from dispersed points.
         sweeps: largest number of sweeps of each chain; chains that have not converged by then are rejected.
     """
@@ -99,8 +100,8 @@ class BayesianIntruder(Attack):
     population: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="number of records in the population (default: the size of the original)"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="number of targets to attack (default: as many as take a few seconds)"
+    targets: TargetCount = Field(
+        default=None, description='number of targets to attack, or "all" (default: as many as take a few seconds)'
     )
     chains: Annotated[int, Field(ge=2, le=64)] = Field(default=4, description="number of Markov chains, from dispersed starts")
     sweeps: Annotated[int, Field(ge=100)] = Field(default=16_000, description="largest number of sweeps of each chain")
@@ -118,7 +119,8 @@ class BayesianIntruder(Attack):
         laws, unknown, notes = self._laws(original, release, intruder)
         # the targets and known records do not depend on the settings, so that intruders can be compared target by target
         drawn = RecordRandom(stream_key(b"scores are not secret", "targets of bayesian_intruder"))
-        keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown))
+        keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown),
+                       equal_chances=True)
         if not keys.numbers:
             raise RiskError("the intruder knows no numeric confidential column of the release. List one in "
                             "intruder.known, or leave intruder.known empty for all.", subject="bayesian_intruder")
@@ -152,7 +154,7 @@ class BayesianIntruder(Attack):
         details = {**score.details, "kernels": kernels, "thresholds": found.curve(best)}
         if found.convergence:
             details["convergence"] = Rows.of(found.convergence)
-        sampled = keys.sampled or int(found.there.sum()) < data.rows
+        sampled = keys.sample is not None or int(found.there.sum()) < data.rows
         return replace(score, details=details, by_record=found.by_record(best, self.threshold, data.rows), sampled=sampled)
 
     def _laws(
@@ -205,7 +207,7 @@ class BayesianIntruder(Attack):
     def _targets(self, data: Microdata, laws: Mapping[str, FactorLaw], unknown: bool) -> int | None:
         """The number of targets asked for; otherwise all (None), or as many as take a few seconds."""
         if self.targets is not None:
-            return self.targets
+            return None if self.targets == "all" else self.targets
         sizes = np.array(data.groups.sizes, dtype=np.float64)
         closed = all(law.bias == "normal" and law.noise == "normal" for law in laws.values())
         nodes = self.nodes or next(n for cv, n in NODES_FOR if max(self.bias_cv, self.noise_cv) <= cv)

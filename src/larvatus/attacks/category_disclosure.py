@@ -56,6 +56,7 @@ class CategoryDisclosure(Attack):
     Parameters: none.
     """
 
+    shares_estimates: ClassVar[bool] = True
     assumes: ClassVar[str] = (
         "The intruder knows which released record belongs to the target, how likely the mask changes each category into each "
         "other one, and the frequencies of the categories."

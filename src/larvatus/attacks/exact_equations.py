@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup, link_groups
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import RolesError
 from larvatus.core.randomness import RecordRandom
@@ -52,9 +53,10 @@ class ExactEquations(Attack):
     Parameters:
         largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
         annealed: largest sub-group in which simulated annealing looks for an order, for about a second.
-        targets: approximate number of records to attack, a random sample of larger files.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of all records in the sub-group, and that the mask keeps means and covariances "
         "exactly."
@@ -66,7 +68,7 @@ class ExactEquations(Attack):
     annealed: Annotated[int, Field(ge=0, le=100)] = Field(
         default=40, description="largest sub-group in which an order is looked for by simulated annealing"
     )
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         if not any(_exact_step(r) for r in (release, *release.internals.other_releases)):

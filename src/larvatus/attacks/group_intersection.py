@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.rank_blocks import block_columns, rank_block_credit, with_rank_blocks
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -37,9 +38,10 @@ class GroupIntersection(Attack):
     Parameters:
         column_groups: lists of columns that were microaggregated together (default: columns whose released values are tied in
             the same records form a group).
-        targets: approximate number of records to attack, a random sample (default: all).
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target, and which columns were microaggregated together: from the "
         "published settings, or from ties in the release."
@@ -48,9 +50,7 @@ class GroupIntersection(Attack):
     column_groups: tuple[tuple[str, ...], ...] | None = Field(
         default=None, description="columns that were microaggregated together (default: found from ties)"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="approximate number of records to attack (default: all)"
-    )
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -127,7 +127,8 @@ class IntervalDisclosure(Attack):
         from scipy.special import stdtrit
 
         from larvatus.stats.estimates.intervals import wilson
-        from larvatus.stats.ranks.window_variance import PARTS, close_share_variance
+        from larvatus.stats.estimates.jackknife import PARTS
+        from larvatus.stats.ranks.window_variance import close_share_variance
 
         if self.measured != "rank" or data.rows > _MOST_JACKKNIFED:
             return score.interval

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -36,9 +37,10 @@ class IntervalMatch(Attack):
     Parameters:
         base: rounding base (default: the largest number of which every released value of the column in the sub-group is a
             multiple; if there is none, values must match exactly).
-        targets: approximate number of records to attack, a random sample (default: all).
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target, and that released values are rounded or truncated. The base "
         "is published, or found from the release."
@@ -47,9 +49,7 @@ class IntervalMatch(Attack):
     base: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="rounding base (default: found from the release)"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="approximate number of records to attack (default: all)"
-    )
+    targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         vague = intruder.error > 0 and intruder.file is None

@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup, link_groups
 from larvatus.attacks.linkage.linkage_keys import Keys
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Attack, Block
+from larvatus.data.contracts import Array, Attack, Block
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
 from larvatus.data.verbs import reduce_groups
+from larvatus.stats.estimates.jackknife import PARTS
 from larvatus.stats.linear.moments import SampleMoments
 
 _TRIALS = ("each record alone", "one to one", "one to one, other categories equally likely",
@@ -44,27 +45,30 @@ class MixedLinkage(Attack):
     In further trials the intruder also uses that each released record belongs to one original record: probabilities are scaled
     so that they sum to one for each record, in sets of at most 1,500 records with the same S and sub-group (fewer in a file of
     more than 5,000 records). Two of them use simpler laws with one parameter, the probability that a category stays as it is.
-    The most successful trial is scored. The interval treats targets as independent although they share the laws: coverage
-    measured .75 to 1 (docs/guides/intervals.md).
+    The most successful trial is scored. All targets share the laws; in files of up to 5,000 records the interval allows for
+    that.
 
     Parameters:
-        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows numeric and categorical values of the targets, how likely each category changes into each other "
         "one, and how strongly each number was changed."
     )
 
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
-        laws = _laws(by.keys, (*by.masked, *by.soft))
+        names, guesses = (*by.masked, *by.soft), intruder.guesses or (1,)
+        small = release.data.rows <= SLOW_ATTACK_TARGETS
         largest = min(_LARGEST, max(_SMALLEST, _PAIRS // original.rows))
         return link_groups(
             self, "share of records whose own released record is the most probable one", original, release, intruder, by,
-            _linker(laws, intruder.guesses or (1,), largest), trials=("links", _TRIALS),
+            _linker(_laws(by.keys, names), guesses, largest), trials=("links", _TRIALS),
+            left_out=_left_out(by.keys, names, guesses, random, largest) if small else None,
         )
 
 
@@ -78,28 +82,51 @@ class _Laws:
 
 def _laws(keys: Keys, names: Sequence[str]) -> _Laws:
     """The laws of the file, with numbers centred in each sub-group."""
+    return _laws_of_parts(keys, names, 1, lambda record: np.zeros(len(record), dtype=np.int64))[0]
+
+
+def _left_out(keys: Keys, names: Sequence[str], guesses: Sequence[int], random: RecordRandom, largest: int) -> Link:
+    """Credits of the first guess of each record alone, with the laws of the file without each of ten parts."""
+    laws = _laws_of_parts(keys, names, PARTS, lambda record: random.words(record, purpose="parts")[0] % np.uint64(PARTS))
+    links = [_linker(law, guesses[:1], largest, alone=True) for law in laws]
+    return lambda sides: np.array([link(sides)[0, 0] for link in links])
+
+
+def _laws_of_parts(keys: Keys, names: Sequence[str], parts: int, part_of: Callable[[Ints], Array]) -> list[_Laws]:
+    """The laws without each part of the records; with one part, the laws of all records."""
     named = [n for n in names if n in keys.codes]
     numbers = [n for n in names if n not in keys.codes]
     sizes = {n: 1 + max(int(c.max(initial=0)) for c in keys.codes[n]) for n in named}
     read = list(dict.fromkeys([*names, *(keys.known_column(n) for n in names)]))
 
     def count(group: int, block: Block) -> Floats:
-        out = []
+        part, out = part_of(block.record), []
         for n in named:
             x, y = keys.both(n, block)
             both = (x >= 0) & (y >= 0)
-            out.append(np.bincount(x[both] * sizes[n] + y[both], minlength=sizes[n] ** 2).astype(np.float64))
-        return np.concatenate(out)
+            pair = x * sizes[n] + y
+            out.append(np.array([np.bincount(pair[both & (part == k)], minlength=sizes[n] ** 2) for k in range(parts)]))
+        return np.concatenate(out, axis=1).astype(np.float64)
 
-    def moments(group: int, block: Block) -> SampleMoments:
-        both = [keys.both(n, block) for n in numbers]
-        return SampleMoments.of(np.column_stack([pair[side] for side in (0, 1) for pair in both]))
+    def moments(group: int, block: Block) -> tuple[SampleMoments, ...]:
+        both, part = [keys.both(n, block) for n in numbers], part_of(block.record)
+        values = np.column_stack([pair[side] for side in (0, 1) for pair in both])
+        return tuple(SampleMoments.of(values[part == k]) for k in range(parts))
 
-    total = np.sum(reduce_groups(keys.joined, read, count, np.add), axis=0) if named else np.zeros(0)
-    parts = np.split(total, np.cumsum([sizes[n] ** 2 for n in named])[:-1]) if named else []
-    counts = {n: part.reshape(sizes[n], sizes[n]) for n, part in zip(named, parts, strict=True)}
-    by_group = reduce_groups(keys.joined, read, moments, SampleMoments.merge) if numbers else []
-    return _Laws(counts, {n: _correlation(by_group, j, len(numbers) + j) for j, n in enumerate(numbers)})
+    def merge(a: tuple[SampleMoments, ...], b: tuple[SampleMoments, ...]) -> tuple[SampleMoments, ...]:
+        return tuple(SampleMoments.merge(one, other) for one, other in zip(a, b, strict=True))
+
+    total = np.sum(reduce_groups(keys.joined, read, count, np.add), axis=0) if named else np.zeros((parts, 0))
+    by_group = reduce_groups(keys.joined, read, moments, merge) if numbers else []
+    cuts = np.cumsum([sizes[n] ** 2 for n in named])[:-1]
+    out = []
+    for k in range(parts):
+        kept = [i for i in range(parts) if i != k or parts == 1]
+        tables = np.split(total[kept].sum(axis=0), cuts) if named else []
+        counts = {n: table.reshape(sizes[n], sizes[n]) for n, table in zip(named, tables, strict=True)}
+        merged = [SampleMoments.total([of_group[i] for i in kept]) for of_group in by_group]
+        out.append(_Laws(counts, {n: _correlation(merged, j, len(numbers) + j) for j, n in enumerate(numbers)}))
+    return out
 
 
 def _correlation(by_group: Sequence[SampleMoments], x: int, y: int) -> float:
@@ -113,7 +140,8 @@ def _correlation(by_group: Sequence[SampleMoments], x: int, y: int) -> float:
     return rho if abs(rho) > 3 / np.sqrt(freedom) else 0.0
 
 
-def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[LinkedGroup], Floats]:
+def _linker(laws: _Laws, guesses: Sequence[int], largest: int, alone: bool = False) -> Callable[[LinkedGroup], Floats]:
+    """The credits of all trials, or of each record alone."""
     from larvatus.stats.linkage.pair_weights import (
         category_weights,
         number_weights,
@@ -137,9 +165,11 @@ def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[Link
         def tables(rows: Ints, weigh: Weigh = category_weights) -> list[Floats]:
             return [weigh(laws.counts[sides.names[j]], codes[0][rows, i], codes[1][rows, i]) for i, j in enumerate(named)]
 
-        alone = weighed_credit(x[sides.own], y, form, tables(sides.own), codes[1], sides.same, sides.own, guesses)
+        first = weighed_credit(x[sides.own], y, form, tables(sides.own), codes[1], sides.same, sides.own, guesses)
+        if alone:
+            return first[None]
         together = np.zeros((len(ways), len(guesses), len(y)))
-        together[:, :, sides.own] = alone
+        together[:, :, sides.own] = first
         holds, attacked = np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)
         holds[sides.holds], attacked[sides.own] = True, True
         for rows in rows_by_code(sides.same):
@@ -149,7 +179,7 @@ def _linker(laws: _Laws, guesses: Sequence[int], largest: int) -> Callable[[Link
                 for k, weigh in enumerate(ways if named else ways[:1]):
                     weights = pair_weights(x[held], y[rows], form, tables(held, weigh), codes[1][rows])
                     together[k][:, held] = one_to_one_credit(weights, mine, guesses)
-        return np.concatenate([alone[None], together[:, :, sides.own]])
+        return np.concatenate([first[None], together[:, :, sides.own]])
 
     return link
 

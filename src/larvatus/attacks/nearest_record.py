@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
 from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness, linkage_score
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Bools, Floats, Ints
@@ -53,9 +54,10 @@ class NearestRecord(Attack):
         distance: "euclidean" (standardised columns), "mahalanobis" (accounts for correlations), "gower" (sum of absolute
             differences over ranges, and of categories that differ), or "strongest": the first two, and Gower's if a column
             is categorical, are tried and the most successful is reported.
-        targets: number of targets to attack, a random sample (default: all).
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets, exactly or with error, and nothing about the mask. The attack works against "
         "any release whose values stay close to the original ones."
@@ -65,7 +67,7 @@ class NearestRecord(Attack):
     distance: Literal["strongest", "euclidean", "mahalanobis", "gower"] = Field(
         default="strongest", description="distance between records"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of targets to attack (default: all)")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -80,13 +82,13 @@ class NearestRecord(Attack):
         zeros = columns_with_kept_zeros(keys, release)
         if zeros:
             found |= self._by_zeros(zeros_as_missing(keys, original, zeros)[0], data, guesses, next(iter(found.values())))
-        best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
+        best = max(found, key=lambda d: found[d].value)
         score = linkage_score(
             "nearest_record", "share of records whose own released record is the nearest one" if guesses[0] == 1 else
             f"share of records whose own released record is among the {guesses[0]} nearest", self.settings(), original,
             release, intruder, guesses, found[best], keys,
         )
-        rows: list[Row] = [{"distance": d, "value": float(c.success[:, 0].mean())} for d, c in found.items()]
+        rows: list[Row] = [{"distance": d, "value": c.value} for d, c in found.items()]
         return replace(score, details={**score.details, "distance": Rows.of(rows)}) if len(found) > 1 else score
 
     def _by_zeros(self, keys: Keys, data: Microdata, guesses: Sequence[int], plain: Credits) -> dict[str, Credits]:

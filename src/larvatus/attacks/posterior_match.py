@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, PosteriorLink
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, has_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.errors import RiskError
@@ -55,9 +56,10 @@ class PosteriorMatch(Attack):
             "in_sample": learnt from all pairs including the target's, which overstates the risk in small sub-groups.
         within: success means that the own record is among this many most probable records; the first number decides the
             value.
-        targets: number of targets to attack, a random sample (default: all).
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets and the law of the mask: from its published settings, or learnt from known "
         "pairs of original and released records. The law is assumed to be linear. Its noise has the distribution that the mask "
@@ -67,7 +69,7 @@ class PosteriorMatch(Attack):
     rule: MatchRule = Field(default="posterior", description="the probability that is maximised")
     law: LawOf = Field(default="mask", description="source of the law of released values given original values")
     within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of guesses")
-    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of targets to attack (default: all)")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -92,7 +94,7 @@ class PosteriorMatch(Attack):
             sides = [(keys, original)] if law is None or not (zeros and kept) else []
             sides += [zeros_as_missing(keys, original, zeros)] if zeros else []
             found = [PosteriorLink(*s, release, guesses, self.rule, random).by(law, self.law) for s in sides]
-            return max(found, key=lambda c: float(c.success[:, 0].mean()))
+            return max(found, key=lambda c: c.value)
 
         used = link(keys, stated if knows_law else None)
         notes = [] if knows_law or self.law != "mask" else [
@@ -111,12 +113,12 @@ class PosteriorMatch(Attack):
         )
         if stated is None:
             return score
-        if (self.targets or release.data.rows) > _BESIDE:
+        if len(used.success) > _BESIDE:
             keys = keys_of("posterior_match", original, release, intruder, random, _BESIDE)
         other = link(keys, None if knows_law else stated)
         known, unknown = (used, other) if knows_law else (other, used)
         rows: list[Row] = [
-            {"parameters": name, "value": float(c.success[:, 0].mean()), "targets": len(c.success)}
+            {"parameters": name, "value": c.value, "targets": len(c.success)}
             for name, c in (("known", known), ("not known", unknown))
         ]
         return replace(score, details={**score.details, "published": Rows.of(rows)})

@@ -13,7 +13,8 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, Link, LinkedGroup, link_groups
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -21,6 +22,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
+from larvatus.stats.estimates.jackknife import PARTS
 
 
 class RankWindow(Attack):
@@ -29,16 +31,16 @@ class RankWindow(Attack):
     This attack is designed against rank swapping, whose window is often published: at the true window the own record is
     never excluded, and few other records pass in several columns. Ranks are taken within the sub-group, among the values
     present. A blanked value excludes no record. Candidates share the credit. If none is left, the intruder guesses among the
-    records with the same S. The interval treats targets as independent although one window serves all: coverage measured .75
-    to 1 (docs/guides/intervals.md).
+    records with the same S. One window serves all targets; in files of up to 5,000 records the interval allows for that.
 
     Parameters:
         window: largest move of a rank, as a fraction of the records (default: for each column the smallest window over the
             whole file that excludes no target's own record, as an intruder who knows the parameters would use; an intruder
             who does not know them uses the smallest window that fits the other records).
-        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target and of the other records of its sub-group, hence their ranks, "
         "and knows the largest move of a rank."
@@ -47,7 +49,7 @@ class RankWindow(Attack):
     window: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="largest move of a rank, as a fraction of the records (default: the smallest true window)"
     )
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -58,11 +60,30 @@ class RankWindow(Attack):
         meaning = "share of records singled out by their ranks (candidates share the credit)"
         if self.window is not None:
             return link_groups(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
-        farthest = np.sort(np.nan_to_num(by.measure(_moves)), axis=1)[:, -2:]
+        moves = np.nan_to_num(by.measure(_moves))
+        pick = 0 if intruder.knows_settings_of(release.steps) else 1
         return link_groups(
-            self, meaning, original, release, intruder, by, _linker(farthest.T[::-1], (False, True)), trials=KNOWN_OR_NOT,
-            pick=0 if intruder.knows_settings_of(release.steps) else 1,
+            self, meaning, original, release, intruder, by, _linker(_farthest(moves), (False, True)), trials=KNOWN_OR_NOT,
+            pick=pick, left_out=_left_out(moves, bool(pick)) if moves.shape[1] <= SLOW_ATTACK_TARGETS else None,
         )
+
+
+def _farthest(moves: Floats) -> Floats:
+    """The largest and the second largest move of each column."""
+    return np.asarray(np.sort(moves, axis=1)[:, -2:].T[::-1])
+
+
+def _left_out(moves: Floats, from_others: bool) -> Link:
+    """Credits with the windows of the file without each of ten parts; those that do not change a window are linked once."""
+    part = np.random.default_rng(0).permutation(moves.shape[1]) % PARTS
+    windows = [_farthest(moves[:, part != k] if (part != k).sum() > 1 else moves) for k in range(PARTS)]
+    different = np.unique(windows, axis=0, return_inverse=True)
+
+    def link(sides: LinkedGroup) -> Floats:
+        found = [_linker(w, (from_others,))(sides)[0] for w in different[0]]
+        return np.array([found[i] for i in different[1].ravel()])
+
+    return link
 
 
 def _moves(sides: LinkedGroup) -> Floats:

@@ -8,12 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Self
-
-from pydantic import Field
+from typing import ClassVar, Self
 
 from larvatus.attacks.linkage.group_linkage import LinkedGroup, link_groups
 from larvatus.attacks.linkage.rerun_steps import RerunGroup, rerun_keys
+from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -34,16 +33,17 @@ class Rerun(Attack):
     not apply if every step is random.
 
     Parameters:
-        targets: approximate number of records to attack, a random sample of larger files. The steps are applied to the whole
-            file, which takes as long as masking it.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
+            The steps are applied to the whole file in any case.
     """
 
+    most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of all records, without error, and all settings of the steps, but not the "
         "secret."
     )
 
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

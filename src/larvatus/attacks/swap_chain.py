@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -38,15 +38,16 @@ class SwapChain(Attack):
     The work is bounded: beyond 300 million steps in a sub-group, rows are compared by equal values only.
 
     Parameters:
-        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
+        targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
+    most_targets: ClassVar[int | None] = SLOW_ATTACK_TARGETS
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target and of other records, in at least three confidential columns, "
         "and that values were exchanged in pairs."
     )
 
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
+    targets: Targets = None
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -36,8 +36,14 @@ Master = Annotated[str | None, Parameter(help="address of the Spark cluster")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with original rows; confidential")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="approver, recorded in the internal manifest")]
 Jobs = Annotated[int | None, Parameter(help="releases processed in parallel, 1 or 2 (default: automatic)")]
-AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk to this file; confidential")]
+AtRisk = Annotated[Path | None, Parameter(
+    help="write the ids of the records most at risk to this file; confidential; implies --targets all"
+)]
 AtRiskShare = Annotated[float, Parameter(help="maximum share of records listed by --at-risk")]
+
+TargetRecords = Annotated[int | Literal["all"] | None, Parameter(
+    name="--targets", help="records that each linkage attack takes as targets, a number or all (default: by precision)"
+)]
 
 Several = Parameter(negative=())
 Released = Annotated[list[str], Several]

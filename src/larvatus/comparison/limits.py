@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits_by_release import broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
-    COUNTED,
     LIMITED,
     OF_ATTACKS,
     UPPER_END,
     figure_of,
+    has_upper_end,
     known_scores,
     worst_sub_group,
 )
@@ -170,15 +170,15 @@ class Limits(BaseModel):
         for score in scores:
             for name, most in limit.stated_figures().items():
                 value = figure_of(score, _FIGURE[name], upper)
-                shown = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
+                shown = LIMITED[name] + (UPPER_END if upper and has_upper_end(score, name) else "")
                 if value is None:
                     out.append(_row(score.method, LIMITED[name], None, most, "the score has no such figure"))
                 else:
-                    plain = value if name in COUNTED else figure_of(score, _FIGURE[name])
+                    plain = figure_of(score, _FIGURE[name])
                     within = upper and _within(plain, most) and not _within(value, most)
                     reason = _unmasked_groups(score) if name == "unmasked" and value > most else ""
                     row = _row(score.method, shown, value, most, reason)
-                    out.append({**row, "reason": _estimate_meets(row, plain)} if within else row)
+                    out.append({**row, "reason": _estimate_meets(row, plain, score)} if within else row)
         return out
 
 
@@ -242,10 +242,11 @@ def _row(score: str, figure: str, value: float | None, most: float, reason: str)
     }
 
 
-def _estimate_meets(row: Row, estimate: float | None) -> str:
+def _estimate_meets(row: Row, estimate: float | None, score: Score) -> str:
     """The reason if only the upper end of an interval breaks a limit."""
+    why = "only a sample of the records was attacked" if score.sampled else "there are few records"
     return (f"the estimate, {limit_figure(row, estimate)}, meets the limit; the upper end of its interval does not, because "
-            "there are few records")
+            f"{why}")
 
 
 def _not_run(name: str, limit: Limit, reason: str) -> Row:

@@ -10,6 +10,7 @@ from larvatus.core.discovery import file_names
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.score import Row, Score
+from larvatus.stats.estimates.intervals import wilson
 
 UPPER = "upper"
 UPPER_END = " (upper end of the interval)"
@@ -19,7 +20,7 @@ LIMITED = {  # what a limit may be on, and what tables call it
     "unmasked": "identified and unmasked", "worst_category": "worst category",
 }
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category")
-COUNTED = ("certain", "unmasked", "worst_category")  # figures without an interval
+_COUNTED = ("certain", "unmasked", "worst_category")  # figures without an interval, because all records are counted
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
@@ -60,7 +61,7 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
     elif figure == "times_chance":
         found = None if not score.chance else value / score.chance
     elif figure == "certain":
-        found = score.certain
+        found = _certain(score, upper)
     elif figure == "unmasked":
         found = _unmasked(score)
     elif figure == "worst_category":
@@ -68,6 +69,19 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
     else:
         raise KeyError(figure)
     return found if found is not None and _is_number(found) else None
+
+
+def has_upper_end(score: Score, figure: str) -> bool:
+    """Whether a figure has an interval; counts of all records have none, and a count from a sample of targets has one."""
+    counted = figure in _COUNTED and not (figure == "certain" and score.effective_targets is not None)
+    return score.interval is not None and not counted
+
+
+def _certain(score: Score, upper: bool) -> float | None:
+    """The share found with certainty: a count of the file, or an estimate with an interval if targets were sampled."""
+    if score.certain is None or score.effective_targets is None or not upper:
+        return score.certain
+    return wilson(score.certain, score.effective_targets)[1]
 
 
 def worst_sub_group(score: Score) -> tuple[str, float] | None:

@@ -350,11 +350,16 @@ class Attack(Method):
     `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
     `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
     which at least one is needed. `copies_together` is true if the attack is given all copies of a release at once, held in
-    memory whatever the engine, instead of one copy after another.
+    memory whatever the engine, instead of one copy after another. `most_targets` is set by attacks that draw a sample of
+    targets: a file with no more records is attacked whole, and of a larger one at most this many are drawn, unless the setting
+    `targets` says otherwise. `shares_estimates` is true if one estimate, such as a fitted model, serves all targets, so that
+    they succeed together.
     """
 
     paired: ClassVar[bool] = True
     copies_together: ClassVar[bool] = False
+    most_targets: ClassVar[int | None] = None
+    shares_estimates: ClassVar[bool] = False
     assumes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 

@@ -116,6 +116,7 @@ class Score:
     - `identifies`: true if the value is a share of records found
     - `certain`: the share found with certainty, if `identifies`: records that S alone singles out, and right and unique links
       beyond those that a random guess among the candidates would give
+    - `effective_targets`: the number of targets on which the interval is based, if targets of a sample have weights
     """
 
     method: str
@@ -141,6 +142,7 @@ class Score:
     unit: Literal["share", "correlation"] = "share"
     identifies: bool = False
     certain: float | None = None
+    effective_targets: float | None = None
 
     def __repr__(self) -> str:
         shown = {self.kind: self.value, "chance": self.chance, "S alone": self.s_alone}
@@ -202,7 +204,8 @@ class Scores(tuple[Score, ...]):
 
         The risk of a record is that under the most successful attack on it. Equal risks are ordered by the number of attacks
         that find the record, then at random. Records that no attack found are never included. With `file`, the ids are also
-        written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records.
+        written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records. Only
+        records that were targets can be listed: attack a large file with `targets="all"` first.
         """
         from larvatus.core.input_paths import refuse_inputs
         from larvatus.data.record_selection import records_most_at_risk, write_ids

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
+from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
+from larvatus.comparison.limits import Limits
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
 from larvatus.core.progress import Progress, progress_to, silent
@@ -25,6 +27,8 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory
 from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.shared_errors import shared_error, widen
+from larvatus.pipeline.target_counts import count_targets, smallest_limit, state_targets
 
 MOST_CELLS = 20_000_000
 
@@ -49,17 +53,18 @@ def risk(
     data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
-    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", targets: TargetCount = None, progress: Progress = silent,
 ) -> Scores:
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
     By default every attack that applies is run, those that know the masks best among them. Every copy is attacked, and so is
     the average of the copies; the score is that of the worst. `intruder` is an Intruder or the name of a preset.
     `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
-    `other_pairings` are their pairing files, in the same order.
+    `other_pairings` are their pairing files, in the same order. `targets` is the number of records that each linkage attack
+    takes as targets, or "all"; by default a large file is sampled (docs/guides/intervals.md).
     """
     check_microdata(data)
-    methods = all_of(Attack, attacks)
+    methods = state_targets(all_of(Attack, attacks), check_target_count(targets))
     must = [] if attacks is None else methods
     return risk_of_methods(
         data, release, methods, must, intruder=intruder, other_releases=other_releases, pairing=pairing,
@@ -71,14 +76,14 @@ def risk_of_methods(
     data: Microdata, release: ReleaseLike, methods: Sequence[Attack], must: Sequence[Attack] = (), *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
-    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", limits: Limits = Limits(), progress: Progress = silent,  # noqa: B008
 ) -> Scores:
     """As `risk`, with the attacks that apply; those in `must` raise an error if they do not."""
     who = intruder_of(intruder)
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
-    scores = run_attacks(data, candidate, methods, who, others, must, progress)
+    scores = run_attacks(data, candidate, methods, who, others, must, progress, limits)
     read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
     read_in.not_run, read_in.inputs = scores.not_run, scores.inputs
     return read_in
@@ -86,9 +91,12 @@ def risk_of_methods(
 
 def run_attacks(
     data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
-    must: Sequence[Attack] = (), progress: Progress = silent,
+    must: Sequence[Attack] = (), progress: Progress = silent, limits: Limits = Limits(),  # noqa: B008
 ) -> Scores:
-    """Run the attacks that apply; those in `must` raise an error if they do not."""
+    """Run the attacks that apply; those in `must` raise an error if they do not.
+
+    `limits` decide how precise the scores of a large file must be.
+    """
     if not candidate.is_paired:
         raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
     views = [_View.of(data, candidate)]
@@ -105,7 +113,8 @@ def run_attacks(
             continue
         try:
             with progress_to(progress):
-                found = [_once(method, view, who) for view in views]
+                excess = shared_error(method, views[0].original, views[0].copies[0][1], who, attack_random(method))
+                found = [_once(method, view, who, smallest_limit(limits, method.name()), excess) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
             if method in must:
                 raise
@@ -153,17 +162,20 @@ def _held(data: Microdata) -> Microdata:
     return data if data.engine.name == "memory" else in_memory(data, list(data.table.columns))
 
 
-def _once(method: Attack, view: _View, who: Intruder) -> Score:
+def _once(method: Attack, view: _View, who: Intruder, limit: float, excess: float) -> Score:
+    random = attack_random(method)
     with naming_method(method):
         if method.copies_together:
-            return method.attack(*view.in_memory(method), who, attack_random(method))
-        return worst_of({
+            return method.attack(*view.in_memory(method), who, random)
+        counted = count_targets(method, view.original, view.copies[0][1], who, random, limit)
+        worst = worst_of({
             copy: beside_declared(
-                method.attack(view.original, here, who, attack_random(method)),
-                method.attack(view.data, beside, who, attack_random(method)) if beside is not None else None,
+                counted.score(view.original, here, who, random),
+                counted.score(view.data, beside, who, random) if beside is not None else None,
             )
             for copy, here, beside in view.copies
         })
+    return widen(worst, excess, view.copies[0][1].data.rows)
 
 
 def others_of(

@@ -20,8 +20,9 @@ from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
-from larvatus.pipeline.attack_release import attacks_under_tier, risk, risk_of_methods
+from larvatus.pipeline.attack_release import attacks_under_tier, risk_of_methods
 from larvatus.pipeline.measure_release import utility
+from larvatus.pipeline.target_counts import state_targets
 from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
 
 
@@ -46,18 +47,19 @@ def check(
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
     beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
-                   "progress": current_progress()}
+                   "limits": asked, "progress": current_progress()}
     found: list[Score] = []
     not_run: dict[str, str] = {}
     needed: Sequence[AttackLike] = needed_for(asked, combined, "risk") if attacks is None else attacks
     if asked.tier is not None or (attacks is None and asked.of_attacks):
         named = all_of(Attack, list(attacks or ()))
-        found += risk_of_methods(data, given, [a for a in attacks_under_tier(named, given.steps) if a not in named], **beside)
+        more = [a for a in attacks_under_tier(named, given.steps) if a not in named]
+        found += risk_of_methods(data, given, state_targets(more, how.targets), **beside)
         have = [*(a.name() for a in named), *(s.method for s in found)]
         needed = [*(attacks or ()), *(n for n in needed_for(asked, combined, "risk") if n not in have)]
-    for attack in all_of(Attack, needed):
+    for attack in state_targets(all_of(Attack, needed), how.targets):
         with _noted(attack, not_run):
-            found += risk(data, given, [attack], **beside)
+            found += risk_of_methods(data, given, [attack], [attack], **beside)
     for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
         if measure.name() != METHOD:
             with _noted(measure, not_run):

@@ -10,8 +10,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
+from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
-from larvatus.comparison.limits import LimitsLike
+from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
 from larvatus.core.progress import Clock, Progress, silent
@@ -37,6 +38,7 @@ from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome,
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
+from larvatus.pipeline.target_counts import smallest_limit, state_targets
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
@@ -105,16 +107,18 @@ class Work:
     labels: Mapping[str, str] | None = None
     decided: DecisionFacts | None = None
     tier: bool = False
+    target_count: TargetCount = None
+    limits: Limits = field(default_factory=Limits)
 
     def methods(self, steps: Sequence[Mask]) -> tuple[Attack, ...]:
         """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
         named = tuple(all_of(Attack, self.attacks))
-        return attacks_under_tier(named, steps) if self.tier else named
+        return state_targets(attacks_under_tier(named, steps) if self.tier else named, self.target_count)
 
     @property
     def must(self) -> Sequence[Attack]:
         """The attacks that must be run."""
-        return () if self.attacks is None else all_of(Attack, self.attacks)
+        return () if self.attacks is None else state_targets(all_of(Attack, self.attacks), self.target_count)
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """Cache key of a candidate; a key that never recurs if it cannot be determined whether the candidate is unchanged."""
@@ -132,10 +136,15 @@ class Work:
         scored = [
             canonical(self.methods(given.steps)), canonical(self.nulls.methods), str(self.nulls.resamples),
             self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
-            constraints_of(self.constraints).model_dump_json(),
+            constraints_of(self.constraints).model_dump_json(), self._precision(given.steps),
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
+
+    def _precision(self, steps: Sequence[Mask]) -> str:
+        """What decides how many targets are drawn, besides the data and the attacks."""
+        drawn = [m.name() for m in self.methods(steps) if m.most_targets is not None and self.data.rows > m.most_targets]
+        return " ".join(f"{n} {smallest_limit(self.limits, n)}" for n in drawn)
 
 
 def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | None = None) -> Work:
@@ -144,7 +153,7 @@ def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | Non
     return Work(
         data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
         study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
-        labels=study.labels if study else None,
+        labels=study.labels if study else None, target_count=scoring.targets, limits=scoring.limits,
     )
 
 
@@ -214,7 +223,8 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     release = _made(work, job, progress)
     beside = [work.beside.get(n, n) for n in work.who.other_releases if n != job.label]
     others = others_of(work.data, beside, (), "checked")
-    risks = run_attacks(work.data, release, work.methods(release.steps), work.who, others, work.must, progress)
+    risks = run_attacks(work.data, release, work.methods(release.steps), work.who, others, work.must, progress,
+                        work.limits)
     losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(
         Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run

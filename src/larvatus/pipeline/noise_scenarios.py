@@ -181,9 +181,14 @@ def _plain(stated: Any) -> str:
     return ", ".join(f"{v:.4g}" for v in (stated if isinstance(stated, tuple) else (stated,)))
 
 
+def _fewer_targets(settings: dict[str, Any], rows: int) -> bool:
+    count = settings.get("targets")
+    return isinstance(count, int) and count < rows
+
+
 def _often(asked: ScenarioRequest, settings: dict[str, Any], rows: int) -> int:
     """Number of maskings: a small file is masked until there are enough targets, unless the number is set or chains are run."""
-    if asked.repeats is not None or settings.get("known_records") or settings.get("targets", rows) < rows:
+    if asked.repeats is not None or settings.get("known_records") or _fewer_targets(settings, rows):
         return asked.repeats or 1
     times = min(-(-_ENOUGH // max(rows, 1)), _OFTEN)
     if times > 1:

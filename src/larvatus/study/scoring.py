@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
+from larvatus.attacks.linkage.target_sample import Targets
 from larvatus.comparison.combined_scores import Combination, combinations_of
 from larvatus.comparison.limits import Limits, limits_of
 from larvatus.core.errors import StudyError
@@ -40,6 +41,8 @@ class Scoring(BaseModel):
     null_resamples: Annotated[int, Field(ge=0)] = Field(
         default=0, description="bootstrap resamples for the null distribution of each loss, e.g. 200; 0 for none"
     )
+
+    targets: Targets = None
 
     def __init__(self, **given: Any) -> None:
         try:

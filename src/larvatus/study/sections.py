@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from larvatus.attacks.linkage.target_sample import check_target_count
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import limits_of
 from larvatus.constraints.settings import Constraints, constraint_fields, constraint_problems, step_problems
@@ -86,6 +87,12 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
         except StudyError as error:
             problems += error.problems
             return ()
+    if name == "targets":
+        try:
+            return check_target_count(value)
+        except LarvatusError as error:
+            problems.append(str(error))
+            return None
     if not isinstance(value, str):
         problems.append(f"{name}: must be text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):

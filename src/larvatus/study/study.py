@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
+from larvatus.attacks.linkage.target_sample import Targets
 from larvatus.comparison.combined_scores import Combination
 from larvatus.comparison.limits import Limits
 from larvatus.constraints.settings import Constraints
@@ -62,6 +63,7 @@ class Study(BaseModel):
     engine: str = Field(default="auto", description="engine that holds the data; auto chooses one by the size of the file")
     memory: str | None = Field(default=None, description="memory limit, such as 2GB (default: free memory)")
     master: str | None = Field(default=None, description="address of the Spark cluster, for engine spark")
+    targets: Targets = None
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
@@ -159,6 +161,7 @@ class Study(BaseModel):
         return Scoring(
             attacks=self.attack, measures=self.measure, intruder=self.intruder_here(), limits=self.limits, combine=self.combine,
             domains=self.domain, analyses=self.analysis, null_resamples=self.utility.null_resamples,
+            targets=self.targets,
         )
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
@@ -186,6 +189,8 @@ class Study(BaseModel):
             out["memory"] = self.memory
         if self.master is not None:
             out["master"] = self.master
+        if self.targets is not None:
+            out["targets"] = self.targets
         for name in SECTIONS:
             part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
             if part:

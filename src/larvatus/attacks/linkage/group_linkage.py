@@ -9,11 +9,13 @@ import numpy as np
 
 from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
+from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.attacks.scoring.credits import (
     CHANCE,
     OUTLYING,
     S_ALONE,
     SUCCESS,
+    WIDENED,
     X_ALONE,
     Credits,
     distance_from_centre,
@@ -31,6 +33,8 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import as_one_group, map_groups, with_table
+from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
+from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class GroupKeys:
     @classmethod
     def of(
         cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
-        targets: int | None = None, categorical_too: bool = False, soft_too: bool = True, whole_file: bool = False,
+        targets: TargetCount = None, categorical_too: bool = False, soft_too: bool = True, whole_file: bool = False,
     ) -> GroupKeys:
         keys = keys_of(attack.name(), original, release, intruder, random, targets, whole_file=whole_file)
         masked = (*keys.numbers, *(keys.categorical if categorical_too else ()))
@@ -138,13 +142,15 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 def link_groups(
     attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: GroupKeys, link: Link, *,
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
-    one_guess: bool = False, columns: Sequence[str] = (),
+    one_guess: bool = False, columns: Sequence[str] = (), left_out: Link | None = None,
 ) -> Score:
     """Run a linkage within every sub-group, and score its credits with the baselines chance, S alone and X alone.
 
     The linkage returns the credits of the targets, one row for each trial. The most successful trial, or the trial `pick`, is
     scored; the details give the success of each. With k guesses a credit is multiplied by k (at most 1), unless the linkage
-    returns trials × guesses × targets itself, or makes only one guess. `columns` are further columns that it reads.
+    returns trials × guesses × targets itself, or makes only one guess. `columns` are further columns that it reads. If one
+    estimate serves all targets, `left_out` returns the credits with the estimate made without each of ten parts of the
+    records, parts × targets; the interval is widened by the variance that this adds.
     """
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
@@ -153,7 +159,8 @@ def link_groups(
     centres = outlyingness(keys.joined, numbers)
     names = {figure: [f"{figure} {i} {k}" for i in range(t) for k in range(m)] for figure in (SUCCESS, X_ALONE)}
     names |= {figure: [f"{figure} {k}" for k in range(m)] for figure in (S_ALONE, CHANCE)}
-    made = [*(n for own in names.values() for n in own), OUTLYING]
+    parts = [scratch("without part", str(k)) for k in range(PARTS)] if left_out is not None else []
+    made = [*(n for own in names.values() for n in own), *parts, OUTLYING]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)
@@ -169,6 +176,8 @@ def link_groups(
             for figure, credit in ((SUCCESS, success), (X_ALONE, x_alone), (S_ALONE, s_alone), (CHANCE, chance)):
                 for name, row in zip(names[figure], credit.reshape(len(names[figure]), -1), strict=True):
                     out[name][sides.own] = row
+            for name, row in zip(parts, left_out(sides) if left_out is not None else (), strict=True):
+                out[name][sides.own] = row
         return out
 
     read = list(dict.fromkeys([*by.columns, *numbers, *columns]))
@@ -178,11 +187,13 @@ def link_groups(
     tried = ~np.isnan(values[names[SUCCESS][0]])
     found_credits = {figure: np.array([values[n][tried] for n in own]) for figure, own in names.items()}
     success, x_alone = (found_credits[figure].reshape(t, m, -1) for figure in (SUCCESS, X_ALONE))
-    means = success[:, 0].mean(axis=1)
+    weight = keys.weight_of(record[tried])
+    means = [hajek_mean(credit, weight) for credit in success[:, 0]]
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
         group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
         x_alone=x_alone[best].T, outlying=outlying_tenth(values[OUTLYING])[tried], record=record[tried],
+        weight=weight,
     )
     more = [*notes, *(f"{n} is not used: this attack cannot link records by it" for n in by.unused)]
     if one_guess and max(guesses) > 1:
@@ -190,13 +201,23 @@ def link_groups(
     if guesses[0] > 1 and not one_guess:
         meaning = f"{meaning}, with {guesses[0]} guesses"
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
+    score = _widened(score, means[best], [hajek_mean(values[n][tried], weight) for n in parts])
     if t == 1:
         return score
     rows: list[Row] = [
-        {trials[0]: label if isinstance(label, float | int) else str(label), "value": float(mean)}
+        {trials[0]: label if isinstance(label, float | int) else str(label), "value": mean}
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+def _widened(score: Score, value: float, left_out: Sequence[float]) -> Score:
+    """The score with the variance of an estimate that all targets share; `value` is that of targets in the file."""
+    shared = jackknife_variance(left_out) * (score.value / value) ** 2 if value > 0 else 0.0
+    if score.interval is None or shared <= 0:
+        return score
+    interval = widen_interval(score.value, score.interval, shared)
+    return replace(score, interval=interval, notes=(*score.notes, WIDENED))
 
 
 KNOWN_OR_NOT = ("parameters", ("known", "not known"))
@@ -230,20 +251,21 @@ def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Float
 
 def credits_to_score(
     attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
-    targets: int | None = None, identifies: bool = False,
+    weight: Floats | None = None, identifies: bool = False,
 ) -> Score:
-    """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING."""
+    """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING.
+
+    `weight` has the weights of a sample of targets, in record order; those of other records are not used.
+    """
     tried = ~np.isnan(values[SUCCESS])
     if not tried.any():
-        raise RiskError(f"the sample (targets = {targets} of {back.rows:,} records) contains no target. "
-                        "Increase targets.", subject=attack.name())
+        way = "" if weight is None else ' Attack more records: targets = "all".'
+        raise RiskError(f"no target has a value that can be attacked.{way}", subject=attack.name())
     success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (SUCCESS, S_ALONE, CHANCE, X_ALONE))
-    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried])
-    sampled = targets is not None and bool((~tried).any())
-    sample = [f"{int(tried.sum()):,} of {back.rows:,} records were attacked as targets"] if sampled else []
-    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample],
-                       identifies)
-    return replace(score, by_record=values[SUCCESS], sampled=sampled)
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried],
+                      weight=None if weight is None else weight[tried])
+    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, notes, identifies)
+    return replace(score, by_record=values[SUCCESS], sampled=weight is not None)
 
 
 def _plain(values: Array) -> Floats:

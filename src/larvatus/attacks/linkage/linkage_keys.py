@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.attacks.linkage.target_sample import TargetCount, TargetSample, draw_targets
+from larvatus.attacks.scoring.credits import record_distances
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.intruder import Intruder
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.verbs import as_one_group, map_rows, with_table
@@ -42,9 +45,13 @@ class Keys:
     exact: tuple[str, ...]
     base: Mapping[str, str]
     codes: Mapping[str, tuple[Array, Array]]
-    sampled: bool
+    sample: TargetSample | None
     notes: tuple[str, ...]
     own_file: bool = False
+
+    def weight_of(self, record: Ints) -> Floats | None:
+        """The weights of targets; None if all are attacked."""
+        return None if self.sample is None else self.sample.weight_of(record)
 
     def known_column(self, name: str) -> str:
         """The column with the known values of a released column, of this release or another one."""
@@ -66,12 +73,13 @@ class Keys:
 
 
 def keys_of(
-    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None,
-    needed: bool = True, whole_file: bool = False,
+    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: TargetCount = None,
+    needed: bool = True, whole_file: bool = False, equal_chances: bool = False,
 ) -> Keys:
     """The columns to link by; an error if one is `needed` and the intruder knows no confidential column of the release.
 
-    The intruder searches each sub-group, or the `whole_file`, with the sub-group columns as part of S.
+    The intruder searches each sub-group, or the `whole_file`, with the sub-group columns as part of S. `targets` records are
+    attacked (default: all). Outlying records and small sub-groups are preferred, unless all have `equal_chances`.
     """
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
@@ -100,15 +108,17 @@ def keys_of(
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = with_table(pool,
                         pool.table.pair(source.table, {known_values_column(n): n for n in wanted}, partly=own is not None))
-    joined, more, sampled = _mark_targets(joined, own, random, targets)
+    size = None if targets == "all" else targets
+    numbers = [known_values_column(n) for n in wanted if source.table.columns[n].kind == "number"]
+    joined, more, sample = _mark_targets(joined, data, own, random, size, None if equal_chances else numbers)
     joined = add_recall_error(joined, {known_values_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
-                                intruder)
+                              intruder)
     return Keys(
         joined, tuple(n for n in usable if n in masked and kinds[n][0] == "number"),
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
         base, {n: _codes(source.table.columns[base.get(n, n)], data.table.columns[n]) for n in usable
                if kinds[n][0] == "nominal"},
-        sampled, (*notes, *more), own is not None,
+        sample, (*notes, *more), own is not None,
     )
 
 
@@ -167,11 +177,13 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
 
 
 def _mark_targets(
-    joined: Microdata, own: Microdata | None, random: RecordRandom, targets: int | None
-) -> tuple[Microdata, list[str], bool]:
+    joined: Microdata, data: Microdata, own: Microdata | None, random: RecordRandom, targets: int | None,
+    numbers: Sequence[str] | None,
+) -> tuple[Microdata, list[str], TargetSample | None]:
     """Add a column that is 1 for targets: all records, or those of the intruder's file, or a keyed sample of `targets` of them.
 
-    Also returns notes, and whether the targets are a sample.
+    Also returns notes, and the sample. Outlying records in the columns `numbers` and small sub-groups of the release are
+    preferred; with None, all records have the same chance.
     """
     notes: list[str] = []
     table = joined.table
@@ -186,25 +198,32 @@ def _mark_targets(
                             subject="intruder.truth")
         lost = own.rows - found
         notes += [f"{lost:,} of {own.rows:,} rows of the intruder's file have no record in the release"] if lost else []
-    limit: np.uint64 | None = None
-    if targets is not None:
-        parts = [
-            random.words(b.record[b[here] == 1] if own is not None else b.record, purpose="targets")[0]
-            for _, b in table.blocks([here] if own is not None else ())
-        ]
-        words = np.concatenate(parts)
-        if targets < len(words):
-            limit = np.partition(words, targets - 1)[targets - 1]
-            notes.append(f"a random sample of {targets:,} of {len(words):,} targets was attacked; the interval refers to it")
+    held = with_table(joined, table)
+    sample = None
+    if targets is not None and targets < data.rows:
+        sample = _sample(held, data, own is not None, random, targets, numbers)
+        notes += [sample.note] if sample is not None else []
 
     def mark(group: int, block: Block) -> Mapping[str, Array]:
         chosen = block[here] == 1 if own is not None else np.ones(len(block), dtype=bool)
-        if limit is not None:
-            chosen &= random.words(block.record, purpose="targets")[0] <= limit
+        if sample is not None:
+            chosen &= sample.contains(block.record)
         return {TARGET: chosen.astype(np.float64)}
 
     marked = table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])
-    return with_table(joined, marked), notes, limit is not None
+    return with_table(joined, marked), notes, sample
+
+
+def _sample(
+    held: Microdata, data: Microdata, own_file: bool, random: RecordRandom, targets: int, numbers: Sequence[str] | None
+) -> TargetSample | None:
+    """A sample of the records that the intruder may look for; None if there are no more than `targets` of them."""
+    record, group, _ = collect(data, ())
+    possible = collect(held, [IN_FILE])[2][IN_FILE] == 1 if own_file else np.ones(len(record), dtype=bool)
+    if targets >= possible.sum():
+        return None
+    distance = None if numbers is None else record_distances(held, numbers)[possible]
+    return draw_targets(record[possible], group[possible], distance, targets, random)
 
 
 def add_recall_error(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:

@@ -88,7 +88,7 @@ def credit_by_nearness(
     credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
     return Credits(
         group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
-        outlying=outlying[chosen], record=record[chosen],
+        outlying=outlying[chosen], record=record[chosen], weight=keys.weight_of(record[chosen]),
     )
 
 
@@ -109,12 +109,12 @@ def linkage_score(
     if intruder.error:
         every_note = (*every_note, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
     score = risk_score(method, meaning, settings, data.groups, guesses, credits, every_note, identifies=True)
-    score = replace(score, sampled=keys.sampled)
+    score = replace(score, sampled=keys.sample is not None)
     if original.rows == data.rows or intruder.presence == "known":
         return score
     grown = _with_absent(credits, original, data)
     whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, every_note, identifies=True),
-                    by_record=score.by_record, records=score.records, sampled=keys.sampled)
+                    by_record=score.by_record, records=score.records, sampled=keys.sample is not None)
     rows: list[Row] = [
         {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
         {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},
@@ -126,11 +126,14 @@ def linkage_score(
 def _with_absent(credits: Credits, original: Microdata, data: Microdata) -> Credits:
     """The credits with targets that are not in the file added (credit 0), in proportion if only a sample is attacked."""
     there = np.array([*data.groups.sizes, *[0] * (len(original.groups) - len(data.groups))], dtype=np.float64)
-    absent = (np.array(original.groups.sizes) - there) * (len(credits.group) / data.rows)
-    group = np.repeat(np.arange(len(there)), np.rint(absent).astype(np.int64))
+    absent = np.array(original.groups.sizes) - there
+    part = absent * (len(credits.group) / data.rows)
+    count = (np.rint(part) if credits.weight is None else np.ceil(part)).astype(np.int64)
+    group = np.repeat(np.arange(len(there)), count)
     none = np.zeros((len(group), credits.success.shape[1]))
+    weight = None if credits.weight is None else np.concatenate([credits.weight, (absent / np.maximum(count, 1))[group]])
     return Credits(
         np.concatenate([credits.group, group]), np.vstack([credits.success, none]), np.vstack([credits.chance, none]),
         np.vstack([credits.s_alone, none]), np.vstack([credits.x_alone, none]),
-        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]),
+        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]), weight=weight,
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
+from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import LarvatusError, RiskError, SubGroupError
 from larvatus.core.randomness import RecordRandom
@@ -82,7 +83,7 @@ class RerunKeys(GroupKeys):
 
 
 def rerun_keys(
-    attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None
+    attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: TargetCount
 ) -> tuple[RerunKeys, list[str]]:
     """The columns that can be computed from the original, and notes; an error if the attack does not apply."""
     check_knowledge(attack.name(), release, intruder)

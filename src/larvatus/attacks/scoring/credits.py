@@ -1,7 +1,8 @@
 """Build a risk score from the credits of single records: overall, by sub-group, and for outliers and interior apart.
 
 The credit of a target is the probability, in [0, 1], that the attack succeeds for it. The score is the mean credit, with
-the mean credits of the baselines beside it.
+the mean credits of the baselines beside it. If only a sample of the targets was attacked, means are weighted by the inverse of
+the probability to be drawn.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
 from larvatus.data.verbs import map_rows, moments_by_group
 from larvatus.stats.estimates.intervals import wilson
+from larvatus.stats.estimates.unequal_sampling import hajek_mean, safe_sample_size
 
 SUCCESS, S_ALONE, CHANCE, X_ALONE = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone"))  # credits
 OUTLYING = scratch("outlying")  # distance of each record from the centre
 OUTLYING_SHARE = 0.1
 _WHOLE = 1e-9  # a credit this close to 1 is a whole one
 RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
+WIDENED = "targets share an estimate and succeed or fail together, so the interval is wider than for independent targets"
 _CREDIT, _FAR = scratch("credit"), scratch("far")
 
 
@@ -34,7 +37,8 @@ _CREDIT, _FAR = scratch("credit"), scratch("far")
 class Credits:
     """Credits, targets × numbers of guesses: success of the attack, and the baselines chance, S alone and X alone.
 
-    `record` holds the record ids of the targets, if known.
+    `record` holds the record ids of the targets, if known. `weight` is the number of records that each target stands for
+    (None: all the same).
     """
 
     group: NDArray[np.int64]
@@ -44,6 +48,22 @@ class Credits:
     x_alone: Floats
     outlying: NDArray[np.bool_]
     record: NDArray[np.int64] | None = None
+    weight: Floats | None = None
+
+    @property
+    def value(self) -> float:
+        """The mean credit with the first number of guesses."""
+        return hajek_mean(self.success[:, 0], self.weight)
+
+    def mean(self, figure: Floats, guesses: int = 0, rows: NDArray[np.bool_] | None = None) -> float:
+        """The mean of a figure (`success`, `chance` …) over some of the targets (default: all)."""
+        keep = slice(None) if rows is None else rows
+        return hajek_mean(figure[keep, guesses], None if self.weight is None else self.weight[keep])
+
+    def effective_targets(self, rows: NDArray[np.bool_] | None = None) -> float:
+        """The number of targets on which an interval is based."""
+        keep = np.ones(len(self.group), dtype=bool) if rows is None else rows
+        return safe_sample_size(None if self.weight is None else self.weight[keep], int(keep.sum()))
 
 
 def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
@@ -74,6 +94,14 @@ def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names:
     return np.asarray(((d @ whitening) ** 2).sum(axis=1))
 
 
+def record_distances(data: Microdata, names: Sequence[str]) -> Floats:
+    """The distance of every record from the centre of its sub-group in the named columns, in record order."""
+    centres = outlyingness(data, names)
+    made = map_rows(data, lambda g, b: {_FAR: distance_from_centre(*centres[g], b, names)}, list(names),
+                    [Column(_FAR, "number")])
+    return np.asarray(collect(made, [_FAR])[2][_FAR])
+
+
 def outlying_tenth(distance: Floats) -> NDArray[np.bool_]:
     """The tenth of the records furthest from the centre; none where all are equally far."""
     if not len(distance) or float(distance.max()) == float(distance.min()):
@@ -91,9 +119,9 @@ def risk_score(
     """
     first = credits.success[:, 0]
     return Score(
-        method=method, kind="risk", meaning=meaning, settings=settings, value=float(first.mean()),
-        chance=float(credits.chance[:, 0].mean()), s_alone=float(credits.s_alone[:, 0].mean()),
-        interval=wilson(float(first.mean()), len(first)),
+        method=method, kind="risk", meaning=meaning, settings=settings, value=credits.value,
+        chance=credits.mean(credits.chance), s_alone=credits.mean(credits.s_alone),
+        interval=wilson(credits.value, credits.effective_targets()),
         by_group=_by_group(groups, credits),
         details={
             "within": Rows.of({"within": k, **_figures(credits, None, i)} for i, k in enumerate(guesses)),
@@ -103,20 +131,24 @@ def risk_score(
             ),
         },
         by_record=first, records=credits.record, notes=tuple(notes), identifies=identifies,
-        certain=certain_share(first, credits.s_alone[:, 0]) if identifies else None,
+        certain=certain_share(first, credits.s_alone[:, 0], credits.weight) if identifies else None,
+        effective_targets=None if credits.weight is None else credits.effective_targets(),
     )
 
 
-def certain_share(success: Floats, s_alone: Floats) -> float:
+def certain_share(success: Floats, s_alone: Floats, weight: Floats | None = None) -> float:
     """Share of targets found with certainty: alone in S, or linked uniquely and rightly more often than by luck.
 
         (1/n) Σ 1{s_i = 1}  +  max(0, (1/n) Σ_{s_i < 1} (1{c_i = 1} − s_i)),   credits c of the attack and s of S alone
+
+    If targets have weights, these are weighted means.
     """
     if not len(success):
         return 0.0
+    each = np.ones(len(success)) if weight is None else weight
     alone = s_alone >= 1 - _WHOLE
-    linked = (success >= 1 - _WHOLE)[~alone] - s_alone[~alone]
-    return (float(alone.sum()) + max(0.0, float(linked.sum()))) / len(success)
+    linked = each[~alone] * ((success >= 1 - _WHOLE)[~alone] - s_alone[~alone])
+    return float((float(each[alone].sum()) + max(0.0, float(linked.sum()))) / each.sum())
 
 
 def by_outlyingness(
@@ -144,27 +176,29 @@ def by_outlyingness(
 
 
 def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[str, float]:
-    keep = slice(None) if rows is None else rows
-    success = credits.success[keep, i]
-    low, high = wilson(float(success.mean()), len(success))
+    value = credits.mean(credits.success, i, rows)
+    low, high = wilson(value, credits.effective_targets(rows))
     return {
-        "value": float(success.mean()), "chance": float(credits.chance[keep, i].mean()),
-        "s_alone": float(credits.s_alone[keep, i].mean()), "x_alone": float(credits.x_alone[keep, i].mean()),
-        "low": low, "high": high,
+        "value": value, "chance": credits.mean(credits.chance, i, rows), "s_alone": credits.mean(credits.s_alone, i, rows),
+        "x_alone": credits.mean(credits.x_alone, i, rows), "low": low, "high": high,
     }
 
 
 def _by_group(groups: Groups, credits: Credits) -> Rows:
     """One row per sub-group, by one pass over the records."""
-    size = np.bincount(credits.group, minlength=len(groups))
+    count = np.bincount(credits.group, minlength=len(groups))
+    weight = np.ones(len(credits.group)) if credits.weight is None else credits.weight
+    size = np.bincount(credits.group, weights=weight, minlength=len(groups))
+    largest = np.zeros(len(groups))
+    np.maximum.at(largest, credits.group, weight)
     sums = [
-        np.bincount(credits.group, weights=part[:, 0], minlength=len(groups))
+        np.bincount(credits.group, weights=weight * part[:, 0], minlength=len(groups))
         for part in (credits.success, credits.chance, credits.s_alone)
     ]
     rows: list[Row] = []
-    for g in np.flatnonzero(size):
+    for g in np.flatnonzero(count):
         value, chance, alone = (float(s[g] / size[g]) for s in sums)
-        low, high = wilson(value, int(size[g]))
-        rows.append({"sub_group": groups.name(int(g)), "records": int(size[g]), "value": value, "chance": chance,
+        low, high = wilson(value, float(size[g] / largest[g]))
+        rows.append({"sub_group": groups.name(int(g)), "records": int(count[g]), "value": value, "chance": chance,
                      "s_alone": alone, "low": low, "high": high})
     return Rows.of(rows)

@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import Json, OtherReleases, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
+from larvatus.cli.options import (
+    Json,
+    OtherReleases,
+    Pairing,
+    Quiet,
+    Released,
+    ReleasedOrder,
+    TargetRecords,
+    Who,
+    open_command,
+)
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Row
 
@@ -21,7 +31,7 @@ def check(
         Literal["public", "scientific", "secure"] | None,
         Parameter(help="access tier; overrides the study's tier, its other limits still apply"),
     ] = None,
-    other_releases: OtherReleases = None,
+    other_releases: OtherReleases = None, targets: TargetRecords = None,
     quiet: Quiet = False, json: Json = False,
 ) -> int:
     """Check whether a released file meets the study's limits; exit code 4 if one is broken.
@@ -44,7 +54,7 @@ def check(
         data = data_of(original, study)
         scoring = Scoring(
             attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
-            intruder=intruder or study.intruder_here(),
+            intruder=intruder or study.intruder_here(), targets=targets or study.targets,
         )
         with progress_to(progress):
             found = check_release(

@@ -20,6 +20,7 @@ from larvatus.cli.options import (
     Released,
     ReleasedOrder,
     Several,
+    TargetRecords,
     Who,
     open_command,
 )
@@ -33,8 +34,8 @@ def risk(
     other_pairings: Annotated[list[Path] | None, Several, Parameter(
         name="--other-pairing", help="pairing file of each --other-release, in the same order; repeat it"
     )] = None,
-    at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, overwrite: Overwrite = False,
-    quiet: Quiet = False, json: Json = False,
+    targets: TargetRecords = None, at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Attack a released file and compare with its original; the file may have been made elsewhere.
 
@@ -58,7 +59,7 @@ def risk(
         scores = attack_release(
             data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
             other_releases=other_releases, other_pairings=other_pairings or (), pairing=pairing,
-            row_order=row_order, progress=progress,
+            row_order=row_order, targets=targets or ("all" if at_risk is not None else study.targets), progress=progress,
         )
     if at_risk is not None:
         ids = scores.at_risk(at_risk_share, at_risk, overwrite)

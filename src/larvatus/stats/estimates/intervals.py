@@ -28,6 +28,22 @@ def wilson(share: float, n: float, z: float = 1.959963984540054) -> tuple[float,
     return low, high
 
 
+def wilson_size(share: float, half_width: float) -> int:
+    """The smallest n for which Wilson's interval around a share is at most this wide to either side, on average."""
+    few, many = 0, 1
+    while _half_width(share, many) > half_width:
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if _half_width(share, middle) > half_width else (few, middle)
+    return many
+
+
+def _half_width(share: float, n: int) -> float:
+    low, high = wilson(share, n)
+    return (high - low) / 2
+
+
 def paired_interval(differences: NDArray[np.float64], z: float = 2.5758293035489004) -> tuple[float, float]:
     """An interval for the mean of n differences in [-1, 1] between two credits of the same target; 99 % by default.
 

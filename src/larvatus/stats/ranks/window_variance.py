@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance
 from larvatus.stats.ranks.grouped_ranks import grouped_average_ranks
-
-PARTS = 10
 
 
 def close_share(x: Floats, y: Floats, group: Ints, window: float) -> float:
@@ -34,7 +33,7 @@ def close_share_variance(x: Floats, y: Floats, group: Ints, window: float) -> fl
     shares = np.array([
         close_share(x[:, part != k], y[:, part != k], group[part != k], window) for k in range(PARTS) if (part != k).any()
     ])
-    return float((PARTS - 1) / PARTS * ((shares - shares.mean()) ** 2).sum()) if len(shares) else 0.0
+    return jackknife_variance(shares)
 
 
 def _positions(values: Floats, starts: Ints) -> Floats:
