@@ -51,7 +51,7 @@ def survey(rows: int) -> tuple[dict[str, Any], dict[str, Any]]:
     columns = {
         "income": income, "wealth": wealth, "diagnosis": np.array([f"d{v}" for v in diagnosis]), "age": age,
         "education": education.astype(np.int64), "region": np.array([f"r{v}" for v in rng.integers(0, 8, rows)]),
-        "sex": np.array(["f", "m"])[sex], "weight": np.round(rng.lognormal(5, 0.4, rows), 1),
+        "sex": np.array(["f", "m"])[sex], "weight": np.array([180.0, 150.0, 120.0])[age // 31],
     }
     roles = {"confidential": ["income", "wealth", "diagnosis"], "non_confidential": ["age", "education"],
              "sub_groups": ["region", "sex"], "weight": "weight"}
