@@ -8,13 +8,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 import numpy as np
 from pydantic import Field
 
+from larvatus.attacks.linkage.blocking import draws_of, margin_of_windows, set_sizes, with_margin, without_s
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.linkage_keys import TARGET
 from larvatus.attacks.linkage.posterior_links import PairCosts, PosteriorLink
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
 from larvatus.core.arrays import Floats, Ints
@@ -24,12 +28,19 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
+from larvatus.stats.linkage.link_windows import pairs_of_sizes
+from larvatus.stats.linkage.paired_points import PointWindow
 
 if TYPE_CHECKING:
     from larvatus.stats.linkage.assignment import Costs
 
 _LEARNT = ("distance", "learnt law", "learnt law of logarithms", "learnt moves of ranks", "learnt window of ranks")
 _TRIALS = (*_LEARNT, "law", "law, most probable")
+_ASSIGNED = ("distance", "law")  # trials that take the best assignment; the others take the most probable record
+_NARROWEST, _WIDEST = 500, 5000  # records of a window
+_ASSIGNED_PAIRS, _PROBABLE_PAIRS = 6e6, 1e7  # pairs of a file up to which windows are as wide as they may be
+_SLOWER, _FIXED = 4, 1300  # time of an assignment relative to most probable records, and time of a record, in pairs
+_BUDGET, _BUDGET_ALONE = 1.5e8, 1.2e8  # pairs, all trials together; and those of the baseline X alone
 
 
 class OptimalAssignment(Attack):
@@ -62,58 +73,144 @@ class OptimalAssignment(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random)
-        cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
-        notes = [
-            f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks that overlap"
-        ] if cut else []
         law = _law(by, original, release, intruder)
-        meaning = "share of records that are assigned their own released record"
         tried = _LEARNT if law is None else _TRIALS
-        notes.append(f"the score is the largest of {len(tried)} trials: {'; '.join(tried)}")
-        if law is None:
-            return link_groups(self, meaning, original, release, intruder, by, self._linker(None), notes=notes, one_guess=True,
-                               trials=("cost", tried))
-        link = PosteriorLink(by.keys, original, release, (1,), "posterior" if by.keys.own_file else "likelihood", random)
-        return link_groups(
-            self, meaning, original, release, intruder, by, self._linker(link.pair_costs(law)), notes=notes, one_guess=True,
-            trials=("cost", tried), columns=[*link.law_columns, *law.design.columns],
+        pairs, columns = None, [TARGET]
+        if law is not None:
+            link = PosteriorLink(by.keys, original, release, (1,), "posterior" if by.keys.own_file else "likelihood", random)
+            pairs, columns = link.pair_costs(law), [*link.law_columns, *law.design.columns]
+        bounds = self._bounds(by, len(tried))
+        linker = _Linker(by, bounds, tried, pairs, random)
+        score = link_groups(
+            self, "share of records that are assigned their own released record", original, release, intruder, by, linker,
+            notes=[*bounds.notes(), f"the score is the largest of {len(tried)} trials: {'; '.join(tried)}"], one_guess=True,
+            trials=("cost", tried), columns=columns,
         )
+        best = tried[int(np.argmax([float(cast(float, row["value"])) for row in score.details["cost"]]))]
+        width = bounds.width_of(best)
+        margin = margin_of_windows(by, score, bounds.sizes, width, partial(linker.alone, best), columns, random)
+        return with_margin(replace(score, sampled=score.sampled or bounds.every > 1), margin, by, width)
 
-    def _linker(self, pairs: PairCosts | None) -> Callable[[LinkedGroup], Floats]:
-        from larvatus.stats.linkage.assignment import assignment_credit, law_credits, most_probable_credit
-        from larvatus.stats.linkage.learnt_law import learnt_costs, learnt_rank_costs, log_scale
-        from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code
+    def _bounds(self, by: GroupKeys, trials: int) -> _Bounds:
+        """The widths of the windows and the share of targets that is linked, from the number of records with the same S."""
+        sizes = set_sizes(by)
+        whole = np.repeat(by.keys.joined.groups.sizes, by.keys.joined.groups.sizes)
+        rows = max(len(sizes), 1)
+        stated = "largest" in self.model_fields_set
+        width = self.largest if stated else int(np.clip(_ASSIGNED_PAIRS / rows, _NARROWEST, self.largest))
+        wide = max(width, int(np.clip(_PROBABLE_PAIRS / rows, _NARROWEST, _WIDEST)))
 
-        def link(sides: LinkedGroup) -> Floats:
-            x, y = in_same_units(sides.originals, sides.y)
-            out = np.zeros((len(_LEARNT if pairs is None else _TRIALS), len(y)))
-            holds = np.zeros(len(y), dtype=bool)
-            holds[sides.holds] = True
-            under = None
-            if pairs is not None and sides.block is not None:
-                under = pairs(sides.group, sides.block, without_soft=sides.soft == 0)
-            learnt = [learnt_costs(*both, sides.holds) for both in ((x, y), log_scale(sides.originals, sides.y))]
-            learnt += [learnt_rank_costs(x, y, sides.holds, window) for window in (False, True)]
-            for rows in rows_by_code(sides.same):
-                mine = np.flatnonzero(holds[rows])
-                if not len(mine):
-                    continue
-                held = rows[mine]
-                out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
-                for k, found in enumerate(learnt, 1):
-                    if found is not None:
-                        out[k, held] = most_probable_credit(x[held], y[rows], mine, _among(found, held, rows), self.largest)
-                if under is not None:
-                    costs = _among(under.costs, held, rows)
-                    out[len(_LEARNT):, held] = law_credits(x[held], y[rows], mine, costs, self.largest, under.level)
+        def every(sizes: Ints, wide: int, budget: float) -> int:
+            assigned, probable = pairs_of_sizes(sizes, width), pairs_of_sizes(sizes, wide)
+            each = _SLOWER * assigned * (1 + (trials > len(_LEARNT))) + (len(_LEARNT) - 1) * probable + _FIXED
+            return max(1, int(np.ceil(float(each.sum()) / budget)))
+
+        if every(sizes, wide, _BUDGET) > 1 or every(whole, wide, _BUDGET_ALONE) > 1:
+            wide = width  # so that every trial links the same targets
+        alone = every(whole, wide, _BUDGET_ALONE)
+        return _Bounds(width, wide, every(sizes, wide, _BUDGET), alone if alone == 1 else 3 * alone, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Widths of the windows of assignments and of most probable records, and one in how many targets is linked.
+
+    `every_alone` is that of the baseline X alone. `sizes` has the number of records with the same S, for each record.
+    """
+
+    width: int
+    wide: int
+    every: int
+    every_alone: int
+    sizes: Ints
+
+    def width_of(self, trial: str) -> int:
+        return self.width if trial in _ASSIGNED else self.wide
+
+    def notes(self) -> list[str]:
+        """Notes on windows and on the sample of targets, if there is one."""
+        cut = int((self.sizes > self.width).sum())
+        out = [f"{cut:,} records were assigned in blocks of at most {self.width:,} that overlap"] if cut else []
+        if self.every > 1:
+            out.append(f"to bound the work, 1 in {self.every} targets was linked, in whole blocks; the interval refers to them")
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Linker:
+    """Links a sub-group by every trial: credits, trials × targets. Targets that the sample leaves out have no credit (NaN)."""
+
+    by: GroupKeys
+    bounds: _Bounds
+    trials: Sequence[str]
+    pairs: PairCosts | None
+    random: RecordRandom
+
+    def __call__(self, sides: LinkedGroup) -> Floats:
+        from larvatus.stats.linkage.assignment import assigned_credit, probable_credit
+
+        x, y = _in_units(sides)
+        alone = without_s(sides, self.by)
+        windows = {width: self._windows(sides, width, alone) for width in (self.bounds.width, self.bounds.wide)}
+        costs, level = self._costs(sides, self.trials)
+        out = np.zeros((len(self.trials), len(y)))
+        for i, trial in enumerate(self.trials):
+            here = windows[self.bounds.width_of(trial)]
+            cost = costs[trial]
+            if cost is None:
+                continue
+            if trial in _ASSIGNED:
+                out[i] = assigned_credit(x, y, sides.same, sides.holds, here, cost, level and trial == "law")
+            else:
+                out[i] = probable_credit(len(y), here, cost)
+        every = self.bounds.every_alone if alone else self.bounds.every
+        if every == 1:
             return out[:, sides.own]
+        linked = ~np.isnan(out).any(axis=0)
+        if alone:  # the baseline is a mean: others count as the linked ones do on average
+            return np.where(linked, out, np.nan_to_num(out[:, linked].mean(axis=1, keepdims=True)))[:, sides.own]
+        return np.where(linked, out, np.nan)[:, sides.own]
 
-        return link
+    def alone(self, trial: str, sides: LinkedGroup) -> tuple[list[PointWindow], Costs | None]:
+        """The windows of a sub-group in a trial, and its costs."""
+        costs, _ = self._costs(sides, (trial,))
+        return self._windows(sides, self.bounds.width_of(trial), False), costs[trial]
+
+    def _windows(self, sides: LinkedGroup, width: int, alone: bool) -> list[PointWindow]:
+        from larvatus.stats.linkage.link_windows import WindowPlan, group_windows
+
+        x, y = _in_units(sides)
+        every = self.bounds.every_alone if alone else self.bounds.every
+        plan = WindowPlan(width, every, draws_of(sides, self.random) if every > 1 else None, alone)
+        return group_windows(x, y, sides.same, sides.holds, plan)
+
+    def _costs(self, sides: LinkedGroup, trials: Sequence[str]) -> tuple[dict[str, Costs | None], bool]:
+        """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
+        from larvatus.stats.linkage.assignment import distance_costs
+        from larvatus.stats.linkage.learnt_law import learnt_costs, learnt_rank_costs, log_scale
+
+        x, y = _in_units(sides)
+        holds = sides.holds
+        out: dict[str, Costs | None] = {"distance": distance_costs(x, y)}
+        if "learnt law" in trials:
+            out["learnt law"] = learnt_costs(x, y, holds)
+        if "learnt law of logarithms" in trials:
+            out["learnt law of logarithms"] = learnt_costs(*log_scale(sides.originals, sides.y), holds)
+        for trial, window in (("learnt moves of ranks", False), ("learnt window of ranks", True)):
+            if trial in trials:
+                out[trial] = learnt_rank_costs(x, y, holds, window)
+        under = None
+        if self.pairs is not None and sides.block is not None:
+            under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)
+        for trial in _TRIALS[len(_LEARNT):]:
+            out[trial] = None if under is None else under.costs
+        return out, under is not None and under.level
 
 
-def _among(costs: Costs, held: Ints, rows: Ints) -> Costs:
-    """The costs by position among the known and the released records of one set."""
-    return lambda a, b: costs(held[a], rows[b])
+def _in_units(sides: LinkedGroup) -> tuple[Floats, Floats]:
+    from larvatus.stats.linkage.paired_points import in_same_units
+
+    return in_same_units(sides.originals, sides.y)
 
 
 def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intruder) -> ReleaseLaw | None:

@@ -7,13 +7,16 @@ its most probable record, with probabilities scaled so that each released record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.coordinates import same_rows
-from larvatus.stats.linkage.paired_points import PointWindow, windows_along, with_indicators
+from larvatus.stats.linkage.link_windows import WindowPlan, group_windows, stack_small
+from larvatus.stats.linkage.paired_points import PointWindow
 
 _FAR = 100.0  # squared standard deviations
 BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
@@ -21,117 +24,179 @@ TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal co
 NUDGE = 1e-9
 VARIED = 0.9
 _IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assigned
-_SWEEPS, _WIDE = 30, 5000
+_SWEEPS = 30
 _SAME = 1e-9
 _BOUND = 1e100
+_SMALL, _STACK = 24, 192  # windows that are linked together, and rows of a stack of them
 Costs = Callable[[Ints, Ints], Floats]
-_Windows = Iterator[tuple[PointWindow, Floats]]
 
 
-def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) -> Floats:
-    """Probability that the best assignment gives each row of x its own row of y, with ties broken at random.
+def assignment_credit(x: Floats, y: Floats, most: int) -> Floats:
+    """Probability that the best assignment gives each row of x its own row of y, the one at the same position.
 
-    The own row of y has the same position, or is given by `own`. Equal rows of y are exchangeable, and so are equal rows of
-    x. Other assignments of equal cost are sampled by small perturbations of the costs. A missing value of y is equally far
-    from every x. A missing value of x is far from every present value of y. More than `most` rows are assigned in windows.
+    More than `most` rows are assigned in windows. The cost is squared distance; see `distance_costs`.
     """
-    own = np.arange(len(x)) if own is None else own
-    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
-    windows = windows_along(with_indicators(x, gone), with_indicators(y, gone), most)
-    return _assigned(x, y, own, ((w, _costs(x[w.left], y[w.right])) for w in windows))
+    everyone = np.arange(len(x))
+    windows = group_windows(x, y, np.zeros(len(x), dtype=np.int64), everyone, WindowPlan(most))
+    return assigned_credit(x, y, np.zeros(len(x), dtype=np.int64), everyone, windows, distance_costs(x, y))
 
 
-def law_credits(x: Floats, y: Floats, own: Ints, costs: Costs, most: int, level: bool = False) -> Floats:
-    """Credits, 2 × rows of x: of the best assignment, and of the most probable record if each record has one original.
+def assigned_credit(
+    x: Floats, y: Floats, same: Ints, known: Ints, windows: Sequence[PointWindow], costs: Costs, level: bool = False
+) -> Floats:
+    """The credit of each row of x for its own row of y under the best assignments within windows; NaN if it was not linked.
 
-    `costs(a, b)` gives −log f(y | x) for rows a of x and b of y. If not all rows of y are assigned, it must be relative to the
-    density of y. `level` says that many costs are equal although values differ. Equal rows of x and of y are exchangeable.
-    More than `most` rows are linked in windows; those of the second rule, which takes less time, are at least 5,000 wide.
+    Ties are broken at random: equal rows of y are exchangeable, and so are equal rows of x; other assignments of equal cost are
+    sampled by small perturbations of the costs. `costs(a, b)` gives the costs of rows a of x and b of y. If not all rows of y
+    are assigned, it must be relative to the density of y. `level` says that many costs are equal although values differ.
     """
-    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
-    points = with_indicators(x, gone), with_indicators(y, gone)
-    assigned = _assigned(x, y, own, ((w, costs(w.left, w.right)) for w in windows_along(*points, most)), level)
-    return np.array([assigned, most_probable_credit(x, y, own, costs, most)])
-
-
-def most_probable_credit(x: Floats, y: Floats, own: Ints, costs: Costs, most: int) -> Floats:
-    """The credit of the most probable record of each row of x if each record has one original; as in `law_credits`."""
-    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
-    shares = np.zeros(len(x))
-    for w in windows_along(with_indicators(x, gone), with_indicators(y, gone), max(most, _WIDE)):
-        shares[w.left[w.inner]] = _balanced_credit(costs(w.left, w.right), w.left, w.right, own)[w.inner]
-    return shares
-
-
-def _assigned(x: Floats, y: Floats, own: Ints, windows: _Windows, level: bool = False) -> Floats:
-    """The credit of each row of x under the best assignments within windows."""
-    from scipy.optimize import linear_sum_assignment
-
-    mine, theirs = (same_rows(v.T, len(v)) for v in (x, y))
-    tries = 1 if _varied(x) and _varied(y) and not level else TIES if len(y) <= _FEW else FEWER_TIES
-    width = int(theirs.max()) + 1
-    wanted = mine * width + theirs[own]
-    same_x, same_y = np.bincount(mine)[mine], np.bincount(theirs)[theirs[own]]
-    given = np.full((tries, len(x)), -1, dtype=np.int64)
-    for w, cost in windows:
-        possible = np.isfinite(cost)
-        size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
-        cost = np.where(possible, cost, _IMPOSSIBLE)
-        for k in range(tries):
-            rows, columns = linear_sum_assignment(cost + size * _nudges(len(w.left), len(w.right), k) if tries > 1 else cost)
-            found = np.full(len(w.left), -1, dtype=np.int64)
-            found[rows] = theirs[w.right[columns]]
-            given[k, w.left[w.inner]] = found[w.inner]
+    mine, theirs = (same_rows([same, *v.T], len(v)) for v in (x, y))
+    tries = _tries(x, y, same, known, level)
+    given = np.full((int(tries.max(initial=1)), len(x)), -1, dtype=np.int64)
+    for left, right in stack_small(windows, _SMALL, _STACK):
+        for a, b, cost in zip(left, right, _stacked_costs(costs, left, right), strict=True):
+            _assign(given, PointWindow(a, b, slice(0, len(a))), cost, theirs, int(tries[same[b[0]]]))
+    for w in windows:
+        if len(w.right) > _SMALL or w.whole is not None:
+            _assign(given, w, costs(w.left, w.right), theirs, int(tries[same[w.right[0]]]))
+    linked = given[0] >= 0
+    for w in windows:
+        linked[w.targets] = True
+    width = int(theirs.max(initial=0)) + 1
+    wanted = mine * width + theirs
+    same_x, same_y = np.maximum(np.bincount(mine[linked], minlength=int(mine.max(initial=0)) + 1)[mine], 1), np.bincount(theirs)
     out = np.zeros(len(x))
     for chosen in given:
         pairs, times = np.unique((mine * width + chosen)[chosen >= 0], return_counts=True)
-        spot = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-        out += np.where(pairs[spot] == wanted, times[spot], 0) / same_x / same_y
-    return np.asarray(out / tries)
+        if len(pairs):
+            spot = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+            out += np.where(pairs[spot] == wanted, times[spot], 0) / same_x / same_y[theirs]
+    return np.where(linked, out / tries[same], np.nan)
 
 
-def _balanced_credit(cost: Floats, a: Ints, b: Ints, own: Ints) -> Floats:
-    """The credit of rows a for the most probable of rows b, with ties broken at random; none if the own one is elsewhere."""
-    share = balanced_shares(cost, max(len(b) - len(a), 0))
-    order = np.argsort(b)
-    spot = order[np.minimum(np.searchsorted(b, own[a], sorter=order), len(b) - 1)]
-    mine = share[np.arange(len(a)), spot]
-    top = share.max(axis=1)
-    best = (b[spot] == own[a]) & (mine >= top * (1 - _SAME))
-    return np.where(best, 1.0 / (share >= (top * (1 - _SAME))[:, None]).sum(axis=1), 0.0)
+def probable_credit(rows: int, windows: Sequence[PointWindow], costs: Costs) -> Floats:
+    """The credit of each row of x for its most probable row of y if each record has one original; NaN if it was not linked.
+
+    `costs` are those of `assigned_credit`.
+    """
+    out = np.full(rows, np.nan)
+    for left, right in stack_small(windows, _SMALL, _STACK):
+        out[left] = _balanced_credit(_stacked_costs(costs, left, right), left, right)
+    for w in windows:
+        if len(w.right) > _SMALL or w.whole is not None:
+            out[w.targets] = _balanced_credit(costs(w.left, w.right), w.left, w.right)[w.inner]
+    return out
+
+
+def lowest_cost_credit(cost: Floats, rows: Ints, among: Ints) -> Floats:
+    """The credit of each row for the candidate of lowest cost, each row on its own; 0 if its own one is not a candidate."""
+    match = rows[:, None] == among
+    low = cost.min(axis=1, initial=np.inf)
+    near = cost <= (low + _SAME * np.maximum(1.0, np.abs(low)))[:, None]
+    return np.where((near & match).any(axis=1), 1.0 / np.maximum(near.sum(axis=1), 1), 0.0)
+
+
+def distance_costs(x: Floats, y: Floats) -> Costs:
+    """Squared distances. A missing value of y is equally far from every x; a missing value of x is far from every value of y."""
+    return lambda a, b: _costs(x[a], y[b])
+
+
+def _assign(given: Ints, w: PointWindow, cost: Floats, theirs: Ints, tries: int) -> None:
+    """Enter which row of y, by its code, the best assignments give to each row of x that counts."""
+    from scipy.optimize import linear_sum_assignment
+
+    if len(w.right) == 1:
+        given[:tries, w.left] = theirs[w.right]
+        return
+    possible = np.isfinite(cost)
+    size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
+    cost = np.where(possible, cost, _IMPOSSIBLE)
+    for k in range(tries):
+        rows, columns = linear_sum_assignment(cost + size * _nudges(*cost.shape, k) if tries > 1 else cost)
+        found = np.full(len(w.left), -1, dtype=np.int64)
+        found[rows] = theirs[w.right[columns]]
+        given[k, w.targets] = found[w.inner]
+
+
+def _stacked_costs(costs: Costs, left: Ints, right: Ints) -> Floats:
+    """The costs within each window of a stack, windows × rows of x × rows of y; one call costs less than many."""
+    k = len(left)
+    every = costs(left.ravel(), right.ravel()).reshape(k, left.shape[1], k, right.shape[1])
+    return np.asarray(every[np.arange(k), :, np.arange(k)])
+
+
+def _balanced_credit(cost: Floats, left: Ints, right: Ints) -> Floats:
+    """The credit of rows for the most probable candidate, with ties broken at random; none if the own one is elsewhere."""
+    share = balanced_shares(cost, max(right.shape[-1] - left.shape[-1], 0))
+    match = left[..., :, None] == right[..., None, :]
+    mine = np.take_along_axis(share, match.argmax(axis=-1)[..., None], -1)[..., 0]
+    least = share.max(axis=-1) * (1 - _SAME)
+    best = match.any(axis=-1) & (mine >= least)
+    return np.where(best, 1.0 / (share >= least[..., None]).sum(axis=-1), 0.0)
 
 
 def balanced_shares(cost: Floats, spare: int) -> Floats:
     """exp(−cost) with rows and columns scaled towards sum one; each row is proportional to its probabilities.
 
-    `spare` columns belong to none of the rows: one further row of cost 0 takes them.
+    `spare` columns belong to none of the rows: one further row of cost 0 takes them. Several matrices may be stacked.
     """
-    low = np.where(np.isfinite(cost.min(axis=1)), cost.min(axis=1), 0.0)
-    left = cost - low[:, None]
-    lower = np.where(np.isfinite(left.min(axis=0)), left.min(axis=0), 0.0)
-    weight = np.exp(-(left - lower))
+    low = cost.min(axis=-1)
+    left = cost - np.where(np.isfinite(low), low, 0.0)[..., :, None]
+    lower = left.min(axis=-2)
+    lower = np.where(np.isfinite(lower), lower, 0.0)
+    weight = np.exp(-(left - lower[..., None, :]))
     rest = np.exp(np.minimum(lower, 200.0))
-    by_column = np.ones(cost.shape[1])
+    by_column = np.ones(lower.shape)
     for _ in range(_SWEEPS):
-        by_row = _inverse(weight @ by_column)
-        taken = by_row @ weight
+        by_row = _inverse(_product(weight, by_column[..., None])[..., 0])
+        taken = _product(by_row[..., None, :], weight)[..., 0, :]
         if spare:
-            taken += rest * spare * _inverse(np.atleast_1d(rest @ by_column))
+            taken = taken + rest * spare * _inverse(_product(rest[..., None, :], by_column[..., None])[..., 0])
         by_column = _inverse(taken)
-    return np.asarray(weight * by_column)
+    return np.asarray(weight * by_column[..., None, :])
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.matmul(a, b))
 
 
 def _inverse(values: Floats) -> Floats:
     return np.asarray(np.clip(1.0 / np.clip(values, 1.0 / _BOUND, _BOUND), 1.0 / _BOUND, _BOUND))
 
 
-def _varied(values: Floats) -> bool:
-    """Whether hardly any value occurs twice, so that no two assignments cost the same."""
-    return all(len(np.unique(v)) > VARIED * len(v) for v in values.T)
+def _tries(x: Floats, y: Floats, same: Ints, known: Ints, level: bool) -> Ints:
+    """The number of assignments to try for each code: one if hardly any value occurs twice, so that no two cost the same."""
+    size = np.bincount(same)
+    varied = np.full(len(size), not level)
+    for values, code in ((x[known], same[known]), (y, same)):
+        varied &= _varied(values, code, len(size))
+    return np.where(varied, 1, np.where(size <= _FEW, TIES, FEWER_TIES))
+
+
+def _varied(values: Floats, code: Ints, count: int) -> NDArray[np.bool_]:
+    """For each code, whether hardly any value occurs twice in its rows, in every column; missing is a value."""
+    size = np.bincount(code, minlength=count)
+    out = np.ones(count, dtype=bool)
+    for v in values.T:
+        order = np.lexsort((v, code))
+        value, of = v[order], code[order]
+        again = (of[1:] == of[:-1]) & ((value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1])))
+        distinct = size - np.bincount(of[1:][again], minlength=count)
+        out &= (distinct > VARIED * size) | (size == 0)
+    return out
 
 
 def _nudges(n: int, m: int, k: int) -> Floats:
     """Numbers in [0, 1) for every pair of places in the canonical order, different for every try."""
+    return _small_nudges(n, m, k) if max(n, m) <= _SMALL else _new_nudges(n, m, k)
+
+
+@lru_cache(maxsize=4096)
+def _small_nudges(n: int, m: int, k: int) -> Floats:
+    return _new_nudges(n, m, k)
+
+
+def _new_nudges(n: int, m: int, k: int) -> Floats:
     from larvatus.stats.linkage.row_hash import combination
 
     rows, columns = (combination([np.arange(size), np.full(size, k)], size) for size in (n, m))

@@ -1,0 +1,219 @@
+"""Whole studies by stage: processor time, peak memory and growth of reading, advice, masks, attacks, measures and the report.
+
+    python benchmarks/study.py [--cases survey general] [--rows 1e4 1e5 1e6] [--columns 4 13] [--attacks NAME …] [--save]
+    python benchmarks/study.py --quick
+
+The survey has 30,000 people: income, wealth and diagnosis are confidential, age and education are S, region and sex form
+sub-groups, and each person has a weight. Its study is the one that `larvatus advise` drafts. The general case has 4 or 13
+confidential and 2 S columns in 24 sub-groups, and two releases. Every default attack and measure is run, on one core.
+
+Each study runs in a process of its own. Times are processor seconds, which a busy machine hardly changes, and are also given as
+ratios to a floor: read the file, sort every column once, and find the nearest record of 5,000 targets with one k-d tree. Peak
+memory is resident memory above that of the process before the data were read. Growth is the time of a stage at the largest
+size per record, relative to that at the smallest size. `--attacks` and `--measures` limit a run to some methods.
+`--save` stores the results in benchmarks/study.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+SURVEY_ROWS, QUICK_ROWS, TARGETS = 30_000, 600, 5_000
+SECRET = b"benchmark secret"
+RELEASES = [{"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]}]
+LIMITS = {"survey": (60.0, 2.0), "general": (240.0, 2.0)}  # seconds and gigabytes, at 30,000 and at a million records
+
+
+def survey(rows: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and roles of the survey."""
+    rng = np.random.default_rng(11)
+    age = rng.integers(18, 91, rows)
+    education = np.clip(np.rint(rng.normal(3 - (age - 50) / 60, 1.0, rows)), 1, 5)
+    sex = rng.integers(0, 2, rows)
+    skill = rng.normal(size=rows)
+    income = np.round(np.exp(9.5 + 0.18 * education + 0.012 * (age - 18) - 0.15 * sex + 0.5 * skill), -1)
+    wealth = np.where(rng.random(rows) < 0.2, 0.0, np.round(np.exp(7 + 0.04 * age + 0.6 * skill + rng.normal(size=rows)), -2))
+    ill = rng.random(rows) < (age - 10) / 120
+    diagnosis = np.where(ill, rng.choice(np.arange(1, 12), rows, p=1 / np.arange(1, 12) / np.sum(1 / np.arange(1, 12))), 0)
+    columns = {
+        "income": income, "wealth": wealth, "diagnosis": np.array([f"d{v}" for v in diagnosis]), "age": age,
+        "education": education.astype(np.int64), "region": np.array([f"r{v}" for v in rng.integers(0, 8, rows)]),
+        "sex": np.array(["f", "m"])[sex], "weight": np.array([180.0, 150.0, 120.0])[age // 31],
+    }
+    roles = {"confidential": ["income", "wealth", "diagnosis"], "non_confidential": ["age", "education"],
+             "sub_groups": ["region", "sex"], "weight": "weight"}
+    return columns, roles
+
+
+def general(rows: int, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and roles of the general case: correlated columns, every third skewed and every fourth of whole numbers."""
+    rng = np.random.default_rng(rows + width)
+    common = rng.normal(size=rows)
+    columns: dict[str, Any] = {"group": np.array([f"g{v:02}" for v in rng.integers(0, 24, rows)])}
+    for j in range(width):
+        value = (common + rng.normal(size=rows)) / np.sqrt(2)
+        value = np.exp(value) if j % 3 == 0 else value
+        columns[f"x{j}"] = np.round(100 * value) if j % 4 == 1 else value
+    columns["s0"] = np.round(20 * rng.random(rows))
+    columns["s1"] = (common > 0).astype(np.int64) + rng.integers(0, 2, rows)
+    roles = {"confidential": [f"x{j}" for j in range(width)], "non_confidential": ["s0", "s1"], "sub_groups": ["group"]}
+    return columns, roles
+
+
+def status(key: str) -> int:
+    """A line of the kernel's account of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
+
+
+class Stages:
+    """Processor seconds and peak memory of each stage; a stage lasts until the next one begins."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.peak: dict[str, float] = {}
+        self.before, self.began, self.now = status("VmRSS"), time.process_time(), "start"
+
+    def begin(self, name: str) -> None:
+        used, at = time.process_time() - self.began, self.now
+        self.seconds[at] = self.seconds.get(at, 0.0) + used
+        self.peak[at] = max(self.peak.get(at, 0.0), (status("VmHWM") - self.before) / 1e9)
+        print(f"  {at:34} {used:9.2f} s {self.peak[at]:6.2f} GB", file=sys.stderr, flush=True)
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
+        self.began, self.now = time.process_time(), name
+
+    def progress(self, doing: str, done: int, total: int) -> None:
+        """Follow the progress reports of a study; reports from inside a method do not begin a stage."""
+        for kind in ("masking", "attacking", "measuring"):
+            if f"{kind}: " in doing:
+                self.begin(f"{kind}: {doing.rpartition(f'{kind}: ')[2]}")
+
+
+def floor(path: Path, columns: Sequence[str]) -> float:
+    """Processor seconds of the floor: read the file, sort every column, and find the nearest record of 5,000 targets."""
+    from pyarrow import parquet
+    from scipy.spatial import cKDTree
+
+    began = time.process_time()
+    values = np.array([parquet.read_table(path, columns=[c])[c].to_numpy(zero_copy_only=False) for c in columns], np.float64).T
+    for column in values.T:
+        np.sort(column)
+    chosen = np.random.default_rng(1).permutation(len(values))[:TARGETS]
+    cKDTree(values).query(values[chosen])
+    return time.process_time() - began
+
+
+def inside(case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None) -> None:
+    """One study in this process; prints JSON."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    import larvatus as lv
+    from larvatus.study import study_from_advice
+
+    columns, roles = survey(rows) if case == "survey" else general(rows, width)
+    source = folder / "data.parquet"
+    parquet.write_table(pa.table(columns), source)
+    numeric = [n for n in roles["confidential"] if columns[n].dtype.kind in "fi"]
+    del columns
+    least = floor(source, numeric)
+    stages = Stages()
+    stages.begin("read")
+    data = lv.read(source, **roles)
+    stages.begin("advice")
+    drafted = study_from_advice(lv.advise(data).plan, data, str(source), folder)
+    releases: Any = drafted if case == "survey" else RELEASES
+    stages.begin("compare")
+    found = lv.compare(data, releases, attacks, measures, secret=SECRET, execution=lv.Execution(jobs=1, progress=stages.progress))
+    stages.begin("report")
+    found.report(folder / "report.html")
+    stages.begin("end")
+    for lost in found.not_made:
+        print(f"  not made: {lost.name}: {lost.reason}", file=sys.stderr)
+    seconds = {k: v for k, v in stages.seconds.items() if k != "start"}
+    print(json.dumps({
+        "case": case, "rows": rows, "columns": width, "releases": len(found.candidates), "floor_seconds": round(least, 3),
+        "seconds": round(sum(seconds.values()), 2), "ratio": round(sum(seconds.values()) / least, 1),
+        "peak_gb": round(max(stages.peak.values()), 2),
+        "stages": {k: {"seconds": round(v, 2), "ratio": round(v / least, 2), "peak_gb": round(stages.peak[k], 2)}
+                   for k, v in sorted(seconds.items(), key=lambda item: -item[1])},
+    }))
+
+
+def measured(case: str, rows: int, width: int, more: Sequence[str]) -> dict[str, Any]:
+    """One study in a process of its own, with one thread."""
+    with tempfile.TemporaryDirectory(prefix="larvatus-study-") as folder:
+        command = [sys.executable, __file__, "--inside", case, str(rows), str(width), folder, *more]
+        one = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=one)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """By stage, seconds per record at the largest size relative to the smallest; stages below a second are left out."""
+    least, most = (choose(jobs, key=lambda j: j["rows"]) for choose in (min, max))
+    if least["rows"] == most["rows"]:
+        return {}
+    ratio = most["rows"] / least["rows"]
+    return {
+        stage: round(took["seconds"] / ratio / max(least["stages"][stage]["seconds"], 0.01), 2)
+        for stage, took in most["stages"].items() if stage in least["stages"] and took["seconds"] >= 1
+    }
+
+
+def shown(job: dict[str, Any]) -> str:
+    head = (f"{job['case']} {job['rows']:,} records, {job['columns']} columns, {job['releases']} releases: {job['seconds']} s of "
+            f"processor time, {job['ratio']} times the floor, {job['peak_gb']} GB")
+    lines = [f"  {name:34} {took['seconds']:9.2f} s {took['ratio']:9.2f} × {took['peak_gb']:6.2f} GB"
+             for name, took in job["stages"].items()]
+    return "\n".join([head, *lines])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", nargs="+", choices=["survey", "general"], default=["survey", "general"])
+    parser.add_argument("--rows", type=float, nargs="+", help="sizes (default: 30,000 for the survey; 1e4, 1e5 and 1e6)")
+    parser.add_argument("--columns", type=int, nargs="+", default=[4, 13])
+    parser.add_argument("--attacks", nargs="+")
+    parser.add_argument("--measures", nargs="+")
+    parser.add_argument("--quick", action="store_true", help="a few hundred records, to see that it runs")
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--inside", nargs=4, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.inside:
+        case, rows, width, folder = given.inside
+        inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures)
+        return 0
+    more = [a for key in ("attacks", "measures") if getattr(given, key) for a in (f"--{key}", *getattr(given, key))]
+    jobs = []
+    for case in given.cases:
+        sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows or ([SURVEY_ROWS] if case == "survey" else
+                                                                                 [1e4, 1e5, 1e6])]
+        for width in [3] if case == "survey" else given.columns[:1] if given.quick else given.columns:
+            here = [measured(case, rows, width, more) for rows in sizes]
+            print("\n".join(shown(job) for job in here), flush=True)
+            grown = growth(here)
+            if grown:
+                print("growth per record:", ", ".join(f"{k} {v}" for k, v in grown.items()), flush=True)
+            jobs += [{**job, "growth": grown} for job in here]
+    if given.save:
+        machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
+        (HERE / "study.json").write_text(json.dumps({"machine": machine, "jobs": jobs}, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
