@@ -39,6 +39,15 @@ def test_calls_take_toml_values(text, settings):
     assert parsed_call(text) == ("m", settings)
 
 
+@pytest.mark.parametrize(("text", "settings"), [
+    ("m(rate=.5)", {"rate": 0.5}), ("m(a=True, b=False)", {"a": True, "b": False}), ("m(a=None, b=1e-3)", {"b": 0.001}),
+    ("m(columns=('x', \"it's\"))", {"columns": ("x", "it's")}),
+])
+def test_values_as_python_writes_them(text, settings):
+    assert parsed_call(text) == ("m", settings)
+
+
+
 @pytest.mark.parametrize("text", ["", "m(", "m)", "m(a)", "m(a=)", "m(a=b)", "1m", "m(a=1) extra", "m(a=1)\n[x]", "m(}\n{)"])
 def test_calls_that_cannot_be_read(text):
     with pytest.raises(StudyError, match="cannot be parsed"):

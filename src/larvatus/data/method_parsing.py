@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -92,7 +93,7 @@ def problems_by_field(where: str, error: ValidationError, fields: Sequence[str],
 
 
 def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
-    """Parse `name(field=value, …)` with TOML values."""
+    """Parse `name(field=value, …)` with values as in TOML or as in Python (`.5`, `True`, `None` left out)."""
     match = CALL.fullmatch(text)
     if match is None:
         raise StudyError([f"{text!r} cannot be parsed. Write name or name(field=value, …)."])
@@ -102,7 +103,20 @@ def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
     try:
         return match[1], tomllib.loads("settings = {" + inner + "}")["settings"]
     except tomllib.TOMLDecodeError:
+        pass
+    try:
+        return match[1], _python_settings(f"f({inner})")
+    except (SyntaxError, ValueError):
         raise StudyError([f"{text!r}: the settings cannot be parsed. Write name(field=value, …), text in quotes."]) from None
+
+
+def _python_settings(call: str) -> dict[str, Any]:
+    """The keywords of a call with literal values; those that are None have their default."""
+    found = ast.parse(call, mode="eval").body
+    if not isinstance(found, ast.Call) or found.args or not all(k.arg for k in found.keywords):
+        raise ValueError("not keywords only")
+    values = {str(k.arg): ast.literal_eval(k.value) for k in found.keywords}
+    return {k: v for k, v in values.items() if v is not None}
 
 
 def canonical(methods: Sequence[Method]) -> str:
