@@ -196,3 +196,25 @@ def test_notes_of_some_attacks_say_whose_they_are(folder, capsys):
                     "--method", "nearest_record", "--method", "value_disclosure")
     assert "note: nearest_record: the intruder's numbers have a relative error of 0.05" in err
     assert "note: value_disclosure: intruder.error has no effect on this attack" in err
+
+
+@pytest.mark.parametrize(("options", "size"), [
+    ((), 70), (("--targets", "all"), 150), (("--targets", "20"), 20), (("--at-risk", "ids.csv"), 150),
+])
+def test_targets_of_a_large_file_and_of_a_list_of_records_at_risk(folder, capsys, monkeypatch, options, size):
+    """A file with more records than an attack takes as targets is sampled; all are attacked on request, and for the list."""
+    monkeypatch.setattr(lv.attacks.NearestRecord, "most_targets", 70)
+    seen: list[int] = []
+    attack = lv.attacks.NearestRecord.attack
+
+    def noted(*given):
+        score = attack(*given)
+        seen.append(len(score.records))
+        return score
+
+    monkeypatch.setattr(lv.attacks.NearestRecord, "attack", noted)
+    mask(capsys, "--method", "additive_noise", "--pairing", "pairs.parquet")
+    code, _, err = ran(capsys, "risk", "in.csv", "out.parquet", "--pairing", "pairs.parquet", *ROLES, "--method",
+                       "nearest_record", *options)
+    assert code == 0, err
+    assert seen == [size]

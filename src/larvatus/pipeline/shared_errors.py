@@ -5,7 +5,8 @@
 
 Wilson's interval treats targets as independent. An error in the model moves all of them together, and e is the variance that
 this adds, relative to that of m independent targets. The attack is repeated ten times without a tenth of the records, in a
-sample of at most 1,000. Both variances fall with the number of records, so that e also holds for a larger file.
+sample of about 1,000 from at most 20 sub-groups. Both variances fall with the number of records, so that e also holds for a
+larger file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from larvatus.data.verbs import take_rows
 from larvatus.engines._resampling import in_memory
 from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 
-_MOST = 1000
+_MOST, _MOST_GROUPS = 1000, 20
 
 
 def shared_error(attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> float:
@@ -74,13 +75,17 @@ class _Parts:
 
 
 def _parts(data: Microdata, random: RecordRandom) -> _Parts:
-    """Parts of equal size within sub-groups. Sub-groups of fewer than ten records are never left out."""
+    """Parts of equal size within sub-groups, drawn with probabilities by size. Fewer than ten records are never left out."""
     record, group, _ = collect(data, ())
     words = random.words(record, purpose="parts")[0]
     order = np.lexsort((words, group))
     sizes = np.bincount(group, minlength=len(data.groups))
     place = np.empty(len(record), dtype=np.int64)
     place[order] = np.arange(len(record)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    most = np.maximum(np.ceil(sizes * min(1.0, _MOST / len(record))), PARTS)[group]
+    draws = random.uniform(np.arange(len(sizes)), purpose="sub-groups of parts")[0]
+    used = np.zeros(len(sizes), dtype=bool)
+    used[np.argsort(-np.log(draws) / np.maximum(sizes, 1e-9), kind="stable")[:_MOST_GROUPS]] = True
+    rate = min(1.0, _MOST / sizes[used].sum())
+    most = np.where(used, np.maximum(np.ceil(sizes * rate), PARTS), 0)[group]
     part = np.where(sizes[group] < PARTS, -1, (place + group) % PARTS)
     return _Parts(record, np.where(place < most, part, -2))

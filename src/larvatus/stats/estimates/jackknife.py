@@ -17,12 +17,15 @@ from larvatus.stats.estimates.intervals import wilson
 
 PARTS = 10
 _NORMAL = 1.959963984540054
+_ROUNDING = 1e-12
 
 
 def jackknife_variance(values: Sequence[float] | Floats) -> float:
-    """The variance, from one value for each part; 0 if there are none."""
+    """The variance, from one value for each part; 0 if there are none, or if they differ by rounding alone."""
     found = np.asarray(values, dtype=np.float64)
-    return float((PARTS - 1) / PARTS * ((found - found.mean()) ** 2).sum()) if len(found) else 0.0
+    if not len(found) or np.ptp(found) <= _ROUNDING:
+        return 0.0
+    return float((PARTS - 1) / PARTS * ((found - found.mean()) ** 2).sum())
 
 
 def widen_interval(share: float, interval: tuple[float, float], shared: float) -> tuple[float, float]:
