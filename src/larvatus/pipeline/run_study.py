@@ -31,7 +31,8 @@ from larvatus.documents.manifest import (
 )
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
-from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates, work_of
+from larvatus.pipeline.candidates.shared_work import work_of
+from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
