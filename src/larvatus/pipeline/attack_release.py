@@ -27,12 +27,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.running_work import RunningWork
-from larvatus.pipeline.engine_errors import naming_method
-
-
-def in_main_thread(data: Microdata) -> bool:
-    """Whether the work has to stay in the caller's thread, as a session of Spark has to."""
-    return data.engine.name == "spark"
+from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 
 
 def attack_random(method: Attack | Measure) -> RecordRandom:

@@ -25,7 +25,7 @@ from larvatus.data.score import Scores
 from larvatus.documents.codebook import make_codebook
 from larvatus.documents.manifest import INSIDE, write_beside
 from larvatus.measures.analyses.spec import METHOD, analyses_of
-from larvatus.pipeline.attack_release import AttackedRelease, check_known, in_main_thread, others_of
+from larvatus.pipeline.attack_release import AttackedRelease, check_known, others_of
 from larvatus.pipeline.candidates.cache import FILES, data_digest, open_cache
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.parallel import Job, Outcome, not_made, room_for_two
@@ -33,6 +33,7 @@ from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.candidates.shared_work import Work, work_of
 from larvatus.pipeline.candidates.stored_outcomes import StoredOutcomes
 from larvatus.pipeline.candidates.unit_runner import Plan, Unit, UnitRunner
+from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import NULL, MeasuredRelease, MeasureOutcome
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
@@ -100,8 +101,9 @@ def compare_candidates(
     if ready:
         progress(f"{len(ready)} of {len(planned)} releases are already finished", len(ready), len(planned))
     left = [j for j in planned if j.place not in ready]
-    candidates = _Candidates(work, secret is not None)
-    running = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [candidates.kinds(j) for j in left])
+    running = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [])
+    candidates = _Candidates(work, secret is not None, running)
+    running.planned = [candidates.kinds(j) for j in left]
     sent = sendable(data.engine)
     runner: UnitRunner[Outcome] = UnitRunner(
         candidates.bench.do, _do_there, _Bench(work), jobs if sent else 1, room_for_two(data), running, candidates.packed,
@@ -209,8 +211,8 @@ def _do_there(bench: _Bench, asked: _Asked) -> Any:
 class _Candidates:
     """The candidates of a comparison as plans of units; one that fails is listed, not raised."""
 
-    def __init__(self, work: Work, resumable: bool) -> None:
-        self.work, self.bench, self.resumable = work, _Bench(work), resumable
+    def __init__(self, work: Work, resumable: bool, running: RunningWork) -> None:
+        self.work, self.bench, self.resumable, self.running = work, _Bench(work), resumable, running
         self.there: set[int] = set()  # releases that the second process has
         self.first_error: Exception | None = None
 
@@ -273,7 +275,7 @@ class _Candidates:
         candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
         if work.kept is None or job.key is None:
             return candidate
-        with work.kept.adding(job.key) as place:
+        with self.running.aside(job.label, "writing"), work.kept.adding(job.key) as place:
             if job.label in work.targets:
                 _write(work, release, place, work.targets[job.label])
             return work.kept.write(place, candidate)

@@ -26,16 +26,10 @@ from larvatus.measures.analyses.spec import METHOD, AnalysisLike, analyses_of
 from larvatus.measures.scoring.domains import DomainLike, DomainParts, domains_of, split_by_domain
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 from larvatus.measures.scoring.null_placement import resample_count
-from larvatus.pipeline.attack_release import (
-    attack_random,
-    beside_declared,
-    copies_alone,
-    in_main_thread,
-    with_read_notes,
-)
+from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.running_work import RunningWork
-from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.null_distributions import Nulls
 
 NULL = "null distributions"

@@ -100,6 +100,7 @@ def run(
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
+        how.progress("writing the report", 0, 1)
         with fill_folder(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:

@@ -20,9 +20,10 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.measures.analyses.spec import analyses_of
-from larvatus.pipeline.attack_release import in_main_thread, risk
+from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
 from larvatus.pipeline.candidates.parallel import CandidateRunner, room_for_two
+from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
 from larvatus.searching.search import Draw, ScoredDraw

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from larvatus.core.progress import Progress, duration_text, progress_to
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
 
-_ONLY = "this process"
+_ONLY, _ASIDE = "this process", "aside"
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
 
 
@@ -55,6 +55,16 @@ class RunningWork:
         with progress_to(self.progress_of(_ONLY)):
             yield
         self.end(_ONLY)
+
+    @contextmanager
+    def aside(self, label: str, doing: str) -> Iterator[None]:
+        """Short work besides that of the hands, such as writing a file."""
+        self.begin(_ASIDE, len(self.ended), doing, label, doing)
+        self.show()
+        try:
+            yield
+        finally:
+            self.end(_ASIDE, finished=False)
 
     def end(self, hand: str, finished: bool = True) -> None:
         """A hand has ended its piece of work."""

@@ -1,0 +1,58 @@
+"""Interrupts: obeyed during a call of C that lets other threads run, and delayed while files are moved."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from larvatus.core.interruptible import call_interruptibly
+from larvatus.core.left_behind import LeftBehind
+from larvatus.core.signal_delay import uninterrupted
+
+
+def long_call() -> bytes:
+    """One call of C that takes a minute or more, during which no handler of the same thread can run."""
+    return hashlib.pbkdf2_hmac("sha256", b"a", b"b", 10**8)
+
+
+def test_an_interrupt_does_not_wait_for_a_call():
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        call_interruptibly(long_call)
+    assert time.monotonic() - began < 20
+
+
+def test_results_and_errors_come_through():
+    assert call_interruptibly(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        call_interruptibly(lambda: 1 // 0)
+    assert call_interruptibly(threading.current_thread, here=True) is threading.main_thread()
+    assert call_interruptibly(threading.current_thread) is not threading.main_thread()
+
+
+def test_an_interrupt_is_delayed_while_files_are_moved():
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append("moved")
+    assert done == ["moved"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_reports_of_what_would_be_left_behind(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name in ("folder/inside", "file", "other"):
+        (tmp_path / name).write_text("x")
+    left = LeftBehind()
+    left.read(f'["path", "{tmp_path}/folder"]\n["path", "{tmp_path}/fi'.encode())
+    left.read(f'le"]\n["path", "{tmp_path}/other"]\n["removed", "{tmp_path}/other"]\n["path", "{tmp_path}/none"]\n'.encode())
+    left.read(b'["process", 7]\n["process", 8]\n["ended", 7]\n')
+    assert left.processes == {8}
+    left.remove()
+    assert [p.name for p in tmp_path.iterdir()] == ["other"]
