@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -15,17 +14,16 @@ from larvatus.core.left_behind import LeftBehind
 from larvatus.core.signal_delay import uninterrupted
 
 
-def long_call() -> bytes:
-    """One call of C that takes a minute or more, during which no handler of the same thread can run."""
-    return hashlib.pbkdf2_hmac("sha256", b"a", b"b", 10**8)
-
-
 def test_an_interrupt_does_not_wait_for_a_call():
+    finished: list[bytes] = []
+
+    def long_call() -> None:  # one call of C of some seconds, during which no handler of the same thread can run
+        finished.append(hashlib.pbkdf2_hmac("sha256", b"a", b"b", 10**7))
+
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         call_interruptibly(long_call)
-    assert time.monotonic() - began < 20
+    assert finished == []
 
 
 def test_results_and_errors_come_through():
@@ -38,9 +36,14 @@ def test_results_and_errors_come_through():
 
 def test_an_interrupt_is_delayed_while_files_are_moved():
     done: list[str] = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
-        signal.raise_signal(signal.SIGINT)
-        done.append("moved")
+
+    def move() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("moved")
+
+    with pytest.raises(KeyboardInterrupt):
+        move()
     assert done == ["moved"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
