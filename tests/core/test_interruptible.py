@@ -9,9 +9,8 @@ import threading
 
 import pytest
 
-from larvatus.core.interruptible import call_interruptibly
-from larvatus.core.left_behind import LeftBehind
-from larvatus.core.signal_delay import uninterrupted
+from larvatus.core.interruptible import call_interruptibly, uninterrupted
+from larvatus.core.remains import Remains
 
 
 def test_an_interrupt_does_not_wait_for_a_call():
@@ -52,7 +51,7 @@ def test_reports_of_what_would_be_left_behind(tmp_path):
     (tmp_path / "folder").mkdir()
     for name in ("folder/inside", "file", "other"):
         (tmp_path / name).write_text("x")
-    left = LeftBehind()
+    left = Remains()
     left.read(f'["path", "{tmp_path}/folder"]\n["path", "{tmp_path}/fi'.encode())
     left.read(f'le"]\n["path", "{tmp_path}/other"]\n["removed", "{tmp_path}/other"]\n["path", "{tmp_path}/none"]\n'.encode())
     left.read(b'["process", 7]\n["process", 8]\n["ended", 7]\n')

@@ -186,14 +186,14 @@ def test_in_the_first_release_usual_durations_are_scaled_by_the_speed_of_the_mac
 
 def test_work_that_takes_longer_than_expected_is_not_about_to_end():
     estimate = DurationEstimate(lambda kind: 1.0)
-    assert estimate.left([], [("slow", 0.5)], 1) == pytest.approx(0.5)
-    assert estimate.left([], [("slow", 400.0)], 1) >= 60
+    assert estimate.seconds_left([], [("slow", 0.5)], 1) == pytest.approx(0.5)
+    assert estimate.seconds_left([], [("slow", 400.0)], 1) >= 60
 
 
 def test_two_at_a_time_take_half_as_long_but_not_less_than_the_longest():
     estimate = DurationEstimate({"a": 10.0, "b": 2.0}.__getitem__)
-    assert estimate.left(["a", "a", "b", "b"], [], 2) == 12.0
-    assert estimate.left(["a", "b"], [], 2) == 10.0
+    assert estimate.seconds_left(["a", "a", "b", "b"], [], 2) == 12.0
+    assert estimate.seconds_left(["a", "b"], [], 2) == 10.0
 
 
 def test_usual_durations_grow_with_the_file():

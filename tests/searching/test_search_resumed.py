@@ -194,7 +194,7 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
 def test_results_come_in_order_whatever_does_them(jobs, pieces):
     runner = CandidateRunner(lambda job, progress: 10 * job, operator.mul, 10, jobs, True)
     assert list(runner.results(range(pieces))) == [10 * i for i in range(pieces)]
-    assert runner.work.estimate.finished == pieces
+    assert runner.work.estimate.pieces_done == pieces
     runner.close()
 
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from larvatus.core.errors import WriteError
-from larvatus.core.left_behind import report_path, report_removed
-from larvatus.core.signal_delay import uninterrupted
+from larvatus.core.interruptible import uninterrupted
+from larvatus.core.remains import report_path, report_removal
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -96,7 +96,7 @@ def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
         raise not_written(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
-        report_removed(temporary)
+        report_removal(temporary)
 
 
 def _of_parts(folder: Path) -> bool:
@@ -123,7 +123,7 @@ def folder_in_place(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
-        report_removed(temporary)
+        report_removal(temporary)
 
 
 def _umask() -> int:
@@ -169,7 +169,7 @@ def fill_folder(folder: Path) -> Iterator[Path]:
         raise not_written(folder, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        report_removed(temporary)
+        report_removal(temporary)
         for empty in made:
             with suppress(OSError):
                 empty.rmdir()

@@ -1,4 +1,4 @@
-"""Call a function so that an interrupt is obeyed at once, even if the function is inside a compiled loop.
+"""Obey an interrupt at once, even in a compiled loop; or delay it while files are moved into place.
 
 The main thread of Python handles signals, and only between two of its own instructions. The function therefore runs in another
 thread while the main thread waits. After an interrupt that thread is abandoned: it ends at its next Python instruction.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 _TICK, _MOMENT = 0.5, 0.2
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _R = TypeVar("_R")
 
 
@@ -53,3 +56,21 @@ def abandon_thread(thread: threading.Thread) -> None:
     if thread.ident is not None and thread.is_alive():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
         thread.join(_MOMENT)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold signals that would raise an exception until the end of this context; for work that takes moments."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
+        yield
+        return
+    numbers = [n for name in _SIGNALS if (n := getattr(signal, name, None)) is not None and callable(signal.getsignal(n))]
+    received: list[int] = []
+    before = {n: signal.signal(n, lambda number, frame: received.append(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(received):
+            signal.raise_signal(number)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from larvatus.core.left_behind import LeftBehind, report_to
+from larvatus.core.remains import Remains, report_to
 
 GRACE = 1.2  # seconds; with the removal of files, the command ends within two
 _SAME = 0.3  # a terminal sends its signal to parent and child, and the parent passes it on: the child obeys it once
@@ -100,7 +100,7 @@ class _Supervisor:
 
     def __init__(self, child: int, reader: int, obeyed_at: int) -> None:
         self.child, self.reader, self.obeyed_at = child, reader, obeyed_at
-        self.left = LeftBehind()
+        self.left = Remains()
         self.received: list[int] = []
         self.deadline: float | None = None
         self.status: int | None = None

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from larvatus.core.left_behind import report_ended, report_process, report_to, reporting_to
 from larvatus.core.progress import Progress, progress_to, silent
+from larvatus.core.remains import report_end, report_pipe, report_process, report_to
 
 _START = "import sys; sys.path[:] = sys.argv[2:]; from larvatus.core.worker_process import serve; serve(sys.argv[1])"
 _PROGRESS = 0.2  # seconds between two reports of what is being done
@@ -37,7 +37,7 @@ class Worker:
 
     def __init__(self, state: Any, environment: Mapping[str, str] | None = None) -> None:
         first = _packed(state)
-        pipe = reporting_to()
+        pipe = report_pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-W", "default", "-c", _START, "" if pipe is None else str(pipe), *module_folders()],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})},
@@ -71,7 +71,7 @@ class Worker:
         """Kill the process; a call that waits for it raises WorkerGone."""
         self._process.kill()
         self._process.wait()
-        report_ended(self._process.pid)
+        report_end(self._process.pid)
 
     def close(self) -> None:
         """Close the pipes, once no call is waiting."""

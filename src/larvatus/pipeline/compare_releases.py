@@ -35,7 +35,7 @@ from larvatus.pipeline.candidates.stored_outcomes import StoredOutcomes
 from larvatus.pipeline.candidates.unit_runner import Plan, Unit, UnitRunner
 from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
-from larvatus.pipeline.measure_release import NULL, MeasuredRelease, MeasureOutcome
+from larvatus.pipeline.measure_release import NULL_STAGE, MeasuredRelease, MeasureOutcome
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
@@ -219,7 +219,7 @@ class _Candidates:
     def kinds(self, job: Job) -> list[str]:
         """Kinds of work of a candidate, as far as they are known before it is made."""
         steps = job.given.steps if isinstance(job.given, PlannedRelease | Release) else ()
-        later = [*([NULL] if self.work.nulls.resamples else []), *([METHOD] if analyses_of(self.work.analyses) else [])]
+        later = [*([NULL_STAGE] if self.work.nulls.resamples else []), *([METHOD] if analyses_of(self.work.analyses) else [])]
         return ["mask", *(m.name() for m in (*self.work.methods(steps), *self.work.nulls.methods)), *later]
 
     def packed(self, asked: _Asked) -> _Asked:
@@ -238,7 +238,7 @@ class _Candidates:
             stored = self._stored(job)
             units = [_unit(job, "attack", i, m) for i, m in enumerate(held.methods)]
             units += [_unit(job, "measure", j, m) for j, m in enumerate(self.work.nulls.methods)]
-            before = [stored.read(u.given.part, u.given.place) for u in units]
+            before: list[Any] = [stored.read(u.given.part, u.given.place) for u in units]
             new = iter((yield [u for u, known in zip(units, before, strict=True) if known is None]))
             outcomes = [next(new) if known is None else known for known in before]
             risks = attacked.scores(outcomes[: len(held.methods)])

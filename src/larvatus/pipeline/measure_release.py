@@ -32,7 +32,7 @@ from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.null_distributions import Nulls
 
-NULL = "null distributions"
+NULL_STAGE = "null distributions"
 
 
 def utility(
@@ -98,7 +98,7 @@ class MeasuredRelease:
         self.data, self.candidate, self.nulls, self.named = data, candidate, nulls, named
         self.planned = analyses_of(analyses)
         self.asked = domains_of(domains, data)
-        self.later = (*([NULL] if nulls.resamples else []), *([METHOD] if self.planned else []))
+        self.later = (*([NULL_STAGE] if nulls.resamples else []), *([METHOD] if self.planned else []))
 
     @cached_property
     def _original(self) -> Microdata:
@@ -140,7 +140,7 @@ class MeasuredRelease:
 
     def run_later(self, kind: str, found: Sequence[MeasureOutcome]) -> list[MeasureOutcome]:
         """The outcomes with null distributions, or with the analyses as the last one."""
-        if kind == NULL:
+        if kind == NULL_STAGE:
             scores = [o.score for o in found]
             placed = iter(self.nulls.beside(scores, self._original, self.candidate, current_progress()))
             return [MeasureOutcome(None if o.score is None else next(placed), o.left_out) for o in found]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from larvatus.core.errors import EngineError
-from larvatus.core.left_behind import report_path, report_removed
+from larvatus.core.remains import report_path, report_removal
 
 PREFIX, LOCK, _ABANDONED = "larvatus-work-", "lock", 3600.0
 _TRIES, PAUSE = 5, 0.1
@@ -62,7 +62,7 @@ def _removed(path: Path, held: list[int], owner: int) -> None:
             break
         time.sleep(PAUSE)
     if not path.exists():
-        report_removed(path)
+        report_removal(path)
     for lock in held:
         with suppress(OSError):
             os.close(lock)

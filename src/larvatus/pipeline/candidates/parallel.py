@@ -72,7 +72,7 @@ class CandidateRunner(Generic[J, R]):
     def results(self, pieces: Sequence[J], left: int | None = None) -> Iterator[R]:
         """The result of each piece in order; `left` is how many pieces are still to come if these are not all."""
         self.work.planned, self.work.ended = [[_WHOLE]] * len(pieces), set()
-        self.runner.lasting = ((left or len(pieces)) - len(pieces)) * self.work.estimate.expected(_WHOLE)
+        self.runner.lasting = ((left or len(pieces)) - len(pieces)) * self.work.estimate.expected_seconds(_WHOLE)
         yield from self.runner.results([self._plan(piece) for piece in pieces])
 
     def close(self) -> None:

@@ -71,7 +71,7 @@ class RunningWork:
         with self.lock:
             gone = self.running.pop(hand, None)
             if gone is not None and finished:
-                self.estimate.took(gone.kind, self.now() - gone.began)
+                self.estimate.record(gone.kind, self.now() - gone.began)
 
     def progress_of(self, hand: str) -> Progress:
         """A callback for details of what the hand is doing."""
@@ -87,7 +87,7 @@ class RunningWork:
         """Expected seconds until everything is done."""
         kinds = [k for i, planned in enumerate(self.planned) if i not in self.ended for k in self.waiting.get(i, planned)]
         running = [(r.kind, self.now() - r.began) for r in self.running.values()]
-        return self.estimate.left(kinds, running, hands)
+        return self.estimate.seconds_left(kinds, running, hands)
 
     def show(self) -> None:
         """Report the line."""
@@ -97,12 +97,12 @@ class RunningWork:
             shown = sorted(self.running.values(), key=lambda r: r.place)
             place = [f"release {shown[0].place + 1} of {len(self.planned)}"] if len(self.planned) > 1 else []
             head = ", ".join([*place, *self._left()]) if self.placed else ""
-            done, waiting = self.estimate.finished, sum(
+            done, waiting = self.estimate.pieces_done, sum(
                 len(self.waiting.get(i, planned)) for i, planned in enumerate(self.planned) if i not in self.ended)
             parts = [f"{r.label}: {r.doing}" if r.label else r.doing for r in shown]
             line = "; ".join([*([head] if head else []), " and ".join(parts)])
             self.progress(line, done, done + waiting + len(shown))
 
     def _left(self) -> list[str]:
-        done, left = self.estimate.done(), self.seconds_left(len(self.running))
-        return [f"{duration_text(left)} left"] if self.estimate.finished and done >= _SOON * (done + left) else []
+        done, left = self.estimate.seconds_done(), self.seconds_left(len(self.running))
+        return [f"{duration_text(left)} left"] if self.estimate.pieces_done and done >= _SOON * (done + left) else []

@@ -13,7 +13,7 @@ from larvatus.pipeline.attack_release import AttackOutcome
 from larvatus.pipeline.candidates.cache import plain_score, score_of_plain
 from larvatus.pipeline.measure_release import MeasureOutcome
 
-Part = Literal["attack", "measure"]
+_Part = Literal["attack", "measure"]
 _KINDS: dict[str, type[AttackOutcome] | type[MeasureOutcome]] = {"attack": AttackOutcome, "measure": MeasureOutcome}
 
 
@@ -23,7 +23,7 @@ class StoredOutcomes:
 
     folder: Path | None
 
-    def read(self, part: Part, place: int) -> AttackOutcome | MeasureOutcome | None:
+    def read(self, part: _Part, place: int) -> AttackOutcome | MeasureOutcome | None:
         """A stored outcome, if there is one."""
         if self.folder is None:
             return None
@@ -34,7 +34,7 @@ class StoredOutcomes:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def write(self, part: Part, place: int, outcome: AttackOutcome | MeasureOutcome) -> None:
+    def write(self, part: _Part, place: int, outcome: AttackOutcome | MeasureOutcome) -> None:
         """Store an outcome."""
         if self.folder is None:
             return
@@ -51,5 +51,5 @@ class StoredOutcomes:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @staticmethod
-    def _file(folder: Path, part: Part, place: int) -> Path:
+    def _file(folder: Path, part: _Part, place: int) -> Path:
         return folder / f"{part}-{place}.json"

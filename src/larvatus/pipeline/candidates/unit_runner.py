@@ -22,7 +22,7 @@ from larvatus.pipeline.candidates.running_work import RunningWork
 WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
 _HERE, _THERE = "this process", "the second process"
 _TICK = 1.0  # seconds after which the line of progress is shown again
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class Unit:
     given: Any
 
 
-Plan = Generator[Sequence[Unit], list[Any], R]
+Plan = Generator[Sequence[Unit], list[Any], _R]
 
 
 @dataclass(slots=True)
-class _Open(Generic[R]):
+class _Open(Generic[_R]):
     """A plan that is being worked on: the units that it waits for, and their results so far."""
 
-    plan: Plan[R]
+    plan: Plan[_R]
     units: Sequence[Unit] = ()
     waiting: list[int] = field(default_factory=list)
     found: dict[int, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class _Task:
     unit: Unit
 
 
-class UnitRunner(Generic[R]):
+class UnitRunner(Generic[_R]):
     """Works through plans with one process or two.
 
     `here` does a unit in this process. `there` is the same as a function of the state that is sent to the second process, and
@@ -78,7 +78,7 @@ class UnitRunner(Generic[R]):
         self.worker: Worker | None = None
         self.alone: set[int] = set()  # units that only this process can do
 
-    def results(self, plans: Sequence[Plan[R]]) -> Iterator[R]:
+    def results(self, plans: Sequence[Plan[_R]]) -> Iterator[_R]:
         """The result of each plan, in order."""
         run = _Run(self, plans)
         try:
@@ -107,7 +107,7 @@ class UnitRunner(Generic[R]):
         if tasks < 1 or self.jobs == 1:
             return False
         left = self.work.seconds_left(1) + self.lasting
-        return self.jobs == 2 or (self.fits and self.work.estimate.finished > 0 and left > WORTH)
+        return self.jobs == 2 or (self.fits and self.work.estimate.pieces_done > 0 and left > WORTH)
 
     def call_there(self, unit: Unit, progress: Progress) -> Any:
         """Do a unit in the second process, which is started if it is not there."""
@@ -116,14 +116,14 @@ class UnitRunner(Generic[R]):
         return self.worker.call(self.there, self.packed(unit.given), progress)
 
 
-class _Run(Generic[R]):
+class _Run(Generic[_R]):
     """One run through a list of plans: which unit goes where, and what comes back."""
 
-    def __init__(self, runner: UnitRunner[R], plans: Sequence[Plan[R]]) -> None:
+    def __init__(self, runner: UnitRunner[_R], plans: Sequence[Plan[_R]]) -> None:
         self.runner, self.work = runner, runner.work
         self.closed = deque(enumerate(plans))
-        self.open: dict[int, _Open[R]] = {}
-        self.done: dict[int, R] = {}
+        self.open: dict[int, _Open[_R]] = {}
+        self.done: dict[int, _R] = {}
         self.threads: dict[str, tuple[Thread | None, _Task]] = {}
         self.back: SimpleQueue[tuple[str, _Task, Any, BaseException | None]] = SimpleQueue()
 
@@ -179,7 +179,7 @@ class _Run(Generic[R]):
             able = [i for i in opened.waiting if hand == _HERE or id(opened.units[i]) not in self.runner.alone]
             if able:
                 both = self.runner.worker is not None or hand == _THERE
-                index = max(able, key=lambda i: self.work.estimate.expected(opened.units[i].kind)) if both else able[0]
+                index = max(able, key=lambda i: self.work.estimate.expected_seconds(opened.units[i].kind)) if both else able[0]
                 opened.waiting.remove(index)
                 return _Task(place, index, opened.units[index])
         return None
@@ -220,7 +220,7 @@ class _Run(Generic[R]):
         if not opened.waiting and not busy:
             self._batch_done(task.place, opened)
 
-    def _returned(self, task: _Task, opened: _Open[R], gone: bool) -> None:
+    def _returned(self, task: _Task, opened: _Open[_R], gone: bool) -> None:
         """Put back a unit that the second process could not do."""
         opened.waiting = sorted([*opened.waiting, task.index])
         self._note_waiting(task.place)
@@ -229,7 +229,7 @@ class _Run(Generic[R]):
             self.runner.jobs = 1
             self.runner.close()
 
-    def _batch_done(self, place: int, opened: _Open[R]) -> None:
+    def _batch_done(self, place: int, opened: _Open[_R]) -> None:
         if opened.failed:
             error = opened.failed[min(opened.failed)]
             self._advance(place, lambda: opened.plan.throw(error))

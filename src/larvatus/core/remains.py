@@ -33,7 +33,7 @@ def report_to(descriptor: int) -> None:
     _PIPE.descriptor = descriptor
 
 
-def reporting_to() -> int | None:
+def report_pipe() -> int | None:
     """The pipe that this process reports to, for the processes that it starts."""
     return _PIPE.descriptor
 
@@ -43,7 +43,7 @@ def report_path(path: Path) -> None:
     _PIPE.write("path", os.path.abspath(path))
 
 
-def report_removed(path: Path) -> None:
+def report_removal(path: Path) -> None:
     """Report that a temporary file or folder is gone."""
     _PIPE.write("removed", os.path.abspath(path))
 
@@ -53,13 +53,13 @@ def report_process(number: int) -> None:
     _PIPE.write("process", number)
 
 
-def report_ended(number: int) -> None:
+def report_end(number: int) -> None:
     """Report that a process has ended."""
     _PIPE.write("ended", number)
 
 
 @dataclass(slots=True)
-class LeftBehind:
+class Remains:
     """What the reports name and what is not gone yet, in the supervisor."""
 
     paths: dict[str, None] = field(default_factory=dict)
