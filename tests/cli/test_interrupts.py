@@ -210,6 +210,33 @@ def test_a_risk(place):
     place.check_clean()
 
 
+SEARCH = """
+source = "people.parquet"
+[roles]
+confidential = ["income", "wealth"]
+[[search]]
+steps = [{ method = "additive_noise", variance = { range = [0.1, 2.0] } }]
+[[attack]]
+method = "letting_attack"
+[[measure]]
+method = "moments"
+[limits.letting_attack]
+at_most = 0.5
+[goal]
+trials = 4
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_that_has_tried_nothing(place, number):
+    (place.folder / "study.toml").write_text(SEARCH)
+    process = place.started("search", "study.toml", "-o", "out", "--jobs", "1")
+    said, seconds = place.interrupted(process, number, "letting_attack")
+    assert process.returncode == 128 + number, said
+    assert seconds < GENEROUS
+    place.check_clean()
+
+
 def test_a_command_whose_work_is_killed_from_outside_leaves_nothing(place):
     (place.folder / "study.toml").write_text(STUDY.format(attack="holding_attack"))
     process = place.started("run", "study.toml", "-o", "out", "--jobs", "1")

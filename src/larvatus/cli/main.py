@@ -86,8 +86,10 @@ def _shown(message: Warning | str, category: type[Warning], filename: str, *_: A
 
 def _interrupted(given: Sequence[str]) -> None:
     """Say that the work was interrupted, and whether it can be resumed."""
-    again = " Rerunning resumes: finished releases are not made again." if given[:1] == ["run"] else ""
-    if given[:1] == ["search"] and "--secret-file" in given:
+    secret, again = any(g.partition("=")[0] == "--secret-file" for g in given), ""
+    if given[:1] == ["run"]:
+        again = f" Rerunning resumes: finished {'scores are not computed' if secret else 'releases are not made'} again."
+    elif given[:1] == ["search"] and secret:
         again = " Rerunning resumes: finished trials are not repeated."
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
 

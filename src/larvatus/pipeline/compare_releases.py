@@ -1,4 +1,4 @@
-"""The loop over releases: make, attack, measure, record, discard."""
+"""The loop over releases: make, attack, measure, record, discard. Each mask, attack and measure is one unit of work."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compare(
     `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
     in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
     The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
-    null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
+    null_resamples and combine. `execution` says how many processes work in parallel and where finished releases are stored.
     """
     check_microdata(data)
     study = releases if isinstance(releases, Study) else None

@@ -55,7 +55,7 @@ def run(
     in `internal/`; the approver is recorded in that of the public release, else of the chosen or only one. If a release that is
     approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the result.
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
-    set.
+    set. If a secret is given, the finished scores of an unfinished release are not computed again either.
     """
     if isinstance(study, str | Path):
         study = Study.read(study)
