@@ -94,13 +94,6 @@ def _interrupted(given: Sequence[str]) -> None:
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
 
 
-def _killed(given: Sequence[str]) -> None:
-    """The same after the work was killed in the middle of a line that shows progress."""
-    if sys.stderr.isatty():
-        print("\r\x1b[2K\x1b[?25h", end="", file=sys.stderr)  # clear the line, show the cursor again
-    _interrupted(given)
-
-
 def _former(given: Sequence[str]) -> list[tuple[str, str]]:
     """Options and commands under the names of the version before, with their new names."""
     command = [("intruder", "publish-noise")] if given[:1] == ["intruder"] else []
@@ -112,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
     if arguments is None and given and given[0] in _WORKS and can_supervise():
-        run_supervised(lambda: _run(given), lambda number: _killed(given), _ENDINGS if given[0] == "search" else 1)
+        run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
     return _run(given)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from larvatus.core.remains import Remains, report_to
+from larvatus.core.remains import Remains, report_pipe, report_to
 
 GRACE = 1.2  # seconds; with the removal of files, the command ends within two
 _SAME = 0.3  # a terminal sends its signal to parent and child, and the parent passes it on: the child obeys it once
@@ -76,7 +76,10 @@ def _leave(code: int) -> NoReturn:
 
 
 def obey_signals() -> None:
-    """Turn signals into exceptions, once each: KeyboardInterrupt, or SystemExit for signals that ask a process to end."""
+    """Turn signals that ask a process to end into SystemExit, and in a supervised process interrupts into KeyboardInterrupt.
+
+    A signal that comes twice at once is obeyed once.
+    """
     if threading.current_thread() is not threading.main_thread():
         return
     last: dict[int, float] = {}
@@ -89,7 +92,7 @@ def obey_signals() -> None:
             raise KeyboardInterrupt
         sys.exit(128 + number)
 
-    for name in SIGNALS:
+    for name in SIGNALS if report_pipe() is not None else SIGNALS[1:]:
         usual = (signal.SIG_DFL, signal.default_int_handler)
         if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) in usual:
             signal.signal(number, obey)
@@ -165,6 +168,7 @@ class _Supervisor:
         os.kill(self.child, signal.SIGKILL)
         os.waitpid(self.child, 0)
         self._clear()
+        _restore_terminal()
         killed(self.number)
         return 128 + self.number
 
@@ -174,10 +178,17 @@ class _Supervisor:
         code = os.waitstatus_to_exitcode(self.status)
         self._clear()
         if code < 0:
+            _restore_terminal()
             print(f"larvatus: ended by signal {-code}; no incomplete file was left."
                   + (" The machine may have run out of memory." if -code == signal.SIGKILL else ""), file=sys.stderr)
             return 128 - code
         return code
+
+
+def _restore_terminal() -> None:
+    """Clear the line of progress and show the cursor again, after a process was killed that had hidden it."""
+    if sys.stderr.isatty():
+        print("\r\x1b[2K\x1b[?25h", end="", file=sys.stderr)
 
 
 def _watch(parent: int) -> None:

@@ -33,7 +33,8 @@ class Execution(_Stated):
         default=None, description="folder that stores finished releases, so that a later call resumes (default: none)"
     )
     progress: SkipValidation[Progress] = Field(
-        default=silent, description="function that receives what is being done; it may be called from another thread", repr=False
+        default=silent, repr=False,
+        description="function that receives what is being done; it may be called from another thread",
     )
 
     @field_validator("jobs")
