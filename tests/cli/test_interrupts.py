@@ -215,7 +215,7 @@ source = "people.parquet"
 [roles]
 confidential = ["income", "wealth"]
 [[search]]
-steps = [{ method = "additive_noise", variance = { range = [0.1, 2.0] } }]
+steps = [{ method = "additive_noise", range.variance = [0.1, 2.0] }]
 [[attack]]
 method = "letting_attack"
 [[measure]]

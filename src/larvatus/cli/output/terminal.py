@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
+_REFRESH = 0.05  # seconds between two changes that are shown at once; others wait for the next tenth of a second
 _SHARE = 0.05  # lines in a file: the next one once the work has taken a twentieth longer
 _MOST_NOTES = 12
 
@@ -136,6 +137,9 @@ class _Watcher:
             self.share = (done, max(total, 1))
             if self.shown is not None:
                 self._bar(self.shown)
+                if time.monotonic() - self.said > _REFRESH:  # what begins now may let no other thread run
+                    self.shown.refresh()
+                    self.said = time.monotonic()
             elif not self.console.is_terminal and self._quiet_long_enough():
                 self._line()
 
