@@ -149,7 +149,7 @@ def test_two_at_a_time_give_the_same_search():
 
 
 def test_work_goes_on_without_the_other_process():
-    two: CandidateRunner[int, int] = CandidateRunner(lambda job: 10 * job, operator.mul, 10, 2, True)
+    two: CandidateRunner[int, int] = CandidateRunner(lambda job, progress: 10 * job, operator.mul, 10, 2, True)
     assert list(two.results([1, 2], 4)) == [10, 20]
     assert two.worker is not None
     two.worker.stop()
@@ -192,16 +192,15 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
 @pytest.mark.parametrize("jobs", [1, 2, None])
 @pytest.mark.parametrize("pieces", [0, 1, 2, 3, 8])
 def test_results_come_in_order_whatever_does_them(jobs, pieces):
-    finished: list[int] = []
-    runner = CandidateRunner(lambda job: 10 * job, operator.mul, 10, jobs, True, lambda: finished.append(1))
+    runner = CandidateRunner(lambda job, progress: 10 * job, operator.mul, 10, jobs, True)
     assert list(runner.results(range(pieces))) == [10 * i for i in range(pieces)]
-    assert len(finished) == pieces
+    assert runner.work.estimate.pieces_done == pieces
     runner.close()
 
 
 def test_nothing_is_done_before_it_is_asked_for_by_one_process():
     done: list[int] = []
-    runner = CandidateRunner(lambda job: done.append(job) or job, operator.mul, 10, 1, True)
+    runner = CandidateRunner(lambda job, progress: done.append(job) or job, operator.mul, 10, 1, True)
     made = runner.results([1, 2, 3])
     assert (next(made), done) == (1, [1])
     assert (next(made), done) == (2, [1, 2])

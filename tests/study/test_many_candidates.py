@@ -119,9 +119,9 @@ def test_an_interrupted_run_without_a_secret_goes_on_with_another(tmp_path, made
     with pytest.raises(KeyboardInterrupt):
         lv.run(study, tmp_path / "out", execution=lv.Execution(progress=stopped_after(tmp_path / "out", 3)))
     first = {p.name: p.read_bytes() for p in (tmp_path / "out" / ".larvatus-cache").rglob("releases/*.parquet")}
-    assert (len(first), len(made)) == (3, 4)
+    assert (len(first), len(made)) == (3, 3)
     lv.run(study, tmp_path / "out")
-    assert made[3:] == ["noise variance=1.0"] * 2
+    assert made[3:] == ["noise variance=1.0"]
     after = {p.name: p.read_bytes() for p in (tmp_path / "out" / "releases").glob("*.parquet")}
     assert first.items() <= after.items()
     assert len(after) == 4
@@ -335,32 +335,42 @@ def test_progress_tells_the_place_and_the_time_left(tmp_path):
     assert any(re.match(r"release 4 of 4, (about \d+ s|a few seconds) left; noise variance=1\.0: attacking", s) for s in said)
 
 
-def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, monkeypatch):
-    from larvatus.pipeline.candidates import parallel as candidates
+def test_a_helper_that_is_ended_from_outside_gives_its_work_back(tmp_path, monkeypatch):
+    from larvatus.pipeline.candidates import unit_runner
 
-    class Ended(candidates.Worker):
-        def call(self, function, argument):
+    ended: list[object] = []
+
+    class Ended(unit_runner.Worker):
+        def call(self, function, argument, progress):
+            ended.append(argument)
             self.stop()
-            return super().call(function, argument)
+            return super().call(function, argument, progress)
 
-    monkeypatch.setattr(candidates, "Worker", Ended)
+    monkeypatch.setattr(unit_runner, "Worker", Ended)
     study = study_of(tmp_path)
     one, two = (lv.run(study, secret=SECRET, execution=lv.Execution(jobs=n)).plain() for n in (1, 2))
     assert two == one
+    assert len(ended) == 1
 
 
 def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
-    from larvatus.pipeline.candidates import parallel as candidates
+    from larvatus.core.worker_process import WorkerGone
+    from larvatus.pipeline.candidates import parallel, unit_runner
 
-    started: list[int] = []
-    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(self.done))
+    started: list[object] = []
+
+    def refused(state: object) -> None:
+        started.append(state)
+        raise WorkerGone
+
+    monkeypatch.setattr(unit_runner, "Worker", refused)
     study = study_of(tmp_path)
     lv.run(study, secret=SECRET)
     assert started == []
-    monkeypatch.setattr(candidates, "WORTH", 0.0)
+    monkeypatch.setattr(unit_runner, "WORTH", 0.0)
     lv.run(study, secret=SECRET)
-    assert started[0] == 1
+    assert len(started) == 1
     started.clear()
-    monkeypatch.setattr(candidates, "usable_memory", lambda: 10_000)
+    monkeypatch.setattr(parallel, "usable_memory", lambda: 10_000)
     lv.run(study, secret=SECRET)
     assert started == []

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +26,7 @@ from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
 from larvatus.core.discovery import file_names, own_names
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
+from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 
 _NOW_CALLED = {
     "--force": "--overwrite", "--at-once": "--jobs", "--null": "--null-resamples", "--why": "--reason",
@@ -35,6 +34,8 @@ _NOW_CALLED = {
     "--as-kept": "--stored-only",
 }
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
+_WORKS = {"run", "mask", "risk", "utility", "publish-noise", "check", "demo", "advise", "search", "verify", "reproduce"}
+_ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
 app = App(
     name="larvatus",
@@ -44,7 +45,7 @@ app = App(
     help_epilogue=(
         "Exit codes: 0 success, 1 negative result (a file does not match its manifest, or no release meets the limits), "
         "2 invalid input (see the message), 3 unexpected error, 4 a limit is broken (check), "
-        "5 a planned release was not made (run), 130 interrupted."
+        "5 a planned release was not made (run), 130 interrupted, 143 ended by SIGTERM."
     ),
 )
 app.command(run)
@@ -83,14 +84,14 @@ def _shown(message: Warning | str, category: type[Warning], filename: str, *_: A
     print(f"larvatus: {message}" if issubclass(category, LarvatusWarning) else f"{filename}: {message}", file=sys.stderr)
 
 
-def _end_tidily() -> None:
-    """Let a process that receives a signal to end (batch system, closed terminal) remove its temporary files first."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, lambda received, _: sys.exit(128 + received))
+def _interrupted(given: Sequence[str]) -> None:
+    """Say that the work was interrupted, and whether it can be resumed."""
+    secret, again = any(g.partition("=")[0] == "--secret-file" for g in given), ""
+    if given[:1] == ["run"]:
+        again = f" Rerunning resumes: finished {'scores are not computed' if secret else 'releases are not made'} again."
+    elif given[:1] == ["search"] and secret:
+        again = " Rerunning resumes: finished trials are not repeated."
+    print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
 
 
 def _former(given: Sequence[str]) -> list[tuple[str, str]]:
@@ -103,13 +104,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
-    _end_tidily()
+    if arguments is None and given and given[0] in _WORKS and can_supervise():
+        run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
+    return _run(given)
+
+
+def _run(given: Sequence[str]) -> int:
+    obey_signals()
     former = _former(given)
     if former:
         print("\n".join(f"larvatus: {old} is now called {new}." for old, new in former), file=sys.stderr)
         return WRONG_INPUT
     try:
-        code = app(given, exit_on_error=False, result_action="return_value")
+        code = app(list(given), exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
             describe(given[given.index("--method") + 1])
     except CycloptsError:
@@ -120,10 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"larvatus: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        again = " Rerunning resumes: finished releases are not made again." if given[:1] == ["run"] else ""
-        if given[:1] == ["search"] and "--secret-file" in given:
-            again = " Rerunning resumes: finished trials are not repeated."
-        print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
+        _interrupted(given)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,7 +35,7 @@ MemoryLimit = Annotated[str | None, Parameter(
 Master = Annotated[str | None, Parameter(help="address of the Spark cluster")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with original rows; confidential")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="approver, recorded in the internal manifest")]
-Jobs = Annotated[int | None, Parameter(help="releases processed in parallel, 1 or 2 (default: automatic)")]
+Jobs = Annotated[int | None, Parameter(help="parallel processes, 1 or 2 (default: automatic)")]
 AtRisk = Annotated[Path | None, Parameter(
     help="write the ids of the records most at risk to this file; confidential; implies --targets all"
 )]

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from larvatus.core.errors import WriteError
+from larvatus.core.interruptible import uninterrupted
+from larvatus.core.remains import report_path, report_removal
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -83,6 +85,7 @@ def not_written(path: Path, error: OSError) -> WriteError:
 def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
     """A temporary file in the target's folder; moved to the target on success, removed on failure."""
     temporary = temporary_beside(path)
+    report_path(temporary)
     try:
         mode = 0o600 if private else 0o666
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
@@ -93,6 +96,7 @@ def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
         raise not_written(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+        report_removal(temporary)
 
 
 def _of_parts(folder: Path) -> bool:
@@ -104,19 +108,22 @@ def _of_parts(folder: Path) -> bool:
 def folder_in_place(path: Path) -> Iterator[Path]:
     """A temporary folder next to the target; replaces it on success, removed on failure."""
     temporary, old = temporary_beside(path), temporary_beside(path)
+    report_path(temporary)
     try:
         temporary.mkdir(mode=0o700)
         with lock(temporary):
             yield temporary
         temporary.chmod(0o777 & ~_umask())
-        if path.exists():
-            os.replace(path, old)
-        os.replace(temporary, path)
+        with uninterrupted():
+            if path.exists():
+                os.replace(path, old)
+            os.replace(temporary, path)
     except OSError as error:
         raise not_written(path, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+        report_removal(temporary)
 
 
 def _umask() -> int:
@@ -147,19 +154,22 @@ def fill_folder(folder: Path) -> Iterator[Path]:
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     temporary = temporary_beside(folder)
+    report_path(temporary)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir(mode=0o700)
         with lock(temporary):
             yield temporary
-        for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
-            target = folder / file.relative_to(temporary)
-            target.parent.mkdir(file.parent.stat().st_mode & 0o777 if file.parent != temporary else 0o777, True, True)
-            os.replace(file, target)
+        with uninterrupted():
+            for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
+                target = folder / file.relative_to(temporary)
+                target.parent.mkdir(file.parent.stat().st_mode & 0o777 if file.parent != temporary else 0o777, True, True)
+                os.replace(file, target)
     except OSError as error:
         raise not_written(folder, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        report_removal(temporary)
         for empty in made:
             with suppress(OSError):
                 empty.rmdir()

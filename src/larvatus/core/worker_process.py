@@ -19,9 +19,13 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from larvatus.core.worker_process import serve; serve()"
+from larvatus.core.progress import Progress, progress_to, silent
+from larvatus.core.remains import report_end, report_pipe, report_process, report_to
+
+_START = "import sys; sys.path[:] = sys.argv[2:]; from larvatus.core.worker_process import serve; serve(sys.argv[1])"
+_PROGRESS = 0.2  # seconds between two reports of what is being done
 
 
 class WorkerGone(Exception):
@@ -33,20 +37,30 @@ class Worker:
 
     def __init__(self, state: Any, environment: Mapping[str, str] | None = None) -> None:
         first = _packed(state)
+        pipe = report_pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-W", "default", "-c", _START, *module_folders()],
+            [sys.executable, "-I", "-W", "default", "-c", _START, "" if pipe is None else str(pipe), *module_folders()],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})},
+            pass_fds=() if pipe is None else (pipe,),
         )
+        report_process(self._process.pid)
         self._write(first)
 
-    def call(self, function: Callable[..., Any], argument: Any) -> Any:
-        """The result of a module-level function for the state and the argument; its warnings are raised here again."""
+    def call(self, function: Callable[..., Any], argument: Any, progress: Progress = silent) -> Any:
+        """The result of a module-level function for the state and the argument; its warnings are raised here again.
+
+        What the function reports of its progress (`report_progress`) is passed on.
+        """
         self._send((function, argument))
         assert self._process.stdout is not None
-        try:
-            kind, result, said = pickle.load(self._process.stdout)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            raise WorkerGone from None
+        kind, result, said = "progress", None, []
+        while kind == "progress":
+            try:
+                kind, result, said = pickle.load(self._process.stdout)
+            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                raise WorkerGone from None
+            if kind == "progress":
+                progress(*result)
         for message, category in said:
             warnings.warn(message, category, stacklevel=2)
         if kind == "failed":
@@ -57,6 +71,7 @@ class Worker:
         """Kill the process; a call that waits for it raises WorkerGone."""
         self._process.kill()
         self._process.wait()
+        report_end(self._process.pid)
 
     def close(self) -> None:
         """Close the pipes, once no call is waiting."""
@@ -98,9 +113,11 @@ def _packed(value: Any) -> bytes:
         raise WorkerGone from None
 
 
-def serve() -> None:
+def serve(reported_to: str = "") -> None:
     """Answer calls until the parent is gone; printed output goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if reported_to:
+        report_to(int(reported_to))
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -111,7 +128,8 @@ def serve() -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
-                    answer: tuple[str, Any] = ("done", function(state, argument))
+                    with progress_to(_Passed(answers)):
+                        answer: tuple[str, Any] = ("done", function(state, argument))
                 except Exception as error:
                     answer = ("failed", type(error).__name__)
             said = [(str(w.message), w.category) for w in caught if w.category.__module__.startswith("larvatus")]
@@ -119,6 +137,20 @@ def serve() -> None:
             answers.flush()
     except Exception:  # the parent is gone, or its message cannot be read here: it continues alone
         os._exit(1)
+
+
+class _Passed:
+    """Progress that is sent to the parent, the first of a call at once and then a few times a second."""
+
+    def __init__(self, answers: BinaryIO) -> None:
+        self.answers, self.last, self.lock = answers, -_PROGRESS, threading.Lock()
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        with self.lock:
+            if time.monotonic() - self.last >= _PROGRESS:
+                pickle.dump(("progress", (doing, done, total), []), self.answers, protocol=pickle.HIGHEST_PROTOCOL)
+                self.answers.flush()
+                self.last = time.monotonic()
 
 
 def _watch(parent: int) -> None:

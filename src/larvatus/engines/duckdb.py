@@ -105,6 +105,7 @@ class _Sorter:
     def __init__(self, folder: WorkFolder, memory: int, threads: int) -> None:
         self._folder, self._memory, self._threads = folder, memory, threads
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._cursors: set[duckdb.DuckDBPyConnection] = set()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -114,7 +115,9 @@ class _Sorter:
         return self._connection
 
     def close(self) -> None:
-        """Close the connection; a later query opens a new one."""
+        """Close the connection; a later query opens a new one. Queries of abandoned threads are interrupted."""
+        for cursor in list(self._cursors):
+            cursor.interrupt()
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -136,6 +139,7 @@ class _Sorter:
         import duckdb
 
         cursor = self.connection.cursor()
+        self._cursors.add(cursor)
         try:
             for name, (rows, dtypes) in given.items():
                 cursor.register(name, _reader(rows, dtypes))
@@ -145,6 +149,7 @@ class _Sorter:
         except duckdb.Error as error:
             raise _explained(error, self._folder) from None
         finally:
+            self._cursors.discard(cursor)
             with suppress(duckdb.Error):  # already closed while Python exits
                 for name in given:
                     cursor.unregister(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -13,7 +14,8 @@ from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.comparison.limits import Limits
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
-from larvatus.core.progress import Progress, progress_to, silent
+from larvatus.core.interruptible import call_interruptibly
+from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -26,7 +28,9 @@ from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory
-from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
+from larvatus.pipeline.candidates.running_work import RunningWork
+from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.shared_errors import shared_error, widen
 from larvatus.pipeline.target_counts import count_targets, smallest_limit, state_targets
 
@@ -97,37 +101,73 @@ def run_attacks(
 
     `limits` decide how precise the scores of a large file must be.
     """
-    if not candidate.is_paired:
-        raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
-    views = [_View.of(data, candidate)]
-    if others:
-        views.append(_View.of(*joined_with(data, candidate, others)))
-    out: list[Score] = []
-    left_out: list[RiskError] = []
-    unsuitable: list[RiskError] = []  # made against other masks, so there is nothing to report
-    for i, method in enumerate(methods):
-        progress(f"attacking: {method.name()}", i, len(methods))
-        why = "" if method in must else method.why_unsuitable(candidate, who)
+    attacked = AttackedRelease(data, candidate, methods, who, others, must, limits)
+    estimate, kinds = DurationEstimate(usual_seconds(data.rows)), [m.name() for m in methods]
+    work, out = RunningWork(progress, estimate, [kinds]), list[AttackOutcome]()
+    for i, kind in enumerate(kinds):
+        work.waiting[0] = kinds[i + 1 :]
+        with work.doing(kind, f"attacking: {kind}"):
+            out.append(call_interruptibly(partial(attacked.run, i), in_main_thread(data)))
+    return attacked.scores(out)
+
+
+@dataclass(frozen=True, slots=True)
+class AttackOutcome:
+    """The score of an attack, or why it could not be run, or why it is no attack on these masks."""
+
+    score: Score | None = None
+    left_out: str = ""
+    unsuitable: str = ""
+
+
+class AttackedRelease:
+    """A release and the attacks on it. They are independent of each other, so they can run in any order and anywhere."""
+
+    def __init__(
+        self, data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
+        must: Sequence[Attack] = (), limits: Limits = Limits(),  # noqa: B008
+    ) -> None:
+        if not candidate.is_paired:
+            raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
+        self.data, self.candidate, self.methods, self.who = data, candidate, methods, who
+        self.others, self.must, self.limits = others, must, limits
+
+    @cached_property
+    def _views(self) -> list[_View]:
+        views = [_View.of(self.data, self.candidate)]
+        return [*views, _View.of(*joined_with(self.data, self.candidate, self.others))] if self.others else views
+
+    def run(self, place: int) -> AttackOutcome:
+        """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
+        method = self.methods[place]
+        why = "" if method in self.must else method.why_unsuitable(self.candidate, self.who)
         if why:
-            unsuitable.append(RiskError(why, subject=method.name()))
-            continue
+            return AttackOutcome(unsuitable=why)
         try:
-            with progress_to(progress):
-                excess = shared_error(method, views[0].original, views[0].copies[0][1], who, attack_random(method))
-                found = [_once(method, view, who, smallest_limit(limits, method.name()), excess) for view in views]
+            first = self._views[0]
+            excess = shared_error(method, first.original, first.copies[0][1], self.who, attack_random(method))
+            limit = smallest_limit(self.limits, method.name())
+            found = [_once(method, view, self.who, limit, excess) for view in self._views]
         except (RiskError, UtilityError, EngineError) as error:
-            if method in must:
+            if method in self.must:
                 raise
-            left_out.append(RiskError(error.reason_for(method.name()), subject=method.name()))
-            continue
-        out.append(stronger_of(found[0], found[1], others) if others else found[0])
-    if not out:
-        none = RiskError("the list of attacks is empty. Name one, or omit it for all.", subject="risk")
-        raise [*left_out, *unsuitable, none][0]
-    scores = Scores(with_record_ids(out, candidate.data))
-    scores.not_run = tuple(f"not run: {why}" for why in left_out)
-    scores.inputs = (*data.inputs, *(p for r in (candidate, *others) for p in r.inputs), *paths_read(who.file))
-    return scores
+            return AttackOutcome(left_out=error.reason_for(method.name()))
+        return AttackOutcome(stronger_of(found[0], found[1], self.others) if self.others else found[0])
+
+    def scores(self, outcomes: Sequence[AttackOutcome]) -> Scores:
+        """The scores of all attacks that could be run, from the outcomes in order."""
+        names = [m.name() for m in self.methods]
+        left_out = [RiskError(o.left_out, subject=n) for n, o in zip(names, outcomes, strict=True) if o.left_out]
+        unsuitable = [RiskError(o.unsuitable, subject=n) for n, o in zip(names, outcomes, strict=True) if o.unsuitable]
+        out = [o.score for o in outcomes if o.score is not None]
+        if not out:
+            none = RiskError("the list of attacks is empty. Name one, or omit it for all.", subject="risk")
+            raise [*left_out, *unsuitable, none][0]
+        scores = Scores(with_record_ids(out, self.candidate.data))
+        scores.not_run = tuple(f"not run: {why}" for why in left_out)
+        read = (p for r in (self.candidate, *self.others) for p in r.inputs)
+        scores.inputs = (*self.data.inputs, *read, *paths_read(self.who.file))
+        return scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,44 +1,41 @@
-"""The loop over releases: make, attack, measure, record, discard."""
+"""The loop over releases: make, attack, measure, record, discard. Each mask, attack and measure is one unit of work."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Literal
 
-from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
-from larvatus.comparison.limits import Limits, LimitsLike
-from larvatus.constraints.settings import constraints_of
+from larvatus.comparison.limits import LimitsLike
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
-from larvatus.core.progress import Clock, Progress, silent
-from larvatus.core.randomness import secret_or_new, stream_key
+from larvatus.core.progress import Progress, current_progress, silent
+from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
-from larvatus.data.contracts import Attack, Mask, Measure, sendable
-from larvatus.data.intruder import Intruder
-from larvatus.data.method_parsing import all_of, canonical
+from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
-from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.documents.codebook import make_codebook
-from larvatus.documents.manifest import INSIDE, DecisionFacts, write_beside
-from larvatus.measures.analyses.spec import analyses_of
-from larvatus.measures.scoring.domains import domains_of
-from larvatus.measures.scoring.null_placement import resample_count
-from larvatus.pipeline.attack_release import attack_random, attacks_under_tier, check_known, others_of, run_attacks
-from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, open_cache
-from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
+from larvatus.documents.manifest import INSIDE, write_beside
+from larvatus.measures.analyses.spec import METHOD, analyses_of
+from larvatus.pipeline.attack_release import AttackedRelease, check_known, others_of
+from larvatus.pipeline.candidates.cache import FILES, data_digest, open_cache
+from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
+from larvatus.pipeline.candidates.parallel import Job, Outcome, not_made, room_for_two
+from larvatus.pipeline.candidates.running_work import RunningWork
+from larvatus.pipeline.candidates.shared_work import Work, work_of
+from larvatus.pipeline.candidates.stored_outcomes import StoredOutcomes
+from larvatus.pipeline.candidates.unit_runner import Plan, Unit, UnitRunner
+from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
-from larvatus.pipeline.measure_release import run_measures
-from larvatus.pipeline.null_distributions import Nulls
-from larvatus.pipeline.target_counts import smallest_limit, state_targets
+from larvatus.pipeline.measure_release import NULL_STAGE, MeasuredRelease, MeasureOutcome
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
@@ -58,7 +55,7 @@ def compare(
     `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
     in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
     The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
-    null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
+    null_resamples and combine. `execution` says how many processes work in parallel and where finished releases are stored.
     """
     check_microdata(data)
     study = releases if isinstance(releases, Study) else None
@@ -85,82 +82,6 @@ def _given(data: Microdata, releases: Any) -> list[Any]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What all candidates of a comparison share. It can be sent to another process."""
-
-    data: Microdata
-    attacks: Any
-    nulls: Nulls
-    who: Intruder
-    domains: Any
-    analyses: Any
-    secret: bytes = field(repr=False)
-    constraints: Any = None
-    folder: Path | None = None
-    kept: CandidateCache | None = None
-    row_order: Literal["random", "keep"] = "random"
-    targets: Mapping[str, Path] = field(default_factory=dict)
-    pairings: bool = False
-    beside: Mapping[str, Release] = field(default_factory=dict)
-    named: bool = False
-    labels: Mapping[str, str] | None = None
-    decided: DecisionFacts | None = None
-    tier: bool = False
-    target_count: TargetCount = None
-    limits: Limits = field(default_factory=Limits)
-
-    def methods(self, steps: Sequence[Mask]) -> tuple[Attack, ...]:
-        """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
-        named = tuple(all_of(Attack, self.attacks))
-        return state_targets(attacks_under_tier(named, steps) if self.tier else named, self.target_count)
-
-    @property
-    def must(self) -> Sequence[Attack]:
-        """The attacks that must be run."""
-        return () if self.attacks is None else state_targets(all_of(Attack, self.attacks), self.target_count)
-
-    def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
-        """Cache key of a candidate; a key that never recurs if it cannot be determined whether the candidate is unchanged."""
-        if self.kept is None or not isinstance(given, PlannedRelease | Release):
-            return None
-        within = [n for n in self.who.other_releases if n in self.beside]
-        held = [f for f in (self.who.file, *(n for n in self.who.other_releases if n not in within)) if f]
-        if (within and secret is None) or not all(Path(f).exists() for f in held):
-            return token_hex(16)
-        made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
-        release = "" if isinstance(given, PlannedRelease) else " ".join(data_digest(c) for c in given.copies)
-        drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()[:32]
-        files = [file_digest(f) for f in held]
-        others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
-        scored = [
-            canonical(self.methods(given.steps)), canonical(self.nulls.methods), str(self.nulls.resamples),
-            self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
-            constraints_of(self.constraints).model_dump_json(), self._precision(given.steps),
-        ]
-        place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
-        return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
-
-    def _precision(self, steps: Sequence[Mask]) -> str:
-        """What decides how many targets are drawn, besides the data and the attacks."""
-        drawn = [m.name() for m in self.methods(steps) if m.most_targets is not None and self.data.rows > m.most_targets]
-        return " ".join(f"{n} {smallest_limit(self.limits, n)}" for n in drawn)
-
-
-def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | None = None) -> Work:
-    """What all candidates share, from how they are scored and the study they belong to."""
-    nulls = Nulls(all_of(Measure, scoring.measures), resample_count(scoring.null_resamples), attack_random)
-    return Work(
-        data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
-        study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
-        labels=study.labels if study else None, target_count=scoring.targets, limits=scoring.limits,
-    )
-
-
-def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
-    return [with_records(s, folder, record_id) for s in steps]
-
-
 def compare_candidates(
     work: Work, given: Sequence[Any], scoring: Scoring, study: Study | None, secret: bytes | None, jobs: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
@@ -180,15 +101,20 @@ def compare_candidates(
     if ready:
         progress(f"{len(ready)} of {len(planned)} releases are already finished", len(ready), len(planned))
     left = [j for j in planned if j.place not in ready]
-    here = _Here(work, progress, len(left))
-    runner = CandidateRunner(
-        here.candidate, _candidate_there, work, jobs if sendable(data.engine) else 1, room_for_two(data), here.clock.done
+    running = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [])
+    candidates = _Candidates(work, secret is not None, running)
+    running.planned = [candidates.kinds(j) for j in left]
+    sent = sendable(data.engine)
+    runner: UnitRunner[Outcome] = UnitRunner(
+        candidates.bench.do, _do_there, _Bench(work), jobs if sent else 1, room_for_two(data), running, candidates.packed,
+        candidates.store, in_main_thread(data),
     )
     with closing(runner):
-        outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}
+        results = runner.results([candidates.plan(j) for j in left])
+        outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, results, strict=True)}}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
-        raise here.first_error or RiskError("no release could be made.", subject="compare")
+        raise candidates.first_error or RiskError("no release could be made.", subject="compare")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
     told = (study.purpose, redacted_study(study.plain())) if study else ()
@@ -218,63 +144,156 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
     return replace(made, notes=(*made.notes, *kept))
 
 
-def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
-    """Make one release, attack and measure it, write its files if asked for, and discard the data."""
-    release = _made(work, job, progress)
-    beside = [work.beside.get(n, n) for n in work.who.other_releases if n != job.label]
-    others = others_of(work.data, beside, (), "checked")
-    risks = run_attacks(work.data, release, work.methods(release.steps), work.who, others, work.must, progress,
-                        work.limits)
-    losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
-    told = replace(release, notes=(*release.notes, *(
-        Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
-    )))
-    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
-    if work.kept is None or job.key is None:
-        return candidate
-    with work.kept.adding(job.key) as place:
-        if job.label in work.targets:
-            target = work.targets[job.label]
-            (place / FILES / target.parent).mkdir()
-            pairing = place / FILES / PAIRINGS / f"{target.stem}.parquet" if work.pairings else None
-            if pairing is not None:
-                pairing.parent.mkdir(mode=0o700)
-            release.write(place / FILES / target, work.row_order, pairing)
-            inside = place / FILES / INSIDE
-            inside.mkdir(mode=0o700)
-            write_beside(
-                release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside
-            )
-        return work.kept.write(place, candidate)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is given for a unit: which part of which candidate, and the release if the process does not have it."""
+
+    job: Job
+    part: Literal["mask", "attack", "measure", "later"]
+    place: int = 0
+    kind: str = ""
+    found: Sequence[MeasureOutcome] = ()
+    release: Release | None = None
+    open: frozenset[int] = frozenset()
 
 
-class _Here:
-    """Candidates of this process: each tells its place among all and the time left; one that fails is listed, not raised."""
+class _OpenRelease:
+    """A release that is being scored in this process."""
 
-    def __init__(self, work: Work, progress: Progress, total: int) -> None:
-        self.work, self.progress, self.total, self.clock = work, progress, total, Clock(total)
+    def __init__(self, work: Work, job: Job, release: Release) -> None:
+        self.work, self.job, self.release = work, job, release
+        self.methods = work.methods(release.steps)
+
+    @cached_property
+    def attacked(self) -> AttackedRelease:
+        beside = [self.work.beside.get(n, n) for n in self.work.who.other_releases if n != self.job.label]
+        others = others_of(self.work.data, beside, (), "checked")
+        work = self.work
+        return AttackedRelease(work.data, self.release, self.methods, work.who, others, work.must, work.limits)
+
+    @cached_property
+    def measured(self) -> MeasuredRelease:
+        work = self.work
+        return MeasuredRelease(work.data, self.release, work.nulls, work.domains, work.analyses, work.named)
+
+
+class _Bench:
+    """Does the units of all candidates, in this process or in a second one. It holds the releases that are being scored."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.held: dict[int, _OpenRelease] = {}
+
+    def open(self, job: Job, release: Release) -> _OpenRelease:
+        if job.place not in self.held or self.held[job.place].release is not release:
+            self.held[job.place] = _OpenRelease(self.work, job, release)
+        return self.held[job.place]
+
+    def do(self, asked: _Asked, progress: Progress) -> Any:
+        """The release, or the outcome of one attack or measure, without figures per record."""
+        if asked.part == "mask":
+            return self.open(asked.job, _made(self.work, asked.job, progress)).release
+        if asked.release is not None:
+            self.open(asked.job, asked.release)
+        held = self.held[asked.job.place]
+        if asked.part == "later":
+            return held.measured.run_later(asked.kind, asked.found)
+        outcome = held.attacked.run(asked.place) if asked.part == "attack" else held.measured.run(asked.place)
+        return replace(outcome, score=outcome.score and replace(outcome.score, by_record=None, records=None))
+
+
+def _do_there(bench: _Bench, asked: _Asked) -> Any:
+    """Do a unit in the second process, and let go of releases that are finished."""
+    for place in [p for p in bench.held if p not in asked.open and p != asked.job.place]:
+        del bench.held[place]
+    return bench.do(asked, current_progress())
+
+
+class _Candidates:
+    """The candidates of a comparison as plans of units; one that fails is listed, not raised."""
+
+    def __init__(self, work: Work, resumable: bool, running: RunningWork) -> None:
+        self.work, self.bench, self.resumable, self.running = work, _Bench(work), resumable, running
+        self.there: set[int] = set()  # releases that the second process has
         self.first_error: Exception | None = None
 
-    def candidate(self, job: Job) -> Outcome:
+    def kinds(self, job: Job) -> list[str]:
+        """Kinds of work of a candidate, as far as they are known before it is made."""
+        steps = job.given.steps if isinstance(job.given, PlannedRelease | Release) else ()
+        later = [*([NULL_STAGE] if self.work.nulls.resamples else []), *([METHOD] if analyses_of(self.work.analyses) else [])]
+        return ["mask", *(m.name() for m in (*self.work.methods(steps), *self.work.nulls.methods)), *later]
+
+    def packed(self, asked: _Asked) -> _Asked:
+        """What is given for a unit in the second process."""
+        place, held = asked.job.place, frozenset(self.bench.held)
+        known, self.there = self.there, (self.there & held) | {place}
+        send = asked.part != "mask" and place not in known
+        return replace(asked, release=self.bench.held[place].release if send else None, open=held)
+
+    def plan(self, job: Job) -> Plan[Outcome]:
+        """Make one release, attack and measure it, write its files if asked for, and discard the data."""
         try:
-            return _candidate(self.work, job, self._progress_of(job))
+            release, = yield [Unit("mask", job.label, "masking", _Asked(job, "mask"))]
+            held = self.bench.open(job, release)
+            attacked, measured = held.attacked, held.measured
+            stored = self._stored(job)
+            units = [_unit(job, "attack", i, m) for i, m in enumerate(held.methods)]
+            units += [_unit(job, "measure", j, m) for j, m in enumerate(self.work.nulls.methods)]
+            before: list[Any] = [stored.read(u.given.part, u.given.place) for u in units]
+            new = iter((yield [u for u, known in zip(units, before, strict=True) if known is None]))
+            outcomes = [next(new) if known is None else known for known in before]
+            risks = attacked.scores(outcomes[: len(held.methods)])
+            found = outcomes[len(held.methods) :]
+            measured.check(found)
+            for kind in measured.later:
+                found, = yield [Unit(kind, job.label, kind, _Asked(job, "later", kind=kind, found=found))]
+            made = self._finished(job, release, risks, measured.scores(found))
+            stored.remove()
+            return made
         except Exception as error:
             if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):
                 raise
             self.first_error = self.first_error or error
             return not_made(job, error)
+        finally:
+            self.bench.held.pop(job.place, None)
 
-    def _progress_of(self, job: Job) -> Progress:
-        def report_progress(doing: str, done: int, total: int) -> None:
-            place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.time_left()}; " if self.total > 1 else ""
-            self.progress(f"{place}{job.label}: {doing}", done, total)
+    def store(self, asked: _Asked, outcome: Any) -> None:
+        """Store an outcome as soon as it is there."""
+        if asked.part in ("attack", "measure"):
+            self._stored(asked.job).write(asked.part, asked.place, outcome)
 
-        return report_progress
+    def _stored(self, job: Job) -> StoredOutcomes:
+        usable = self.resumable and self.work.kept is not None and job.key is not None
+        return StoredOutcomes(self.work.kept.folder / f".{job.key}.scores" if usable and self.work.kept else None)
+
+    def _finished(self, job: Job, release: Release, risks: Scores, losses: Scores) -> Candidate:
+        """The candidate with its scores; its files and scores are written if there is a place for them."""
+        work = self.work
+        told = replace(release, notes=(*release.notes, *(
+            Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
+        )))
+        candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
+        if work.kept is None or job.key is None:
+            return candidate
+        with self.running.aside(job.label, "writing"), work.kept.adding(job.key) as place:
+            if job.label in work.targets:
+                _write(work, release, place, work.targets[job.label])
+            return work.kept.write(place, candidate)
 
 
-def _candidate_there(work: Work, job: Job) -> Outcome:
-    """The same in another process, without progress reports."""
-    try:
-        return _candidate(work, job, silent)
-    except Exception as error:
-        return not_made(job, error)
+def _unit(job: Job, part: Literal["attack", "measure"], place: int, method: Attack | Measure) -> Unit:
+    doing = f"{'attacking' if part == 'attack' else 'measuring'}: {method.name()}"
+    return Unit(method.name(), job.label, doing, _Asked(job, part, place))
+
+
+def _write(work: Work, release: Release, place: Path, target: Path) -> None:
+    """Write the files of a release into its folder in the cache."""
+    (place / FILES / target.parent).mkdir()
+    pairing = place / FILES / PAIRINGS / f"{target.stem}.parquet" if work.pairings else None
+    if pairing is not None:
+        pairing.parent.mkdir(mode=0o700)
+    release.write(place / FILES / target, work.row_order, pairing)
+    inside = place / FILES / INSIDE
+    inside.mkdir(mode=0o700)
+    write_beside(release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside)

@@ -1,4 +1,4 @@
-"""Add the name of the method to errors of an engine."""
+"""What the pipeline has to know of engines: their errors, and whether their work may run in another thread."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from larvatus.core.errors import EngineError
 from larvatus.data.contracts import Method
+from larvatus.data.microdata import Microdata
 
 
 @contextmanager
@@ -16,3 +17,8 @@ def naming_method(method: Method) -> Iterator[None]:
         yield
     except EngineError as error:
         raise EngineError(str(error), subject=method.name()) from None
+
+
+def in_main_thread(data: Microdata) -> bool:
+    """Whether the work has to stay in the caller's thread, as that of a Spark session has to."""
+    return data.engine.name == "spark"

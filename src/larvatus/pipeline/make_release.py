@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from larvatus.constraints.enforcement import ConstraintEnforcer
 from larvatus.constraints.settings import Constraints, ConstraintsLike, constraints_of
 from larvatus.core.errors import MaskError
+from larvatus.core.interruptible import call_interruptibly
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, secret_or_new, stream_key
 from larvatus.data.accepted_types import StepLike
@@ -32,7 +34,7 @@ from larvatus.pipeline.apply_step import (
     in_workable_groups,
     unmasked_reasons,
 )
-from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.fingerprint import confidential_fingerprint
 
 
@@ -107,7 +109,8 @@ def _stepped(
                 for which in ((f"copy {c}", *attempt), ("all copies",))
             )
             with naming_method(step):
-                current[c], told = apply_step(step, copy, original, RecordRandom(key, common))
+                work = partial(apply_step, step, copy, original, RecordRandom(key, common))
+                current[c], told = call_interruptibly(work, in_main_thread(original))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:
             notes = [n for n in notes if not n.promise]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.core.errors import UtilityError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.interruptible import call_interruptibly
+from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import MeasureLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -17,6 +19,7 @@ from larvatus.data.copies import mean_over
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
 from larvatus.measures.analyses.spec import METHOD, AnalysisLike, analyses_of
@@ -24,8 +27,12 @@ from larvatus.measures.scoring.domains import DomainLike, DomainParts, domains_o
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 from larvatus.measures.scoring.null_placement import resample_count
 from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
-from larvatus.pipeline.engine_errors import naming_method
+from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
+from larvatus.pipeline.candidates.running_work import RunningWork
+from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.null_distributions import Nulls
+
+NULL_STAGE = "null distributions"
 
 
 def utility(
@@ -52,43 +59,104 @@ def run_measures(
     data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
 ) -> Scores:
-    methods, planned = nulls.methods, analyses_of(analyses)
-    asked = domains_of(domains, data)
-    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
-    original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
-    found: list[Score | None] = []
-    left_out: list[UtilityError] = []
-    copies = copies_alone(candidate, declared, averaged=False)
-    inside = {copy: [split_by_domain(d, data, here) for d in asked] for copy, here, _ in copies}
-    for i, method in enumerate(methods):
-        progress(f"measuring: {method.name()}", i, len(methods))
+    """Measure a release by all measures, and by the analyses if there are any."""
+    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in nulls.methods), row_order=row_order)
+    measured = MeasuredRelease(data, candidate, nulls, domains, analyses, named)
+    kinds = [*(m.name() for m in nulls.methods), *measured.later]
+    work = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [kinds])
+    found: list[MeasureOutcome] = []
+    for i, kind in enumerate(kinds[: len(nulls.methods)]):
+        work.waiting[0] = kinds[i + 1 :]
+        with work.doing(kind, f"measuring: {kind}"):
+            outcome = call_interruptibly(partial(measured.run, i), in_main_thread(data))
+        found.append(replace(outcome, score=outcome.score and with_read_notes(outcome.score, candidate, release)))
+    measured.check(found)
+    for i, kind in enumerate(measured.later):
+        work.waiting[0] = list(measured.later[i + 1 :])
+        with work.doing(kind, kind):
+            found = call_interruptibly(partial(measured.run_later, kind, found), in_main_thread(data))
+    if measured.planned and found[-1].score is not None:
+        found[-1] = replace(found[-1], score=with_read_notes(found[-1].score, candidate, release))
+    return measured.scores(found)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOutcome:
+    """The score of a measure, or why it does not apply."""
+
+    score: Score | None = None
+    left_out: str = ""
+
+
+class MeasuredRelease:
+    """A release and its measures. They are independent of each other, so they can run in any order and anywhere.
+
+    What is in `later` comes after them: null distributions, and the analyses that users are known to run.
+    """
+
+    def __init__(self, data: Microdata, candidate: Release, nulls: Nulls, domains: Any, analyses: Any, named: bool) -> None:
+        self.data, self.candidate, self.nulls, self.named = data, candidate, nulls, named
+        self.planned = analyses_of(analyses)
+        self.asked = domains_of(domains, data)
+        self.later = (*([NULL_STAGE] if nulls.resamples else []), *([METHOD] if self.planned else []))
+
+    @cached_property
+    def _original(self) -> Microdata:
+        return in_groups_of(self.data, self.candidate.data)
+
+    @cached_property
+    def _copies(self) -> list[tuple[str, Release, Release | None]]:
+        return copies_alone(self.candidate, in_declared_groups(self.data, self.candidate), averaged=False)
+
+    @cached_property
+    def _inside(self) -> dict[str, list[DomainParts]]:
+        return {copy: [split_by_domain(d, self.data, here) for d in self.asked] for copy, here, _ in self._copies}
+
+    def run(self, place: int) -> MeasureOutcome:
+        """Run one measure. A measure that was asked for by name raises an error if it does not apply."""
+        method = self.nulls.methods[place]
         try:
             with naming_method(method):
                 each = {
-                    copy: _in_domains(method, inside[copy], beside_declared(
-                        score_with_lost_columns(method, original, here, attack_random(method)),
-                        score_with_lost_columns(method, data, beside, attack_random(method))
+                    copy: _in_domains(method, self._inside[copy], beside_declared(
+                        score_with_lost_columns(method, self._original, here, attack_random(method)),
+                        score_with_lost_columns(method, self.data, beside, attack_random(method))
                         if beside is not None else None,
                     ))
-                    for copy, here, beside in copies
+                    for copy, here, beside in self._copies
                 }
         except UtilityError as error:
-            why = UtilityError(error.reason_for(method.name()), subject=method.name())
-            if named:
-                raise why from None
-            left_out.append(why)
-            found.append(None)
-            continue
-        found.append(with_read_notes(mean_over(each), candidate, release))
-    if left_out and not any(found) and not planned:
-        raise left_out[0]
-    out = list(nulls.beside(found, original, candidate, progress))
-    if planned:
+            why = error.reason_for(method.name())
+            if self.named:
+                raise UtilityError(why, subject=method.name()) from None
+            return MeasureOutcome(left_out=why)
+        return MeasureOutcome(mean_over(each))
+
+    def check(self, found: Sequence[MeasureOutcome]) -> None:
+        """Raise an error if no measure applies and there are no analyses."""
+        left_out = self._left_out(found)
+        if left_out and not any(o.score for o in found) and not self.planned:
+            raise left_out[0]
+
+    def run_later(self, kind: str, found: Sequence[MeasureOutcome]) -> list[MeasureOutcome]:
+        """The outcomes with null distributions, or with the analyses as the last one."""
+        if kind == NULL_STAGE:
+            scores = [o.score for o in found]
+            placed = iter(self.nulls.beside(scores, self._original, self.candidate, current_progress()))
+            return [MeasureOutcome(None if o.score is None else next(placed), o.left_out) for o in found]
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
-        out.append(with_read_notes(compare_analyses(data, candidate, planned, random, progress), candidate, release))
-    scores = Scores(out)
-    scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in left_out)
-    return scores
+        score = compare_analyses(self.data, self.candidate, self.planned, random, current_progress())
+        return [*found, MeasureOutcome(score)]
+
+    def scores(self, found: Sequence[MeasureOutcome]) -> Scores:
+        """The scores of all measures that apply, from the outcomes in order."""
+        scores = Scores([o.score for o in found if o.score is not None])
+        scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in self._left_out(found))
+        return scores
+
+    def _left_out(self, found: Sequence[MeasureOutcome]) -> list[UtilityError]:
+        pairs = zip(self.nulls.methods, found, strict=False)  # the analyses come last
+        return [UtilityError(o.left_out, subject=m.name()) for m, o in pairs if o.left_out]
 
 
 def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -> Score:

@@ -23,7 +23,8 @@ from larvatus.data.score import csv_text
 from larvatus.documents.manifest import INSIDE, complete, decision_facts, manifest_paths, paths_beside, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, cache_key, data_digest, file_digest, open_cache
-from larvatus.pipeline.compare_releases import compare_candidates, work_of
+from larvatus.pipeline.candidates.shared_work import work_of
+from larvatus.pipeline.compare_releases import compare_candidates
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.pipeline.search_release import search_with_cache
 from larvatus.searching.goal import Goal

@@ -31,7 +31,8 @@ from larvatus.documents.manifest import (
 )
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
-from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates, work_of
+from larvatus.pipeline.candidates.shared_work import work_of
+from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
@@ -54,7 +55,7 @@ def run(
     in `internal/`; the approver is recorded in that of the public release, else of the chosen or only one. If a release that is
     approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the result.
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
-    set.
+    set. If a secret is given, the finished scores of an unfinished release are not computed again either.
     """
     if isinstance(study, str | Path):
         study = Study.read(study)
@@ -99,6 +100,7 @@ def run(
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
+        how.progress("writing the report", 0, 1)
         with fill_folder(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:

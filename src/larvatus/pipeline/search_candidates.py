@@ -10,7 +10,7 @@ from typing import Any
 from larvatus.comparison.comparison import Candidate
 from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.intruder import Intruder
@@ -23,6 +23,7 @@ from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
 from larvatus.pipeline.candidates.parallel import CandidateRunner, room_for_two
+from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
 from larvatus.searching.search import Draw, ScoredDraw
@@ -67,12 +68,13 @@ class Drawing:
             of, *draw.steps, secret=key, name=draw.name, constraints=self.constraints, folder=self.folder, progress=progress
         )
 
-    def score(self, draw: Draw) -> ScoredDraw:
+    def score(self, draw: Draw, progress: Progress = silent) -> ScoredDraw:
         """Make, attack and measure one candidate, and store the result."""
         try:
-            made = self.release(draw)
+            made = self.release(draw, progress)
             of = self.data if draw.whole else self.explored
-            scores = [*self._risks(of, made), *utility(of, made, self.measures, analyses=self.analyses)]
+            risks = self._risks(of, made, progress)
+            scores = [*risks, *utility(of, made, self.measures, analyses=self.analyses, progress=progress)]
         except LarvatusError as error:
             return ScoredDraw(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
         candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)
@@ -81,29 +83,42 @@ class Drawing:
                 self.kept.write(place, candidate)
         return ScoredDraw(candidate.scores)
 
-
-    def _risks(self, of: Microdata, made: Release) -> list[Score]:
+    def _risks(self, of: Microdata, made: Release, progress: Progress) -> list[Score]:
         """The attacks named, or all; under an access tier, which limits every attack, those named and all others."""
         if not self.tier or self.attacks is None:
-            return list(risk(of, made, self.attacks, intruder=self.who))
-        found = list(risk(of, made, None, intruder=self.who))
+            return list(risk(of, made, self.attacks, intruder=self.who, progress=progress))
+        found = list(risk(of, made, None, intruder=self.who, progress=progress))
         run = [s.method for s in found]
         own = [a for a in all_of(Attack, self.attacks) if a.name() not in run or a != type(a)()]
-        return [*found, *(risk(of, made, own, intruder=self.who) if own else ())]
+        return [*found, *(risk(of, made, own, intruder=self.who, progress=progress) if own else ())]
 
 
 def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
-    return work.score(draw)
+    return work.score(draw, current_progress())
 
 
 class Draws:
     """Draws in this process and a second one, except those in the cache."""
 
-    def __init__(self, work: Drawing, jobs: int | None) -> None:
-        self.work, self.keys = work, list[str]()
+    def __init__(self, work: Drawing, jobs: int | None, progress: Progress = silent) -> None:
+        self.work, self.keys, self.progress = work, list[str](), progress
+        self.stage = ("searching", 0, 1)
         self.heavier = work.data.rows / max(work.explored.rows, 1)
         sent = sendable(work.data.engine)
-        self.runner = CandidateRunner(work.score, _scored_there, work, jobs if sent else 1, room_for_two(work.data))
+        self.runner = CandidateRunner(
+            work.score, _scored_there, work, jobs if sent else 1, room_for_two(work.data), self._show, lambda d: d.name,
+            in_main_thread(work.data),
+        )
+
+    def tell(self, doing: str, done: int, total: int) -> None:
+        """Report the stage of the search."""
+        self.stage = (doing, done, total)
+        self.progress(doing, done, total)
+
+    def _show(self, doing: str, done: int, total: int) -> None:
+        """Report what is running, after the stage of the search."""
+        stage, count, of = self.stage
+        self.progress(f"{stage}; {doing}", count, of)
 
     def score(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
         keys = [self.work.key(d) for d in draws]

@@ -83,9 +83,9 @@ def search_with_cache(
         kept, secret is not None, (data_digest(data), str(goal.sample)) if kept is not None else (),
         isinstance(judge, LimitsJudge) and judge.limits.tier is not None,
     )
-    run = Draws(work, jobs)
+    run = Draws(work, jobs, progress)
     try:
-        found = search_releases(spaces, judge, objective, goal, own, run, progress, combine)
+        found = search_releases(spaces, judge, objective, goal, own, run, run.tell, combine)
     finally:
         run.runner.close()
     told = replace(

@@ -128,11 +128,16 @@ def search_releases(
     progress: Progress,
     combine: Sequence[Combination] = (),
 ) -> SearchResult:
-    """Explore, confirm, choose. An interruption ends the exploration, a second one the confirmation, with the best so far."""
+    """Explore, confirm, choose. An interruption ends the exploration, a second one the confirmation, with the best so far.
+
+    If nothing was tried before the first interruption, it ends the search.
+    """
     search = _Search(judge, objective, combine, goal, run, progress)
     try:
         _explored(search, spaces, secret)
     except KeyboardInterrupt:
+        if not search.tried:
+            raise
         search.notes.append(
             f"interrupted after {len(search.tried)} of {goal.trials} candidates; the best of these were confirmed"
         )

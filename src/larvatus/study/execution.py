@@ -28,19 +28,20 @@ class _Stated(BaseModel):
 class Execution(_Stated):
     """How candidates are worked through. The results are the same whatever is stated here."""
 
-    jobs: int | None = Field(default=None, description="releases processed in parallel, 1 or 2 (default: automatic)")
+    jobs: int | None = Field(default=None, description="parallel processes, 1 or 2 (default: automatic)")
     cache_dir: Path | None = Field(
         default=None, description="folder that stores finished releases, so that a later call resumes (default: none)"
     )
     progress: SkipValidation[Progress] = Field(
-        default=silent, description="function that is told what is being done", repr=False
+        default=silent, repr=False,
+        description="function that receives what is being done; it may be called from another thread",
     )
 
     @field_validator("jobs")
     @classmethod
     def _one_or_two(cls, given: int | None) -> int | None:
         if given not in (None, 1, 2):
-            raise ValueError("1 or 2 releases can be processed in parallel")
+            raise ValueError("1 or 2 processes can work in parallel")
         return given
 
 

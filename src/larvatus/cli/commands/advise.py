@@ -41,8 +41,9 @@ def advise(
     refuse_inputs([output], [source, *roles.files()])
     if output is not None:
         check_free(output, overwrite)
-    with terminal.progress():
+    with terminal.progress() as progress:
         data = data_of(source, study)
+        progress("examining the columns", 0, 1)
         found = advise_on(data)
     terminal.say(found.text())
     if output is not None and found.plan["release"]:

@@ -66,6 +66,7 @@ def mask(
         data = data_of(source, study)
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
+        progress("writing the release", 0, 1)
         made.write(output, row_order, pairing, overwrite)
         decided = decision_facts(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)

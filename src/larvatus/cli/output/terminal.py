@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
+_REFRESH = 0.05  # seconds between two changes that are shown at once; others wait for the next tenth of a second
+_SHARE = 0.05  # lines in a file: the next one once the work has taken a twentieth longer
 _MOST_NOTES = 12
 
 
@@ -114,9 +116,9 @@ def wrap(text: str, width: int | None) -> str:
 
 
 class _Watcher:
-    """Shows the current stage with a bar and a clock on a terminal, or one line a stage where output goes to a file.
+    """Shows what is running with a bar and a clock on a terminal, or a line every few seconds where output goes to a file.
 
-    The bar shows how many pieces of the stage are done; the clock counts from the beginning of the work.
+    The bar shows how many pieces of the work are done; the clock counts from the beginning of the work and ticks by itself.
     """
 
     def __init__(self, console: Console, first: str) -> None:
@@ -135,7 +137,10 @@ class _Watcher:
             self.share = (done, max(total, 1))
             if self.shown is not None:
                 self._bar(self.shown)
-            elif time.monotonic() - self.said > QUIET_FOR and not self.console.is_terminal:
+                if time.monotonic() - self.said > _REFRESH:  # what begins now may let no other thread run
+                    self.shown.refresh()
+                    self.said = time.monotonic()
+            elif not self.console.is_terminal and self._quiet_long_enough():
                 self._line()
 
     def _show(self) -> None:
@@ -157,6 +162,11 @@ class _Watcher:
     def _bar(self, shown: RichProgress) -> None:
         (done, total), task = self.share, shown.tasks[0]
         task.total, task.completed, task.description = total, done, self.status
+
+    def _quiet_long_enough(self) -> bool:
+        """Whether the next line is due: a run of hours should not fill a log."""
+        now = time.monotonic()
+        return now - self.said > max(QUIET_FOR, _SHARE * (now - self.began))
 
     def _line(self) -> None:
         self.said = time.monotonic()

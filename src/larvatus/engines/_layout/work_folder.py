@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from larvatus.core.errors import EngineError
+from larvatus.core.remains import report_path, report_removal
 
 PREFIX, LOCK, _ABANDONED = "larvatus-work-", "lock", 3600.0
 _TRIES, PAUSE = 5, 0.1
@@ -31,6 +32,7 @@ class WorkFolder:
             # before the folder exists: a signal that ends the process may come at any moment from here on
             self._close = weakref.finalize(self, _removed, self.path, held, os.getpid())
             atexit.register(self._close)
+            report_path(self.path)
             self.path.mkdir(mode=0o700)
         except OSError as error:
             raise EngineError(
@@ -59,6 +61,8 @@ def _removed(path: Path, held: list[int], owner: int) -> None:
         if not path.exists():
             break
         time.sleep(PAUSE)
+    if not path.exists():
+        report_removal(path)
     for lock in held:
         with suppress(OSError):
             os.close(lock)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 
 from larvatus.core.progress import Progress, silent
 from larvatus.core.worker_process import Worker, WorkerGone
@@ -59,21 +60,23 @@ def _results(
     for worker in workers:
         idle.put(worker)
 
+    now = _Now(progress, done, total)
+
     def run(task: Task) -> dict[str, float]:
         worker = idle.get()
+        now.begin(task)
         try:
             found: dict[str, float] = worker.call(_run_there, task)
             return found
         finally:
+            now.end(task)
             idle.put(worker)
 
     pool = ThreadPoolExecutor(len(workers))
     try:
         futures = {pool.submit(run, task): task for task in waiting}
-        for i, future in enumerate(as_completed(futures)):
-            task = futures[future]
-            progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
-            yield task, future.result()
+        for future in as_completed(futures):
+            yield futures[future], future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:  # otherwise we would wait minutes for their current tasks
@@ -81,6 +84,26 @@ def _results(
         pool.shutdown()
         for worker in workers:
             worker.close()
+
+
+class _Now:
+    """Reports the tasks that run now."""
+
+    def __init__(self, progress: Progress, done: int, total: int) -> None:
+        self.progress, self.done, self.total = progress, done, total
+        self.running: list[Task] = []
+        self.lock = Lock()
+
+    def begin(self, task: Task) -> None:
+        with self.lock:
+            self.running.append(task)
+            said = " and ".join(f"{t.paper} {t.experiment}, seed {t.seed}" for t in self.running)
+            self.progress(said, self.done, self.total)
+
+    def end(self, task: Task) -> None:
+        with self.lock:
+            self.running.remove(task)
+            self.done += 1
 
 
 def _workers(where: Where, number: int) -> list[Worker]:

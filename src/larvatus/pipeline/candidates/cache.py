@@ -197,11 +197,13 @@ def plain_of(candidate: Candidate) -> dict[str, Any]:
     return {
         **out, "steps": [dict(s) for s in candidate.steps], "publishable": [dict(p) for p in candidate.publishable],
         "notes": [{f.name: getattr(n, f.name) for f in fields(n)} for n in candidate.notes],
-        "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook), "scores": [_score(s) for s in candidate.scores],
+        "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook),
+        "scores": [plain_score(s) for s in candidate.scores],
     }
 
 
-def _score(score: Score) -> dict[str, Any]:
+def plain_score(score: Score) -> dict[str, Any]:
+    """A score without its values per record, as plain values."""
     out = {f.name: getattr(score, f.name) for f in fields(score) if f.name not in PER_RECORD}
     return {
         **out, **{name: _rows(out[name]) for name in TABLES}, "settings": dict(score.settings),
@@ -220,12 +222,13 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
         "publishable": tuple(plain["publishable"]),
         "notes": tuple(Note(**{**n, "figures": tuple(n.get("figures", ()))}) for n in plain["notes"]),
         "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
-        "scores": Scores(_score_of(s) for s in plain["scores"]),
+        "scores": Scores(score_of_plain(s) for s in plain["scores"]),
         "altered": tuple(plain.get("altered", ())),
     })
 
 
-def _score_of(plain: Mapping[str, Any]) -> Score:
+def score_of_plain(plain: Mapping[str, Any]) -> Score:
+    """A score from its plain values."""
     interval = plain["interval"]
     return Score(**{
         **plain, **{name: Rows.of(plain[name]) for name in TABLES}, "notes": tuple(plain["notes"]),

@@ -1,29 +1,26 @@
-"""Process many candidates, two at a time if that saves time: in this process and in a second one.
-
-The caller defines how a candidate is made and scored. This module decides which process does which.
-"""
+"""Candidates that are made and scored as a whole, two at a time if that saves time: here and in a second process."""
 
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from larvatus.comparison.comparison import Candidate, NotMade
 from larvatus.core.errors import LarvatusError
 from larvatus.core.memory_size import usable_memory
-from larvatus.core.worker_process import Worker, WorkerGone
+from larvatus.core.progress import Progress, silent
+from larvatus.core.worker_process import Worker
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
+from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
+from larvatus.pipeline.candidates.running_work import RunningWork
+from larvatus.pipeline.candidates.unit_runner import Plan, Unit, UnitRunner
 
-WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
 _ROOM = 12  # peak memory of making and scoring one candidate, as a multiple of the data
 Outcome = Candidate | NotMade
+_WHOLE = "candidate"
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -55,86 +52,33 @@ def room_for_two(data: Microdata) -> bool:
 class CandidateRunner(Generic[J, R]):
     """Works through pieces, two at a time if that is worth it; the results are the same either way.
 
-    `here` does one piece in this process, `there` is the same as a function of the state sent to the other process, and
-    `finished` is called after each. The other process is started at once with two jobs, otherwise when enough work is left.
-    It stays until `close`, or until it fails: what it cannot do is done here.
+    `here` does one piece in this process, and `there` is the same as a function of the state sent to the other process.
+    `title` names a piece in the line of progress.
     """
 
     def __init__(
-        self, here: Callable[[J], R], there: Callable[[Any, J], R], state: Any, jobs: int | None, fits: bool,
-        finished: Callable[[], None] = lambda: None,
+        self, here: Callable[[J, Progress], R], there: Callable[[Any, J], R], state: Any, jobs: int | None, fits: bool,
+        progress: Progress = silent, title: Callable[[J], str] = str, inline: bool = False,
     ) -> None:
-        self.here, self.there, self.state, self.jobs, self.fits, self.finished = here, there, state, jobs, fits, finished
-        self.spent, self.done = 0.0, 0
-        self.lock = threading.Lock()
-        self.worker: Worker | None = None
+        self.work = RunningWork(progress, DurationEstimate(lambda kind: 1.0), (), placed=False)
+        self.title = title
+        self.runner: UnitRunner[R] = UnitRunner(here, there, state, jobs, fits, self.work, inline=inline)
+
+    @property
+    def worker(self) -> Worker | None:
+        """The other process, while it is there."""
+        return self.runner.worker
 
     def results(self, pieces: Sequence[J], left: int | None = None) -> Iterator[R]:
         """The result of each piece in order; `left` is how many pieces are still to come if these are not all."""
-        waiting, found = deque(enumerate(pieces)), dict[int, R]()
-        later = (left or len(pieces)) - len(pieces)
-        helper: threading.Thread | None = None
-        try:
-            for place in range(len(pieces)):
-                while place not in found:
-                    if helper is None and len(waiting) > 1 and self._helped(len(waiting) + later):
-                        helper = threading.Thread(target=self._help, args=(self.worker, waiting, found), daemon=True)
-                        helper.start()
-                    piece = self._next(waiting)
-                    if piece is not None:
-                        self._keep(found, piece[0], partial(self.here, piece[1]))
-                    elif helper is not None:
-                        helper.join()
-                        helper = None
-                yield found.pop(place)
-        except BaseException:  # interrupted, or nobody wants the rest
-            if self.worker is not None:
-                self.worker.stop()
-            if helper is not None:
-                helper.join()
-            self.close()
-            raise
+        self.work.planned, self.work.ended = [[_WHOLE]] * len(pieces), set()
+        self.runner.lasting = ((left or len(pieces)) - len(pieces)) * self.work.estimate.expected_seconds(_WHOLE)
+        yield from self.runner.results([self._plan(piece) for piece in pieces])
 
     def close(self) -> None:
         """End the other process."""
-        worker, self.worker = self.worker, None
-        if worker is not None:
-            worker.stop()
-            worker.close()
+        self.runner.close()
 
-    def _next(self, waiting: deque[tuple[int, J]]) -> tuple[int, J] | None:
-        with self.lock:
-            return waiting.popleft() if waiting else None
-
-    def _keep(self, found: dict[int, R], place: int, made: Callable[[], R]) -> None:
-        began = time.monotonic()
-        result = made()
-        with self.lock:
-            found[place] = result
-            self.spent, self.done = self.spent + time.monotonic() - began, self.done + 1
-            self.finished()
-
-    def _helped(self, left: int) -> bool:
-        """Whether the other process is there, started where it pays."""
-        if self.worker is None:
-            pays = self.jobs is None and self.fits and self.done > 0 and self.spent / self.done * left > WORTH
-            if pays or self.jobs == 2:
-                self._start()
-        return self.worker is not None
-
-    def _start(self) -> None:
-        try:
-            self.worker = Worker(self.state)
-        except WorkerGone:
-            self.jobs = 1
-
-    def _help(self, worker: Worker, waiting: deque[tuple[int, J]], found: dict[int, R]) -> None:
-        while (piece := self._next(waiting)) is not None:
-            try:
-                self._keep(found, piece[0], partial(worker.call, self.there, piece[1]))
-            except (WorkerGone, RuntimeError):
-                with self.lock:
-                    waiting.appendleft(piece)
-                self.jobs = 1
-                self.close()
-                return
+    def _plan(self, piece: J) -> Plan[R]:
+        found, = yield [Unit(_WHOLE, self.title(piece), "making and scoring", piece)]
+        return found  # type: ignore[no-any-return]
