@@ -43,6 +43,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("mixed_linkage", "links"): "Records linked alone, and one to one",
     ("nearest_record", "distance"): "By distance",
     ("optimal_assignment", "cost"): "By cost of a link",
+    ("simulated_release", "law"): "By the law that the intruder learnt",
     ("probabilistic_linkage", "weights"): "By weights of agreement",
     ("propensity", "models"): "By propensity model",
     ("propensity", "percentiles"): "Percentiles of the propensity score",

@@ -34,6 +34,7 @@ NAMES = {
     "interval_match": "rounding-interval matching", "mixed_linkage": "linkage by categories and numbers",
     "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
+    "simulated_release": "linkage by simulated releases",
     "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
     "rank_window": "rank-window linkage", "rerun": "a rerun of the steps", "swap_chain": "chains through swapped pairs",
     "uniqueness": "uniqueness", "value_disclosure": "value disclosure",

@@ -17,7 +17,8 @@ _USUAL: Final[dict[str, tuple[float, float]]] = {
     "mask": (0.3, 1.0), "optimal_assignment": (5.0, 1.6), "cluster_match": (1.0, 1.0), "bayesian_intruder": (0.6, 1.2),
     "posterior_match": (0.4, 1.2), "probabilistic_linkage": (0.5, 1.2), "group_intersection": (0.3, 1.0),
     "attribute_inference": (0.2, 1.0), "exact_match": (0.2, 1.3), "interval_disclosure": (0.2, 1.4),
-    "propensity": (1.5, 1.0), "cluster": (1.0, 1.0), "ecdf_max": (0.3, 1.2), "table": (0.2, 1.0),
+    "simulated_release": (5.0, 0.1), "propensity": (1.5, 1.0), "cluster": (1.0, 1.0), "ecdf_max": (0.3, 1.2),
+    "table": (0.2, 1.0),
 }
 _OTHER: Final = (0.05, 1.0)
 _OVERRUN = 0.25  # work that takes longer than expected: what is left of it, as a share of the time it took so far

@@ -21,9 +21,9 @@ from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
 PairScores = Callable[[Ints, Ints], Floats]
 _APART = ("recurring values apart", "all values continuous")
-_KINDS = (("values", "one variance"), ("values", "variance by record"), ("values", "variance and shape by record"),
-          ("values", "variance by record, long tails"), ("logarithms", "one variance"),
-          ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
+_KINDS = (("values", "one variance"), ("values", "one variance and shape"), ("values", "variance by record"),
+          ("values", "variance and shape by record"), ("values", "variance by record, long tails"),
+          ("logarithms", "one variance"), ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
           ("places", "among simulated values"), ("none", ""))
 TRIALS = tuple(f"{how}; {scale}, {kind}" if kind else "recurring values only"
                for how, (scale, kind) in product(_APART, _KINDS) if kind or how == _APART[0])
