@@ -54,12 +54,13 @@ class OptimalAssignment(Attack):
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
     record. The most successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share
     the credit: several are found, in keyed random order. The interval treats targets as independent, but one
-    wrong link causes another: coverage measured .81 to 1 (docs/guides/intervals.md).
+    wrong link causes another: coverage measured .81 to 1 (docs/guides/intervals.md). The work is bounded: in large files only
+    some windows are linked, drawn at random. A target whose own record moved out of its window is missed. What this may cost is
+    measured, by linking some windows again at half their width, and added to the upper end of the interval.
 
     Parameters:
-        largest: largest number of records assigned at once; larger sets are assigned in overlapping windows along the
-            direction of largest variance of the released values, and targets that moved far along it may be missed. Time
-            grows with its square.
+        largest: largest number of records assigned at once (default: 1,500, and fewer in files of more than 4,000 records);
+            larger sets are assigned in overlapping windows along the direction of largest variance of the released values.
     """
 
     assumes: ClassVar[str] = (
