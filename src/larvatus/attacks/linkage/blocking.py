@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.core.arrays import Floats, Ints
@@ -17,16 +17,13 @@ from larvatus.data.microdata import collect
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import map_groups
 from larvatus.stats.linkage.link_windows import understated_by
-from larvatus.stats.linkage.paired_points import PointWindow
 
-if TYPE_CHECKING:
-    from larvatus.stats.linkage.assignment import Costs
+_NARROW, _MOVES = scratch("linked in narrower blocks"), scratch("moved along the blocks")
+_PILOT, _BLOCKS = 2000, 6  # targets linked again in narrower blocks, about, and the fewest blocks of them
 
-_AMONG_ALL, _WITHIN = scratch("linked among all"), scratch("linked within the block")
-_PILOT, _PILOT_PAIRS = 1000, 2e8  # targets compared with all records of their set, and pairs that this may take
-_FEWEST = 100
-
-Alone = Callable[[LinkedGroup], "tuple[list[PointWindow], Costs | None]"]
+# For a sub-group and the rows that are drawn: the credit of targets in blocks of half the width, and how far they moved; NaN for
+# targets that are not linked again.
+Narrower = Callable[[LinkedGroup, NDArray[np.bool_]], tuple[Floats, Floats]]
 
 
 def set_sizes(by: GroupKeys) -> Ints:
@@ -58,44 +55,30 @@ def _constant(values: Array) -> bool:
 
 
 def margin_of_windows(
-    by: GroupKeys, score: Score, sizes: Ints, width: int, alone: Alone, columns: Sequence[str], random: RecordRandom
+    by: GroupKeys, score: Score, sizes: Ints, width: int, narrower: Narrower, columns: Sequence[str], random: RecordRandom
 ) -> float:
     """The margin by which blocks of `width` records may understate the share found; 0 if no set of records was cut.
 
-    A sample of the linked targets is compared with all records that have the same S, each target on its own.
+    `narrower` links a part of the blocks again at half the width.
     """
-    from larvatus.stats.linkage.assignment import lowest_cost_credit
-
-    cut = sizes[sizes > width]
-    if not len(cut) or score.by_record is None or score.records is None:
+    cut = sizes > width
+    if not cut.any() or score.by_record is None or score.records is None:
         return 0.0
-    wanted = max(_FEWEST, min(_PILOT, int(_PILOT_PAIRS / float(cut.mean()))))
-    linked = len(score.by_record) * len(cut) / len(sizes)
+    share = min(1.0, max(_PILOT, _BLOCKS * width / 2) / max(len(score.by_record) * float(cut.mean()), 1.0))
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
-        out = {name: np.full(len(block), np.nan) for name in (_AMONG_ALL, _WITHIN)}
         sides = replace(by.sides(block), group=group, block=block)
-        windows, costs = alone(sides)
-        target = np.zeros(len(block), dtype=bool)
-        target[sides.own] = draws_of(sides, random, "pilot")[sides.own] * linked <= wanted
-        for w in windows:
-            rows = w.targets[target[w.targets]]
-            if w.whole is None or costs is None or not len(rows):
-                continue
-            cost = costs(rows, w.whole)
-            inside = np.isin(w.whole, w.right)
-            out[_AMONG_ALL][rows] = lowest_cost_credit(cost, rows, w.whole)
-            out[_WITHIN][rows] = lowest_cost_credit(cost[:, inside], rows, w.whole[inside])
-        return out
+        narrow, moves = narrower(sides, draws_of(sides, random, "pilot") <= share)
+        return {_NARROW: narrow, _MOVES: moves}
 
     read = list(dict.fromkeys([*by.columns, *columns]))
-    made = map_groups(by.keys.joined, run, read, [Column(n, "number") for n in (_AMONG_ALL, _WITHIN)])
-    record, _, values = collect(made, [_AMONG_ALL, _WITHIN])
-    drawn = ~np.isnan(values[_WITHIN])
-    gained, within = (values[_AMONG_ALL] - values[_WITHIN])[drawn], values[_WITHIN][drawn]
-    found = score.by_record[np.isin(score.records, record[drawn])]
-    margin = understated_by(gained, float(found.mean()) if len(found) else 0.0, float(within.mean()) if len(within) else 0.0)
-    return min(1.0, margin * len(cut) / len(sizes))
+    made = map_groups(by.keys.joined, run, read, [Column(n, "number") for n in (_NARROW, _MOVES)])
+    record, _, values = collect(made, [_NARROW, _MOVES])
+    drawn = ~np.isnan(values[_NARROW]) & np.isin(record, score.records)
+    order = np.argsort(score.records)
+    found = score.by_record[order[np.searchsorted(score.records, record[drawn], sorter=order)]]
+    margin = understated_by(found - values[_NARROW][drawn], values[_MOVES][drawn], width)
+    return min(1.0, margin * float(cut.mean()))
 
 
 def with_margin(score: Score, margin: float, by: GroupKeys, width: int) -> Score:

@@ -88,14 +88,6 @@ def probable_credit(rows: int, windows: Sequence[PointWindow], costs: Costs) -> 
     return out
 
 
-def lowest_cost_credit(cost: Floats, rows: Ints, among: Ints) -> Floats:
-    """The credit of each row for the candidate of lowest cost, each row on its own; 0 if its own one is not a candidate."""
-    match = rows[:, None] == among
-    low = cost.min(axis=1, initial=np.inf)
-    near = cost <= (low + _SAME * np.maximum(1.0, np.abs(low)))[:, None]
-    return np.where((near & match).any(axis=1), 1.0 / np.maximum(near.sum(axis=1), 1), 0.0)
-
-
 def distance_costs(x: Floats, y: Floats) -> Costs:
     """Squared distances. A missing value of y is equally far from every x; a missing value of x is far from every value of y."""
     return lambda a, b: _costs(x[a], y[b])

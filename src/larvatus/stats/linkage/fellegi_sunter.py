@@ -29,7 +29,7 @@ AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in 
 AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
 _UNCHANGED = 0.5  # starting value of the share of unchanged values
-FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 5000, 1e-9
+FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 200, 1e-9
 _TRIED, _ROUNDS, _SETTLED = 8, 60, 1e-4
 
 

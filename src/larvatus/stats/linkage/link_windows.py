@@ -3,8 +3,11 @@
     A set of n records with the same S is one window if n ≤ w, otherwise it is cut into windows of w records. Work is counted
     in pairs: n for each target of a whole set, 2 w for each target of a cut one. Beyond a budget, one in m targets is linked.
 
-A window may lack the own record of a target. The margin is the share of targets that this costs when each is linked on its own
-to the record of lowest cost, which can be done without windows, times the factor by which linking one to one finds more.
+A window may lack the own record of a target, or of others that compete with it. The margin is what success gains from windows
+of w / 2 to windows of w records, for each doubling that is left until a window holds the own records of 99 % of the targets,
+and for one more, with an upper bound of 95 % for the gain:
+
+    margin = (1 + log₂⁺(w₉₉ / w)) · (gain⁺ + 1.645 standard errors)
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.paired_points import PointWindow, blocks_along, windows_along, with_indicators
 
 _SURE = 1.645  # standard errors of a one-sided bound of 95 %
-_MOST_GAIN = 4.0
+_NEARLY_ALL = 0.99
+_INNER = 8 / 3  # width of a window relative to the move up to which a target in its middle half finds its own record in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ def group_windows(
         if len(b) <= plan.width:
             out += [PointWindow(a, b, slice(0, len(a)))] if plan.takes(b) else []
             continue
-        out += [PointWindow(a[w.left], b[w.right], w.inner, b)
+        out += [PointWindow(a[w.left], b[w.right], w.inner, b if w.whole is None else b[w.whole])
                 for w in cut(u[a], v[b], plan.width, plan.every, plan.draw_of(b))]
     return out
 
@@ -89,15 +93,35 @@ def pairs_of_sizes(sizes: Ints, width: int) -> Floats:
     return np.where(sizes <= width, sizes, 2.0 * width)
 
 
-def understated_by(gained: Floats, found: float, alone: float) -> float:
-    """The margin, an upper bound of 95 %, by which windows may understate success.
+def halves(w: PointWindow) -> list[PointWindow]:
+    """Two windows of half the width for the same targets."""
+    n, m = len(w.left), len(w.right)
+    a, b = w.inner.start, w.inner.stop
+    half = m // 2
+    out = []
+    for low, high in ((a, (a + b) // 2), ((a + b) // 2, b)):
+        first = min(max(round((low + high) / 2 * m / n) - half // 2, 0), m - half)
+        begin, end = min(round(first * n / m), low), max(round((first + half) * n / m), high)
+        if high > low:
+            out.append(PointWindow(w.left[begin:end], w.right[first : first + half], slice(low - begin, high - begin), w.whole))
+    return out
 
-    `gained` is, for some targets, the credit among all records of the set minus that within the window, each target linked on
-    its own. `found` and `alone` are the mean credits, within windows, of linking one to one and each on its own.
-    """
-    if not len(gained):
+
+def moves_along(w: PointWindow) -> Floats:
+    """How far the own record of each target lies from it, in the order in which the window was cut from its set."""
+    assert w.whole is not None
+    place = np.empty(int(w.whole.max()) + 1, dtype=np.int64)
+    place[w.whole] = np.arange(len(w.whole))
+    here = place[w.right[0]] + np.arange(w.inner.start, w.inner.stop) * (len(w.right) / len(w.left))
+    return np.abs(place[w.targets] - here)
+
+
+def understated_by(gains: Floats, moves: Floats, width: int) -> float:
+    """The margin by which windows may understate success, from gains of targets between windows of half and of full width."""
+    if not len(gains):
         return 1.0
-    times = min(max(found / alone, 1.0), _MOST_GAIN) if alone > 0 else 1.0
-    mean = float(gained.mean())
-    error = np.sqrt(float(((gained - mean) ** 2).sum()) + 1.0) / len(gained)  # one more change than was seen
-    return float(times * max(mean, 0.0) + _SURE * times * error)
+    needed = float(np.quantile(moves, _NEARLY_ALL)) * _INNER
+    doublings = 1.0 + max(0.0, float(np.log2(max(needed, 1.0) / width)))
+    mean = float(gains.mean())
+    error = np.sqrt(float(((gains - mean) ** 2).sum()) + 1.0) / len(gains)  # one more change than was seen
+    return float(doublings * (max(mean, 0.0) + _SURE * error))

@@ -40,7 +40,7 @@ def rows_by_code(same: Ints) -> Iterator[Ints]:
 class PointWindow:
     """Rows of x and of y that are linked together, and the positions in `left` (`inner`) for which the links count.
 
-    `whole` lists all rows of y that have the same S, if the window is only a part of them.
+    `whole` lists all rows of y that have the same S, in the order in which they were cut, if the window is only a part of them.
     """
 
     left: Ints
