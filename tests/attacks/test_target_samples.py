@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,9 +12,11 @@ from scipy.stats import binom
 import larvatus as lv
 from larvatus.attacks.linkage.target_sample import draw_targets, targets_for
 from larvatus.attacks.scoring.credits import Credits, record_distances, risk_score
+from larvatus.comparison.headline import beyond_absolute
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import LarvatusError
 from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.score import Rows
 from larvatus.pipeline import target_counts
 from larvatus.pipeline.target_counts import half_width, size_for
 from larvatus.stats.estimates.intervals import wilson
@@ -168,6 +172,13 @@ def test_a_limit_that_only_the_estimate_meets_is_broken(data, release):
     certain = limits_of({"nearest_record": {"certain": (score.certain + upper) / 2}}).judge([score])
     assert not certain
     assert certain.rows[0]["figure"] == "found with certainty (upper end of the interval)"
+
+
+def test_the_default_rule_takes_the_upper_end_of_a_sample(data, release):
+    score = replace(lv.risk(data, release, ["nearest_record(targets=300)"])[0], certain=0.0, by_group=Rows())
+    near = replace(score, value=0.19, interval=(0.15, 0.24))
+    assert beyond_absolute(near)  # one in five at most
+    assert not beyond_absolute(replace(near, sampled=False))
 
 
 @pytest.mark.parametrize("wrong", [0, -3, 2.5, "most"])

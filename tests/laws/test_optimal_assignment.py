@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import larvatus as lv
+from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.linkage.assignment import assignment_credit
 from winkler import four_fields, swapped
 
@@ -150,3 +151,11 @@ def test_the_law_of_an_intruder_who_knows_some_records_or_some_cells(tmp_path):
     release = lv.mask(data, "additive_noise(variance=0.05)", secret=b"1" * 16)
     found = {row["cost"]: row["value"] for row in lv.risk(data, release, ["optimal_assignment"])[0].details["cost"]}
     assert min(found["law"], found["law, most probable"]) > found["distance"] - 0.1
+
+
+def test_wrong_links_come_in_pairs_for_which_the_interval_allows():
+    rng = np.random.default_rng(5)
+    frame = four_fields(rng)
+    score = lv.risk(lv.read(frame, confidential=list(frame.columns)), swapped(frame, 0.1, rng), ["optimal_assignment"])[0]
+    assert 0 < score.value < 1
+    assert score.interval == pytest.approx(wilson(score.value, len(frame) / (1 + score.value)))

@@ -46,7 +46,10 @@ def attack_near_baseline(score: Score) -> bool:
 
 
 def beyond_absolute(score: Score) -> bool:
-    """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is."""
+    """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is.
+
+    If only a sample of the targets was attacked, the upper end of the interval counts.
+    """
     from larvatus.comparison.score_figures import figure_of, worst_sub_group
 
     if (figure_of(score, "unmasked") or 0.0) > 0 or (figure_of(score, "worst_category") or 0.0) > DEFAULT.worst_group:
@@ -54,8 +57,11 @@ def beyond_absolute(score: Score) -> bool:
     if not score.identifies:
         return False
     worst = worst_sub_group(score)
-    figures = ((score.value, DEFAULT.at_most), (score.certain, DEFAULT.certain), (worst[1] if worst else None,
-                                                                                 DEFAULT.worst_group))
+    figures = (
+        (figure_of(score, "value", upper=score.sampled), DEFAULT.at_most),
+        (figure_of(score, "certain", upper=score.sampled), DEFAULT.certain),
+        (worst[1] if worst else None, DEFAULT.worst_group),
+    )
     return any(value is not None and value > most + _EXACT for value, most in figures)
 
 

@@ -33,6 +33,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import as_one_group, map_groups, with_table
+from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
@@ -201,6 +202,8 @@ def link_groups(
     if guesses[0] > 1 and not one_guess:
         meaning = f"{meaning}, with {guesses[0]} guesses"
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
+    if one_guess:
+        score = replace(score, interval=_interval_of_pairs(score, credits.effective_targets(), original.rows / data.rows))
     score = _widened(score, means[best], [hajek_mean(values[n][tried], weight) for n in parts])
     if t == 1:
         return score
@@ -209,6 +212,17 @@ def link_groups(
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+def _interval_of_pairs(score: Score, targets: float, absent: float) -> tuple[float, float]:
+    """Wilson's interval if each released record is linked once, with n / (1 + p) targets.
+
+    A wrong link takes the record of another target, so wrong links come in pairs at least. If n/2 pairs are wrong together or
+    not, the variance of the share is twice that of n independent targets. If p is near 0, only the few right links count, and
+    they are nearly independent; 1 + p lies between. `absent` is the ratio of all targets to targets in the file.
+    """
+    count = targets * (absent if "presence" in score.details else 1.0)
+    return wilson(score.value, count / (1 + score.value))
 
 
 def _widened(score: Score, value: float, left_out: Sequence[float]) -> Score:
