@@ -73,10 +73,8 @@ def test_the_line_names_the_unit_that_runs():
 
 def test_with_two_processes_both_units_are_named_and_none_that_has_ended():
     trace = Trace()
-    current: list[str] = []
 
     def here(seconds, progress):
-        current.append(trace.lines[-1])
         time.sleep(seconds)
 
 
@@ -94,6 +92,20 @@ def test_with_two_processes_both_units_are_named_and_none_that_has_ended():
         places = [i for i, there in enumerate(named) if unit in there]
         assert places, f"{unit} was never shown"
         assert places == list(range(places[0], places[-1] + 1))
+
+
+def test_what_has_ended_is_not_named():
+    trace = Trace()
+    work = RunningWork(trace, DurationEstimate(lambda kind: 1.0), [["a", "b"]])
+    work.begin("one", 0, "a", "noise", "attacking: a")
+    work.begin("two", 0, "b", "noise", "attacking: b")
+    work.show()
+    work.end("one")
+    work.show()
+    work.end("two")
+    work.show()
+    assert [line.rpartition("; ")[2] for line in trace.lines] == [
+        "noise: attacking: a and noise: attacking: b", "noise: attacking: b"]
 
 
 def test_the_line_moves_while_a_long_unit_runs(monkeypatch):
