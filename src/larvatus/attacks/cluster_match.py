@@ -94,7 +94,8 @@ def cluster_credit(x: Floats, y: Floats, own: NDArray[np.int64], shares: Sequenc
     out = np.full((len(shares), len(x)), 1.0 / n)
     if n < 2 or not len(x) or x.shape[1] == 0:
         return out
-    for a, b in blocks_along(x, y, most):
+    for window in blocks_along(x, y, most):
+        a, b = window.left, window.right
         points = np.vstack([x[a], y[b]])
         order = np.lexsort(points.T[::-1])
         tree = linkage(points[order], "ward")
