@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.cli.commands.publish_noise import policy
+from larvatus.cli.output.noise_policy import policy
 from larvatus.cli.inputs import secret_of
 from larvatus.cli.main import main
 from larvatus.core.errors import RiskError

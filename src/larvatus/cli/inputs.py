@@ -8,15 +8,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from larvatus.core.errors import LarvatusError, ReadError, StudyError
-from larvatus.core.randomness import secret_or_new
-from larvatus.data.microdata import Microdata
-from larvatus.data.roles import Roles, SubGroups
-from larvatus.study import Study
+
+if TYPE_CHECKING:  # a help text needs none of these, and they take most of a second to import
+    from larvatus.data.microdata import Microdata
+    from larvatus.study import Study
 
 ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "nominal")
 
@@ -57,6 +57,9 @@ class RoleOptions:
 
     def load(self) -> Study:
         """The study file or an empty study, with the options applied."""
+        from larvatus.data.roles import Roles, SubGroups
+        from larvatus.study import Study
+
         study = Study.read(self.study) if self.study else Study()
         roles = {n: getattr(self, n) for n in ROLES}
         if self.taxonomy:
@@ -181,6 +184,8 @@ def secret_of(path: Path | None) -> bytes | None:
     """Read the secret from a file, without a final line break; it is never an argument."""
     if path is None:
         return None
+    from larvatus.core.randomness import secret_or_new
+
     try:
         raw = path.read_bytes()
     except OSError as error:

@@ -24,7 +24,6 @@ from larvatus.cli.commands.run import run
 from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
-from larvatus.core.discovery import file_names, own_names
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 
@@ -41,6 +40,7 @@ app = App(
     name="larvatus",
     help="Mask confidential microdata, attack the release, measure the loss to analysts, and report.",
     version=__version__,
+    help_format="plaintext",
     suppress_keyboard_interrupt=False,
     help_epilogue=(
         "Exit codes: 0 success, 1 negative result (a file does not match its manifest, or no release meets the limits), "
@@ -51,21 +51,7 @@ app = App(
 app.command(run)
 
 
-def _mask_names() -> str:
-    """The masks for the help text; a package that adds one wrongly is reported by the commands that use masks."""
-    try:
-        return ", ".join(file_names("larvatus.masks"))
-    except DiscoveryError:
-        return ", ".join(own_names("larvatus.masks"))
-
-
-app.command(
-    mask,
-    help_epilogue=(
-        f"Masks: {_mask_names()}. With --method NAME, the settings of that mask are options of this "
-        "command: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
-    ),
-)
+app.command(mask)
 app.command(risk)
 app.command(utility)
 app.command(publish_noise, usage="Usage: larvatus publish-noise [OPTIONS] [STUDY]")
@@ -94,17 +80,39 @@ def _interrupted(given: Sequence[str]) -> None:
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
 
 
+def _mask_names() -> str:
+    """The masks for the help text; a package that adds one wrongly is reported by the commands that use masks."""
+    from larvatus.core.discovery import file_names, own_names
+
+    try:
+        return ", ".join(file_names("larvatus.masks"))
+    except DiscoveryError:
+        return ", ".join(own_names("larvatus.masks"))
+
+
+def _add_mask_names() -> None:
+    """List the masks at the end of the help of `larvatus mask`. Only that help needs them: finding them takes time."""
+    app["mask"].help_epilogue = (
+        f"Masks: {_mask_names()}. With --method NAME, the settings of that mask are options of this "
+        "command: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
+    )
+
+
 def _former(given: Sequence[str]) -> list[tuple[str, str]]:
     """Options and commands under the names of the version before, with their new names."""
     command = [("intruder", "publish-noise")] if given[:1] == ["intruder"] else []
     return command + [(name, _NOW_CALLED[name]) for name in (g.partition("=")[0] for g in given) if name in _NOW_CALLED]
 
 
+def _asks_for_help(given: Sequence[str]) -> bool:
+    return bool({"--help", "-h"} & set(given))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
-    if arguments is None and given and given[0] in _WORKS and can_supervise():
+    if arguments is None and given and given[0] in _WORKS and not _asks_for_help(given) and can_supervise():
         run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
     return _run(given)
 
@@ -115,9 +123,12 @@ def _run(given: Sequence[str]) -> int:
     if former:
         print("\n".join(f"larvatus: {old} is now called {new}." for old, new in former), file=sys.stderr)
         return WRONG_INPUT
+    asks_for_help = _asks_for_help(given)
+    if asks_for_help and given[:1] == ["mask"]:
+        _add_mask_names()
     try:
         code = app(list(given), exit_on_error=False, result_action="return_value")
-        if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
+        if asks_for_help and given[:1] == ["mask"] and "--method" in given[:-1]:
             describe(given[given.index("--method") + 1])
     except CycloptsError:
         name = given[0] if given and given[0] in app else ""

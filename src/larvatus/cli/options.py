@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.progress import Progress
-from larvatus.study import Study
+
+if TYPE_CHECKING:
+    from larvatus.study import Study
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print only errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]

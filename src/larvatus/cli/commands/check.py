@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -19,7 +19,9 @@ from larvatus.cli.options import (
     open_command,
 )
 from larvatus.core.errors import StudyError
-from larvatus.data.score import Row
+
+if TYPE_CHECKING:
+    from larvatus.data.score import Row
 
 BROKEN = 4
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from larvatus.cli.options import Json
 from larvatus.cli.output.terminal import Terminal
-from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, nearest_names
-from larvatus.data.intruder import PRESETS
-from larvatus.data.method_help import METHOD_ROOMS, Description, describe_engine, describe_intruder, describe_method
+
+if TYPE_CHECKING:
+    from larvatus.data.method_help import Description
 
 INTRUDER, ENGINES = "intruder", "larvatus.engines"
 
@@ -28,6 +28,10 @@ def describe(
 
 
 def _page(name: str) -> Description:
+    from larvatus.core.discovery import discover, file_names, load
+    from larvatus.data.intruder import PRESETS
+    from larvatus.data.method_help import METHOD_ROOMS, describe_engine, describe_intruder, describe_method
+
     methods = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
     if name in methods:
         return describe_method(discover(methods[name])[name])

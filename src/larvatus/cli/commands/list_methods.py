@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from larvatus.cli.options import Json
 from larvatus.cli.output.terminal import Terminal
-from larvatus.core.discovery import discover, file_names
-from larvatus.data.intruder import PRESETS
-from larvatus.data.method_help import METHOD_ROOMS, describe_method
 
 
 def list_methods(*, json: Json = False) -> None:
     """List masks, attacks, measures and engines."""
+    from larvatus.core.discovery import discover, file_names
+    from larvatus.data.intruder import PRESETS
+    from larvatus.data.method_help import METHOD_ROOMS, describe_method
+
     terminal = Terminal(as_json=json)
     found = {kind: {n: describe_method(m).summary for n, m in discover(package).items()} for kind,
              package in METHOD_ROOMS.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,8 +12,10 @@ from larvatus.cli.inputs import files_of, override, secret_of, with_engine
 from larvatus.cli.options import ApprovedBy, EngineName, Jobs, Json, MemoryLimit, Output, Overwrite, Quiet, RowOrder, SecretFile
 from larvatus.cli.output.summaries import delay_limit_warnings
 from larvatus.cli.output.terminal import Terminal
-from larvatus.core.number_format import Cell
-from larvatus.data.score import Row
+
+if TYPE_CHECKING:
+    from larvatus.core.number_format import Cell
+    from larvatus.data.score import Row
 
 _SHOWN = 10
 

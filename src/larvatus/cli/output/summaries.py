@@ -7,15 +7,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from larvatus.cli.output.terminal import Terminal
-from larvatus.comparison.detail_titles import detail_title
 from larvatus.core.errors import LimitWarning
-from larvatus.core.number_format import Cell
-from larvatus.data.score import Row
-from larvatus.measures.analyses.display import side_by_side
-from larvatus.measures.analyses.spec import METHOD
+
+if TYPE_CHECKING:
+    from larvatus.core.number_format import Cell
+    from larvatus.data.score import Row
 
 ACROSS, _MOST_ROWS = 4, 24
 
@@ -30,6 +29,8 @@ def delay_limit_warnings() -> Iterator[None]:
 
 def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
     """Print all releases of a run: risks, losses, limits and notes; warnings last."""
+    from larvatus.measures.analyses.spec import METHOD
+
     risks: list[Row] = [
         {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
         for c in comparison.candidates for s in c.of_kind("risk")
@@ -87,6 +88,9 @@ def _losses(candidates: Sequence[Any]) -> list[Row]:
 
 def print_scores(terminal: Terminal, scores: Any) -> None:
     """Print every score of one release, with its details if they are short."""
+    from larvatus.comparison.detail_titles import detail_title
+    from larvatus.measures.analyses.spec import METHOD
+
     for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")
     terminal.table(scores.summary())
@@ -130,6 +134,8 @@ def _worst_first(row: Row) -> float:
 
 def _analyses(terminal: Terminal, score: Any, release: str = "") -> None:
     """Print every named analysis: original, released and corrected estimates with their intervals."""
+    from larvatus.measures.analyses.display import side_by_side
+
     rows = score.details["estimates"]
     for name in score.by_variable.column("variable"):
         lines = side_by_side(r for r in rows if r["analysis"] == name)

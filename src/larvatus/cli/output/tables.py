@@ -10,12 +10,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
 from larvatus.core.number_format import cell_text
-from larvatus.data.score import Row
+
+if TYPE_CHECKING:
+    from larvatus.data.score import Row
 
 _GAP, HEADER, KEYS, FEW_ROWS, _LEAST = 2, 16, 3, 2, 12
 

@@ -17,11 +17,12 @@ from rich.text import Text
 
 from larvatus.cli.output.tables import lay_out
 from larvatus.core.progress import Progress, silent
-from larvatus.data.notes import Note
-from larvatus.data.score import Row
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+
+    from larvatus.data.notes import Note
+    from larvatus.data.score import Row
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
 _REFRESH = 0.05  # seconds between two changes that are shown at once; others wait for the next tenth of a second
