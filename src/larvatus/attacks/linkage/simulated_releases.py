@@ -19,7 +19,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
-from larvatus.data.steps import apply_step
+from larvatus.data.steps import apply_step, columns_of_step
 
 _RECORDS, _FEWEST, _MOST = 16_000, 2, 40  # simulated records in all, and simulations of small and of large files
 
@@ -91,6 +91,9 @@ def _simulate(
             raise RiskError(f"it is not known which records {step.name()} kept, so it cannot be simulated.", subject=method)
     data = as_masked(original, release)
     times = int(np.clip(_RECORDS // max(data.rows, 1), _FEWEST, _MOST))
+    last = release.steps[-1]
+    undone = last.name() == "reverse_map" and last.where is None and release.internals.copies_averaged == 1
+    upto = len(release.steps) - 1 if undone else len(release.steps)
     codes = _Codes()
     ids = _canonical_ids(data, joined)
     record = group = np.zeros(0, dtype=np.int64)
@@ -98,7 +101,7 @@ def _simulate(
     for m in range(times):
         report_progress(f"simulating the release, {m + 1} of {times}", m, times)
         draws = RenumberedRandom(random.child("simulation", str(m)).key, None, *ids)
-        copies = _made_again(method, release, data, draws)
+        copies = _made_again(method, release, data, draws, upto)
         if release.internals.copies_averaged > 1:
             copies = [average(copies)]
         found = [collect(in_release(copy, joined), list(names.values())) for copy in copies]
@@ -116,18 +119,43 @@ def _simulate(
         mine, _, values = collect(copy, list(names))
         place = np.searchsorted(mine, record)
         shown.append(np.array([codes.numbers(b, values[n], copy.table.columns[n])[place] for n, b in names.items()]).T)
-    kinds = tuple(joined.data.table.columns[n].kind == "nominal" for n in names)
     simulated = tuple(np.array([one[c] for one in made]) for c in range(len(made[0])))
+    if undone:
+        mapped = set(data.numeric(columns_of_step(last, data)))
+        within = group if last.scope == "sub_group" else np.zeros_like(group)
+        for j, b in enumerate(names.values()):
+            if b in mapped:
+                for drawn, seen in zip(simulated, shown, strict=True):
+                    seen[:, j] = before_reverse_map(drawn[..., j], seen[:, j], within)
+    kinds = tuple(joined.data.table.columns[n].kind == "nominal" for n in names)
     canonical = ids[1][np.searchsorted(ids[0], record)]
     return SimulatedPart(tuple(names), kinds, record, group, canonical, before, simulated, tuple(shown))
 
 
-def _made_again(method: str, release: Release, data: Microdata, random: RenumberedRandom) -> list[Microdata]:
-    """All copies after all steps, with other draws."""
+def before_reverse_map(simulated: Floats, shown: Floats, group: Ints) -> Floats:
+    """Released values as they were before a reverse map, about: the mean simulated value of their rank in the sub-group.
+
+    `simulated` is simulations × records. Ranks of equal released values share their mean.
+    """
+    out = np.full(len(shown), np.nan)
+    for g in np.unique(group):
+        rows = np.flatnonzero((group == g) & np.isfinite(shown))
+        ordered = np.sort(simulated[:, rows], axis=1)
+        mean = np.where((ordered == ordered[0]).all(axis=0), ordered[0], ordered.mean(axis=0))
+        order = rows[np.argsort(shown[rows], kind="stable")]
+        _, first, count = np.unique(shown[order], return_index=True, return_counts=True)
+        total = np.concatenate([[0.0], np.cumsum(mean)])
+        shared = np.where(count == 1, mean[first], (total[first + count] - total[first]) / count)
+        out[order] = np.repeat(shared, count)
+    return out
+
+
+def _made_again(method: str, release: Release, data: Microdata, random: RenumberedRandom, upto: int) -> list[Microdata]:
+    """All copies after the first steps, with other draws."""
     steps: Sequence[Mask] = release.steps
     copies, first = copies_of_steps(steps)
     current = [data]
-    for i, step in enumerate(steps):
+    for i, step in enumerate(steps[:upto]):
         if i == first:
             current *= copies
         for c, copy in enumerate(current):

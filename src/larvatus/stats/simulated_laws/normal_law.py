@@ -16,7 +16,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 
 _THIN = 1e-12  # share of a column's variance that noise has at least
 _OWN = 20.0  # simulations that the neighbours of a record count for
-_REACH, _BINS = 6.0, 120  # whitened coordinates, in standard deviations
+_REACH, _BINS = 6.0, 240  # whitened coordinates, in standard deviations
 _FREEDOM = 4.0  # of the t distribution that stands for long tails
 _WIDTH = 0.8  # of the smoothing of their distribution, in classes
 _TINY = np.finfo(float).tiny
@@ -82,6 +82,23 @@ class NormalLaw:
                 square = np.einsum("abj,abj->ab", u, u)
                 out[part] = -(_FREEDOM + u.shape[2]) / 2 * np.log1p(square / _FREEDOM) if self._tails else -square / 2
         return np.asarray(out - lost)
+
+
+def local_spread(simulated: Floats) -> tuple[Floats, Floats]:
+    """Means of records in order, and the standard deviation of simulated values near each; simulations × records, with NaN."""
+    there = np.isfinite(simulated)
+    count = there.sum(axis=0)
+    some = count > 0
+    values, there, count = simulated[:, some], there[:, some], count[some]
+    mean = np.where(there, values, 0.0).sum(axis=0) / count
+    squares = np.where(there, values - mean, 0.0) ** 2
+    freedom = np.maximum(count - 1, 0)
+    common = np.maximum(squares.sum() / max(int(freedom.sum()), 1), _THIN * float(np.var(values[there])) + _TINY)
+    local = _local(mean[:, None], squares.sum(axis=0)[:, None], freedom[:, None], np.array([common]))[:, 0]
+    order = np.argsort(mean, kind="stable")
+    width = max(3, len(order) // 30)
+    smooth = np.convolve(np.pad(np.sqrt(local[order]), width, "edge"), np.ones(2 * width + 1) / (2 * width + 1), "valid")
+    return mean[order], np.maximum(smooth, 1e-3 * np.sqrt(common))
 
 
 def _shrunk(x: Floats, mean: Floats, count: Ints, common: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.linkage.learnt_law import log_scale
 from larvatus.stats.simulated_laws.atom_law import AtomColumn, AtomLaw
-from larvatus.stats.simulated_laws.normal_law import NormalLaw
+from larvatus.stats.simulated_laws.normal_law import NormalLaw, local_spread
 from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
 PairScores = Callable[[Ints, Ints], Floats]
@@ -24,7 +24,7 @@ _APART = ("recurring values apart", "all values continuous")
 _KINDS = (("values", "one variance"), ("values", "one variance and shape"), ("values", "variance by record"),
           ("values", "variance and shape by record"), ("values", "variance by record, long tails"),
           ("logarithms", "one variance"), ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
-          ("places", "among simulated values"), ("none", ""))
+          ("evened values", "one variance"), ("places", "among simulated values"), ("none", ""))
 TRIALS = tuple(f"{how}; {scale}, {kind}" if kind else "recurring values only"
                for how, (scale, kind) in product(_APART, _KINDS) if kind or how == _APART[0])
 _RECURS, _FEW = 0.05, 1e-3  # agreement of two simulations from which a column recurs, and shares that do not count
@@ -116,7 +116,7 @@ class _Laws:
         if scale == "places":
             return PlaceLaw(self._continuous.x, self._continuous.simulated, self._continuous.y)
         if scale not in self._scales:
-            self._scales[scale] = (_logarithms if scale == "logarithms" else _normal_scores)(self._continuous)
+            self._scales[scale] = _SCALES[scale](self._continuous)
         c = self._scales[scale]
         return NormalLaw(c.x, c.simulated, c.y, by_record="by record" in form, shape="shape" in form, tails="tails" in form)
 
@@ -188,6 +188,23 @@ def _normal_scores(columns: SimulatedColumns) -> SimulatedColumns:
             place = (np.searchsorted(ordered, filled, "left") + np.searchsorted(ordered, filled, "right") + 1) / (2 * (m + 1))
             made[..., j] = np.where(np.isfinite(v), ndtri(np.clip(place, 0.25 / m, 1 - 0.25 / m)), np.nan)
     return replace(columns, x=out[0], simulated=out[1], y=out[2])
+
+
+def _evened(columns: SimulatedColumns) -> SimulatedColumns:
+    """Values on a scale on which the noise is as large everywhere: ∫ dv / sd(v), with the local sd of the simulated values."""
+    out = [np.empty_like(v) for v in (columns.x, columns.simulated, columns.y)]
+    for j in range(columns.y.shape[1]):
+        centre, sd = local_spread(columns.simulated[..., j])
+        steps = np.diff(centre) * 2 / (sd[1:] + sd[:-1])
+        scale = np.concatenate([[0.0], np.cumsum(steps)])
+        for made, values in zip(out, (columns.x, columns.simulated, columns.y), strict=True):
+            v = values[..., j]
+            beyond = np.minimum(v - centre[0], 0.0) / sd[0] + np.maximum(v - centre[-1], 0.0) / sd[-1]
+            made[..., j] = np.interp(v, centre, scale) + beyond
+    return replace(columns, x=out[0], simulated=out[1], y=out[2])
+
+
+_SCALES = {"logarithms": _logarithms, "ranks": _normal_scores, "evened values": _evened}
 
 
 def _equal(a: Floats, b: Floats) -> Bools:
