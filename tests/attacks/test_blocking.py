@@ -1,4 +1,4 @@
-"""Large files are linked in blocks: bounded work, the same results where one block holds all, and a margin that is wide enough."""
+"""Large files are linked in blocks: bounded work, the same results if one block holds all, and a margin that is wide enough."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def test_small_sets_are_linked_together_as_one_by_one():
     known = np.flatnonzero(rng.random(300) < 0.8)
     costs = assignment.distance_costs(x, y)
     windows = group_windows(x, y, same, known, WindowPlan(100))
-    together = [assignment.assigned_credit(x, y, same, known, windows, costs), assignment.probable_credit(300, windows, costs)]
+    together = [assignment.credit_of_assignments(x, y, same, known, windows, costs), assignment.probable_credit(300, windows, costs)]
     for w in windows:
-        for credit, alone in zip(together, (assignment.assigned_credit(x, y, same, known, [w], costs),
+        for credit, alone in zip(together, (assignment.credit_of_assignments(x, y, same, known, [w], costs),
                                             assignment.probable_credit(300, [w], costs)), strict=True):
             assert np.allclose(credit[w.targets], alone[w.targets], atol=1e-12)
     assert np.isnan(together[0][np.setdiff1d(np.arange(300), known)]).all()
