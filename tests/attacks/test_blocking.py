@@ -114,7 +114,8 @@ def test_small_sets_are_linked_together_as_one_by_one():
     known = np.flatnonzero(rng.random(300) < 0.8)
     costs = assignment.distance_costs(x, y)
     windows = group_windows(x, y, same, known, WindowPlan(100))
-    together = [assignment.credit_of_assignments(x, y, same, known, windows, costs), assignment.probable_credit(300, windows, costs)]
+    together = [assignment.credit_of_assignments(x, y, same, known, windows, costs),
+                assignment.probable_credit(300, windows, costs)]
     for w in windows:
         for credit, alone in zip(together, (assignment.credit_of_assignments(x, y, same, known, [w], costs),
                                             assignment.probable_credit(300, [w], costs)), strict=True):
