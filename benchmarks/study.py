@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,6 @@ HERE = Path(__file__).resolve().parent
 SURVEY_ROWS, QUICK_ROWS, TARGETS = 30_000, 600, 5_000
 SECRET = b"benchmark secret"
 RELEASES = [{"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]}]
-LIMITS = {"survey": (60.0, 2.0), "general": (240.0, 2.0)}  # seconds and gigabytes, at 30,000 and at a million records
 
 
 def survey(rows: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -116,7 +115,9 @@ def floor(path: Path, columns: Sequence[str]) -> float:
     return time.process_time() - began
 
 
-def inside(case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None) -> None:
+def inside(
+    case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None
+) -> None:
     """One study in this process; prints JSON."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -137,7 +138,8 @@ def inside(case: str, rows: int, width: int, folder: Path, attacks: Sequence[str
     drafted = study_from_advice(lv.advise(data).plan, data, str(source), folder)
     releases: Any = drafted if case == "survey" else RELEASES
     stages.begin("compare")
-    found = lv.compare(data, releases, attacks, measures, secret=SECRET, execution=lv.Execution(jobs=1, progress=stages.progress))
+    execution = lv.Execution(jobs=1, progress=stages.progress)
+    found = lv.compare(data, releases, attacks, measures, secret=SECRET, execution=execution)
     stages.begin("report")
     found.report(folder / "report.html")
     stages.begin("end")
@@ -175,8 +177,8 @@ def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def shown(job: dict[str, Any]) -> str:
-    head = (f"{job['case']} {job['rows']:,} records, {job['columns']} columns, {job['releases']} releases: {job['seconds']} s of "
-            f"processor time, {job['ratio']} times the floor, {job['peak_gb']} GB")
+    head = (f"{job['case']} {job['rows']:,} records, {job['columns']} columns, {job['releases']} releases: {job['seconds']} s "
+            f"of processor time, {job['ratio']} times the floor, {job['peak_gb']} GB")
     lines = [f"  {name:34} {took['seconds']:9.2f} s {took['ratio']:9.2f} × {took['peak_gb']:6.2f} GB"
              for name, took in job["stages"].items()]
     return "\n".join([head, *lines])

@@ -177,14 +177,14 @@ class _Linker:
         self, trial: str, sides: LinkedGroup, windows: Sequence[PointWindow], costs: Costs | None, level: bool
     ) -> Floats:
         """The credit of each record in one trial; NaN if no window counts for it."""
-        from larvatus.stats.linkage.assignment import assigned_credit, probable_credit
+        from larvatus.stats.linkage.assignment import credit_of_assignments, probable_credit
 
         if costs is None:
             return np.zeros(len(sides.y))
         if trial not in _ASSIGNED:
             return probable_credit(len(sides.y), windows, costs)
         x, y = _in_units(sides)
-        return assigned_credit(x, y, sides.same, sides.holds, windows, costs, level and trial == "law")
+        return credit_of_assignments(x, y, sides.same, sides.holds, windows, costs, level and trial == "law")
 
     def _windows(self, sides: LinkedGroup, width: int, alone: bool) -> list[PointWindow]:
         from larvatus.stats.linkage.link_windows import WindowPlan, group_windows

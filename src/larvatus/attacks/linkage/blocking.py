@@ -21,8 +21,8 @@ from larvatus.stats.linkage.link_windows import understated_by
 _NARROW, _MOVES = scratch("linked in narrower blocks"), scratch("moved along the blocks")
 _PILOT, _BLOCKS = 2000, 6  # targets linked again in narrower blocks, about, and the fewest blocks of them
 
-# For a sub-group and the rows that are drawn: the credit of targets in blocks of half the width, and how far they moved; NaN for
-# targets that are not linked again.
+# For a sub-group and the rows that are drawn: the credit of targets in blocks of half the width, and how far they moved; NaN
+# for targets that are not linked again.
 Narrower = Callable[[LinkedGroup, NDArray[np.bool_]], tuple[Floats, Floats]]
 
 

@@ -38,10 +38,10 @@ def assignment_credit(x: Floats, y: Floats, most: int) -> Floats:
     """
     everyone = np.arange(len(x))
     windows = group_windows(x, y, np.zeros(len(x), dtype=np.int64), everyone, WindowPlan(most))
-    return assigned_credit(x, y, np.zeros(len(x), dtype=np.int64), everyone, windows, distance_costs(x, y))
+    return credit_of_assignments(x, y, np.zeros(len(x), dtype=np.int64), everyone, windows, distance_costs(x, y))
 
 
-def assigned_credit(
+def credit_of_assignments(
     x: Floats, y: Floats, same: Ints, known: Ints, windows: Sequence[PointWindow], costs: Costs, level: bool = False
 ) -> Floats:
     """The credit of each row of x for its own row of y under the best assignments within windows; NaN if it was not linked.
@@ -77,7 +77,7 @@ def assigned_credit(
 def probable_credit(rows: int, windows: Sequence[PointWindow], costs: Costs) -> Floats:
     """The credit of each row of x for its most probable row of y if each record has one original; NaN if it was not linked.
 
-    `costs` are those of `assigned_credit`.
+    `costs` are those of `credit_of_assignments`.
     """
     out = np.full(rows, np.nan)
     for left, right in stack_small(windows, _SMALL, _STACK):
@@ -89,7 +89,7 @@ def probable_credit(rows: int, windows: Sequence[PointWindow], costs: Costs) -> 
 
 
 def distance_costs(x: Floats, y: Floats) -> Costs:
-    """Squared distances. A missing value of y is equally far from every x; a missing value of x is far from every value of y."""
+    """Squared distances. A missing value of y is equally far from every x; a missing value of x is far from every y."""
     return lambda a, b: _costs(x[a], y[b])
 
 
@@ -104,7 +104,7 @@ def _assign(given: Ints, w: PointWindow, cost: Floats, theirs: Ints, tries: int)
     size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
     cost = np.where(possible, cost, _IMPOSSIBLE)
     for k in range(tries):
-        rows, columns = linear_sum_assignment(cost + size * _nudges(*cost.shape, k) if tries > 1 else cost)
+        rows, columns = linear_sum_assignment(cost + size * _nudges(cost.shape[0], cost.shape[1], k) if tries > 1 else cost)
         found = np.full(len(w.left), -1, dtype=np.int64)
         found[rows] = theirs[w.right[columns]]
         given[k, w.targets] = found[w.inner]

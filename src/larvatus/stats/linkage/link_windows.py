@@ -27,7 +27,7 @@ _INNER = 8 / 3  # width of a window relative to the move up to which a target in
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """How many records a window holds at most, how many targets there are to each one that is linked, and the draw for each row.
+    """The largest number of records in a window, how many targets there are to each linked one, and a draw for each row.
 
     With `spare`, a set that fits into one window is linked even if only some of the targets are; used for baselines.
     """
@@ -113,7 +113,7 @@ def moves_along(w: PointWindow) -> Floats:
     place = np.empty(int(w.whole.max()) + 1, dtype=np.int64)
     place[w.whole] = np.arange(len(w.whole))
     here = place[w.right[0]] + np.arange(w.inner.start, w.inner.stop) * (len(w.right) / len(w.left))
-    return np.abs(place[w.targets] - here)
+    return np.asarray(np.abs(place[w.targets] - here))
 
 
 def understated_by(gains: Floats, moves: Floats, width: int) -> float:

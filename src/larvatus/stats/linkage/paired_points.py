@@ -73,7 +73,7 @@ def windows_along(x: Floats, y: Floats, most: int, every: int = 1, start: float 
 
 
 def blocks_along(x: Floats, y: Floats, most: int, every: int = 1, start: float = 0.0) -> Iterator[PointWindow]:
-    """Blocks as the windows of `windows_along`, but without overlap, and each row counts; of each `every` blocks one is drawn."""
+    """As `windows_along`, but blocks do not overlap and every row of a block counts; of each `every` blocks one is drawn."""
     if len(y) <= most:
         yield PointWindow(canonical_order(x), canonical_order(y), slice(0, len(x)))
         return
