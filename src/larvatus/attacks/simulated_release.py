@@ -79,12 +79,12 @@ class SimulatedRelease(Attack):
         ]
         return link_groups(
             self, "share of records linked one to one, under laws learnt from simulated releases", original, release, intruder,
-            by, self._linker(parts, chosen, tried), notes=notes, one_guess=True,
+            by, self._linker(by, parts, chosen, tried), notes=notes, one_guess=True,
             trials=("law", [TRIALS[k] for k in tried]),
         )
 
     def _linker(
-        self, parts: Sequence[SimulatedPart], chosen: _Sample, tried: Sequence[int]
+        self, by: GroupKeys, parts: Sequence[SimulatedPart], chosen: _Sample, tried: Sequence[int]
     ) -> Callable[[LinkedGroup], Floats]:
         from larvatus.stats.linkage.matching import best_row_credit, link_log_odds
         from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code, windows_along, with_indicators
@@ -101,7 +101,8 @@ class SimulatedRelease(Attack):
             place = np.argsort(order)
             if sides.group not in learnt:
                 learnt[sides.group] = PairTrials(_columns(parts, sides.block.record[order]))
-            trials = [learnt[sides.group].scores(k) for k in tried]
+            alone = by.keys.exact and not sides.same.any()  # the baseline X alone: one trial, in one window of each sub-group
+            trials = [learnt[sides.group].scores(k) for k in (tried[:1] if alone else tried)]
             x, y = in_same_units(sides.originals, sides.y)
             gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
             x, y = with_indicators(x, gone), with_indicators(y, gone)
@@ -110,6 +111,8 @@ class SimulatedRelease(Attack):
                 for window in windows_along(x[rows], y[rows], self.largest):
                     at += 1
                     if len(sides.y) > self.largest and not chosen.takes(sides.group, at):
+                        continue
+                    if alone and not np.isnan(out).all():
                         continue
                     a, b = rows[window.left], rows[window.right]
                     records, shown = place[a], place[b]
@@ -120,6 +123,8 @@ class SimulatedRelease(Attack):
                         if id(trial) not in done:
                             done[id(trial)] = best_row_credit(link_log_odds(trial(records, shown)), own)[window.inner]
                         out[k, inner] = done[id(trial)]
+            if alone and not np.isnan(out).all():  # the baseline is a mean: others count as the linked ones do
+                out = np.tile(np.where(np.isnan(out[:1]), np.nanmean(out[:1]), out[:1]), (len(tried), 1))
             return out[:, sides.own]
 
         return link

@@ -53,6 +53,12 @@ class SwapChain(Attack):
     def examples(cls) -> Sequence[Self]:
         return (cls(),)
 
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        releases = (release, *release.internals.other_releases)
+        if all(r.steps and not any(_pairwise(s) for s in r.steps) for r in releases):
+            return "no step exchanged values in pairs."
+        return ""
+
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True, soft_too=False,
                           whole_file=any(_pairwise(s) and s.scope == "file" for s in release.steps))

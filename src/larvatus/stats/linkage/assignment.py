@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.core.kernels import kernel
 from larvatus.stats.linkage.coordinates import same_rows
 from larvatus.stats.linkage.link_windows import WindowPlan, group_windows, stack_small
 from larvatus.stats.linkage.paired_points import PointWindow
@@ -27,6 +29,7 @@ _IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assi
 _SWEEPS = 30
 _SAME = 1e-9
 _BOUND = 1e100
+_SMALL = 40_000  # cells of a matrix that a compiled loop sweeps sooner than NumPy does
 _SMALL, _STACK = 24, 192  # windows that are linked together, and rows of a stack of them
 Costs = Callable[[Ints, Ints], Floats]
 
@@ -139,6 +142,9 @@ def balanced_shares(cost: Floats, spare: int) -> Floats:
     weight = np.exp(-(left - lower[..., None, :]))
     rest = np.exp(np.minimum(lower, 200.0))
     by_column = np.ones(lower.shape)
+    if weight.ndim == 2 and weight.size < _SMALL:
+        _sweep(weight, rest, by_column, spare, _SWEEPS)
+        return np.asarray(weight * by_column)
     for _ in range(_SWEEPS):
         by_row = _inverse(_product(weight, by_column[..., None])[..., 0])
         taken = _product(by_row[..., None, :], weight)[..., 0, :]
@@ -146,6 +152,31 @@ def balanced_shares(cost: Floats, spare: int) -> Floats:
             taken = taken + rest * spare * _inverse(_product(rest[..., None, :], by_column[..., None])[..., 0])
         by_column = _inverse(taken)
     return np.asarray(weight * by_column[..., None, :])
+
+
+@kernel()
+def _sweep(weight: Floats, rest: Floats, by_column: Floats, spare: Any, sweeps: Any) -> None:
+    """The sweeps of one small matrix, in place."""
+    n, m = weight.shape
+    taken = np.empty(m)
+    for _ in range(sweeps):
+        taken[:] = 0.0
+        for i in range(n):
+            total = 0.0
+            for r in range(m):
+                total += weight[i, r] * by_column[r]
+            by_row = min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
+            for r in range(m):
+                taken[r] += by_row * weight[i, r]
+        if spare > 0:
+            total = 0.0
+            for r in range(m):
+                total += rest[r] * by_column[r]
+            share = spare * min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
+            for r in range(m):
+                taken[r] += rest[r] * share
+        for r in range(m):
+            by_column[r] = min(max(1.0 / min(max(taken[r], 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
 
 
 def _product(a: Floats, b: Floats) -> Floats:
