@@ -53,8 +53,10 @@ class OptimalAssignment(Attack):
     record of each target given that every released record belongs to one original record. If the mask has a linear law and
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
     record. The most successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share
-    the credit: several are found, in keyed random order. One wrong link causes another,
-    for which the interval allows (docs/guides/intervals.md).
+    the credit: several are found, in keyed random order. One wrong link causes another, for which the interval allows
+    (docs/guides/intervals.md). The work is bounded: in large files only some windows are linked, drawn at random. A target
+    whose own record moved out of its window is missed. What this may cost is measured, by linking some windows again at half
+    their width, and added to the upper end of the interval.
 
     Parameters:
         largest: largest number of records assigned at once (default: 1,500, and fewer in files of more than 4,000 records);
