@@ -79,10 +79,13 @@ def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]
         v = r[:, j].copy()
         for _ in range(2):
             for b in range(rank):
-                v -= (basis[b] @ v) * basis[b]
+                share = basis[b] @ v
+                for i in range(len(v)):
+                    v[i] -= share * basis[b, i]
         norm = np.sqrt(v @ v)
         if norm > thin and rank < r.shape[0]:
-            basis[rank] = v / norm
+            for i in range(len(v)):
+                basis[rank, i] = v[i] / norm
             chosen[rank] = j
             rank += 1
     return basis, chosen, rank
