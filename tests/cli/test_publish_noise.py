@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.cli.output.noise_policy import policy
 from larvatus.cli.inputs import secret_of
 from larvatus.cli.main import main
+from larvatus.cli.output.noise_policy import policy
 from larvatus.core.errors import RiskError
 from larvatus.datasets import key_variables
 from larvatus.pipeline import noise_scenarios as scenarios

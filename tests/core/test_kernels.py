@@ -82,5 +82,5 @@ print(factorial(5))
 def test_a_kernel_may_call_itself(tmp_path):
     (tmp_path / "script.py").write_text(RECURSIVE, encoding="utf-8")
     environment = {**os.environ, "LARVATUS_CACHE": str(tmp_path / "kept")}
-    done = subprocess.run([sys.executable, str(tmp_path / "script.py")], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "120"
+    script = [sys.executable, str(tmp_path / "script.py")]
+    assert subprocess.run(script, env=environment, capture_output=True, text=True, check=True).stdout.strip() == "120"

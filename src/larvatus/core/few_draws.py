@@ -25,9 +25,9 @@ _calls = itertools.count()
 
 
 def are_few(lanes: int, records: int) -> bool:
-    """Whether NumPy draws these sooner. A process that draws often is served by the compiled loops, which start late but run fast.
+    """Whether NumPy is to make these draws: they are few, and so were the earlier calls of this process.
 
-    Which of the two draws has no influence on what is drawn.
+    A process that draws often gets the compiled loops, which start late but run fast. The draws are the same.
     """
     return lanes * records <= MOST_WORDS and next(_calls) < _MOST_CALLS
 

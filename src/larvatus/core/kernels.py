@@ -192,7 +192,8 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 def _sources(function: Callable[..., Any]) -> frozenset[str]:
     """The source files of a kernel: its own, and those of the kernels it calls."""
     called = (function.__globals__.get(name) for name in function.__code__.co_names)
-    return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in called))
+    others = (c for c in called if not isinstance(c, Kernel))  # those it calls are compiled; it may also call itself
+    return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in others))
 
 
 def _digest(sources: frozenset[str]) -> str:

@@ -72,8 +72,8 @@ def equality_credit(
         listed = theirs[j][order[j]]
         start[:, j], stop[:, j] = np.searchsorted(listed, mine[:, j], "left"), np.searchsorted(listed, mine[:, j], "right")
     pool = np.bincount(same)[same[own]]
-    by_weight = np.argsort(-weight, axis=1, kind="stable")
-    heavier, tied = _heavier(mine, np.ascontiguousarray(theirs.T), weight, by_weight, order, start, stop, own, pool, max(guesses))
+    by_weight, records = np.argsort(-weight, axis=1, kind="stable"), np.ascontiguousarray(theirs.T)
+    heavier, tied = _heavier(mine, records, weight, by_weight, order, start, stop, own, pool, max(guesses))
     return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
