@@ -10,6 +10,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ class RecordRandom:
         """Standard normal draws, lanes × records."""
         from larvatus.core import few_draws, philox
 
-        at = _ids(record), _purpose(purpose), attempt, *self._words()
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
         if few_draws.are_few(lanes, len(record)):
             return few_draws.few_normal(lanes, *at)
         out = np.empty((lanes, len(record)))
@@ -86,7 +87,7 @@ class RecordRandom:
         """Draws from the open unit interval, lanes × records."""
         from larvatus.core import few_draws, philox
 
-        at = _ids(record), _purpose(purpose), attempt, *self._words()
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
         if few_draws.are_few(lanes, len(record)):
             return few_draws.few_uniform(lanes, *at)
         out = np.empty((lanes, len(record)))
@@ -99,7 +100,7 @@ class RecordRandom:
         """Random 64-bit words, lanes × records, used for ties, swaps and row order."""
         from larvatus.core import few_draws, philox
 
-        at = _ids(record), _purpose(purpose), attempt, *self._words()
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
         if few_draws.are_few(lanes, len(record)):
             return few_draws.few_words(lanes, *at)
         out = np.empty((lanes, len(record)), dtype=np.uint64)

@@ -220,7 +220,7 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
             a[1 + j, i] = s[j, i] if j < q else x[j - q, i]
     _standardise(a[1:], scale, far)
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = extend_basis(basis, np.int64(0), a[: 1 + q], thin)
+    given = extend_basis(basis, np.int64(0), a[: 1 + q], thin)  # type: ignore[arg-type]  # 0 would be compiled for itself
     filled = extend_basis(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
     flat = True

@@ -22,7 +22,7 @@ _COMPILED = 20_000  # rows from which a compiled sort pays for its compilation
 
 
 @kernel()
-def _inserted(key: UInts, position: Ints, patience: int) -> bool:
+def _inserted(key: UInts, position: Ints, patience: int | np.int64) -> bool:
     """Insertion sort; returns false after more than `patience` moves per key."""
     moves = 0
     for i in range(1, len(key)):
