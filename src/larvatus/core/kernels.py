@@ -117,7 +117,7 @@ def _note_unsafe() -> None:
 _ONE_AT_A_TIME = threading.RLock()
 
 
-class Kernel:
+class LazyKernel:
     """A function that is handed to Numba when it is first called."""
 
     def __init__(self, function: Callable[..., Any], build: Callable[[Callable[..., Any]], Any]) -> None:
@@ -142,7 +142,7 @@ class Kernel:
                 names = self._function.__globals__
                 for name in self._function.__code__.co_names:
                     other = names.get(name)
-                    if isinstance(other, Kernel) and other is not self:
+                    if isinstance(other, LazyKernel) and other is not self:
                         names[name] = other.compiled()
                 self._built = self._build(self._function)
                 if names.get(self._function.__name__) is self:
@@ -172,7 +172,7 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
         return compiled
 
     def wrap(function: _F) -> _F:
-        made: Any = Kernel(function, build)
+        made: Any = LazyKernel(function, build)
         return made  # type: ignore[no-any-return]
 
     return wrap
@@ -186,13 +186,13 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
         return made(described)
 
-    return Kernel(function, build)
+    return LazyKernel(function, build)
 
 
 def _sources(function: Callable[..., Any]) -> frozenset[str]:
     """The source files of a kernel: its own, and those of the kernels it calls."""
     called = (function.__globals__.get(name) for name in function.__code__.co_names)
-    others = (c for c in called if not isinstance(c, Kernel))  # those it calls are compiled; it may also call itself
+    others = (c for c in called if not isinstance(c, LazyKernel))  # those it calls are compiled; it may also call itself
     return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in others))
 
 

@@ -93,9 +93,9 @@ def fill_uniform(
 def _layers() -> tuple[Floats, Floats]:
     """Edges of 256 layers of equal area under the normal density, and the density at each edge."""
     edge = np.empty(LAYERS + 1)
-    edge[1] = TAIL
-    area = TAIL * math.exp(-0.5 * TAIL**2) + math.sqrt(math.pi / 2) * math.erfc(TAIL / math.sqrt(2))
-    edge[0] = area / math.exp(-0.5 * TAIL**2)
+    edge[1] = ZIGGURAT_TAIL
+    area = ZIGGURAT_TAIL * math.exp(-0.5 * ZIGGURAT_TAIL**2) + math.sqrt(math.pi / 2) * math.erfc(ZIGGURAT_TAIL / math.sqrt(2))
+    edge[0] = area / math.exp(-0.5 * ZIGGURAT_TAIL**2)
     for i in range(2, LAYERS):
         edge[i] = math.sqrt(-2.0 * math.log(area / edge[i - 1] + math.exp(-0.5 * edge[i - 1] ** 2)))
     edge[LAYERS] = 0.0
@@ -103,7 +103,7 @@ def _layers() -> tuple[Floats, Floats]:
 
 
 LAYERS = 256
-TAIL = 3.6541528853610088
+ZIGGURAT_TAIL = 3.6541528853610088
 EDGE, DENSITY = _layers()
 
 
@@ -125,9 +125,9 @@ def _outside(
         v = float(fresh[1] >> _SHIFT) * TO_UNIT + HALF_STEP
         if layer == 0:
             while True:
-                beyond = -math.log(u) / TAIL
+                beyond = -math.log(u) / ZIGGURAT_TAIL
                 if -2.0 * math.log(v) > beyond * beyond:
-                    return sign * (TAIL + beyond)
+                    return sign * (ZIGGURAT_TAIL + beyond)
                 retry += np.uint64(1)
                 fresh = philox(np.uint64(record), lane | (retry << np.uint64(32)), c2, c3, k0, k1)
                 u = float(fresh[0] >> _SHIFT) * TO_UNIT + HALF_STEP
