@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import takewhile
 
 import pytest
@@ -45,3 +47,14 @@ def test_a_command_that_cannot_be_read_points_to_its_help(capsys):
     assert "larvatus run --help" in capsys.readouterr().err
     assert main(["frobnicate"]) == 2
     assert "larvatus --help" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["mask"], ["run"], ["publish-noise"]])
+def test_help_does_not_wait_for_numpy(command):
+    """NumPy, Pydantic and a parser of Markdown take several times as long to import as the help takes to print."""
+    code = (
+        "import sys; from larvatus.cli.main import main; main(sys.argv[1:]); "
+        "print([m for m in ('numpy', 'pydantic', 'markdown_it', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

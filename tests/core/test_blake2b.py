@@ -7,9 +7,17 @@ import hashlib
 import numpy as np
 import pytest
 
+from larvatus.core import blake2b
 from larvatus.core.blake2b import sum_of_digests
 
 KEY = b"0123456789abcdef"
+
+
+@pytest.fixture(params=["few", "many"], autouse=True)
+def way(request, monkeypatch):
+    """Few messages are digested by the standard library, many by the compiled loop."""
+    if request.param == "many":
+        monkeypatch.setattr(blake2b, "_FEW", -1)
 
 
 @pytest.mark.parametrize("words", [1, 2, 15, 16, 17, 32, 33])

@@ -10,9 +10,11 @@ CODE = """
 import warnings
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    from larvatus.core.randomness import RecordRandom
+    from larvatus.core import philox
     import numpy as np
-    print(RecordRandom(bytes(16)).normal(np.arange(3)).shape, len([w for w in said if "kernels" in str(w.message)]))
+    out = np.empty((1, 3))
+    philox.fill_normal(out, np.arange(3), 0, 0, np.uint64(1), np.uint64(2))
+    print(out.shape, len([w for w in said if "kernels" in str(w.message)]))
 """
 
 
@@ -46,3 +48,39 @@ def test_a_change_in_another_file_that_a_kernel_calls_is_seen(tmp_path):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         found.append(done.stdout.strip())
     assert found == ["10", "20", "20"]
+
+
+def in_a_new_process(code: str, tmp_path) -> str:
+    environment = {**os.environ, "LARVATUS_CACHE": str(tmp_path / "kept")}
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_numba_is_imported_by_the_first_call_only(tmp_path):
+    code = (
+        "import sys, pickle, numpy as np\n"
+        "from larvatus.core import philox\n"
+        "first = philox.philox\n"
+        "print('numba' in sys.modules, pickle.loads(pickle.dumps(first)) is first)\n"
+        "words = [np.uint64(0)] * 6\n"
+        "called = first(*words)\n"
+        "print('numba' in sys.modules, called == philox.philox(*words), hasattr(first, 'py_func'))\n"
+    )
+    assert in_a_new_process(code, tmp_path).split() == ["False", "True", "True", "True", "True"]
+
+
+RECURSIVE = """
+from larvatus.core.kernels import kernel
+@kernel()
+def factorial(n):
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+print(factorial(5))
+"""
+
+
+def test_a_kernel_may_call_itself(tmp_path):
+    (tmp_path / "script.py").write_text(RECURSIVE, encoding="utf-8")
+    environment = {**os.environ, "LARVATUS_CACHE": str(tmp_path / "kept")}
+    script = [sys.executable, str(tmp_path / "script.py")]
+    assert subprocess.run(script, env=environment, capture_output=True, text=True, check=True).stdout.strip() == "120"

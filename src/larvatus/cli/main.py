@@ -40,7 +40,7 @@ app = App(
     name="larvatus",
     help="Mask confidential microdata, attack the release, measure the loss to analysts, and report.",
     version=__version__,
-    help_format="plaintext",
+    help_format="plaintext",  # nothing in the texts is Markdown, and its parser takes longer to import than all commands
     suppress_keyboard_interrupt=False,
     help_epilogue=(
         "Exit codes: 0 success, 1 negative result (a file does not match its manifest, or no release meets the limits), "
@@ -49,8 +49,6 @@ app = App(
     ),
 )
 app.command(run)
-
-
 app.command(mask)
 app.command(risk)
 app.command(utility)

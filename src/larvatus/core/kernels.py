@@ -1,15 +1,20 @@
 """One decorator for compiled loops; compiled code is cached in a folder that only its owner can write.
 
+Numba is imported when the first loop runs: with its compiler it takes a second, and small work may need no loop at all.
+
 Numba's cache consists of pickles, and reading a pickle runs what it says. A folder is therefore used only if it belongs to this
 user, nobody else can write to it or to what is in it, and nobody else can put another one in its place.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
 import os
 import stat
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -109,31 +114,86 @@ def _note_unsafe() -> None:
     )
 
 
+_ONE_AT_A_TIME = threading.RLock()
+
+
+class LazyKernel:
+    """A function that is handed to Numba when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], build: Callable[[Callable[..., Any]], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._build, self._built = function, build, None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.compiled()(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.compiled(), name)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        return _kernel_named, (self._function.__module__, self._function.__qualname__)
+
+    def compiled(self) -> Any:
+        """What Numba makes of the function. It takes the place of this object in the module, as Numba requires of callees."""
+        with _ONE_AT_A_TIME:
+            if self._built is None:
+                names = self._function.__globals__
+                for name in self._function.__code__.co_names:
+                    other = names.get(name)
+                    if isinstance(other, LazyKernel) and other is not self:
+                        names[name] = other.compiled()
+                self._built = self._build(self._function)
+                if names.get(self._function.__name__) is self:
+                    names[self._function.__name__] = self._built
+            return self._built
+
+
+def _kernel_named(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
 def kernel(**options: Any) -> Callable[[_F], _F]:
-    """Compile a function with Numba in nopython mode; the result is cached if possible."""
-    import numba
+    """Compile a function with Numba in nopython mode at its first call; the result is cached if possible."""
 
-    folder = cache_folder()
+    def build(function: Callable[..., Any]) -> Any:
+        import numba
 
-    def wrap(function: _F) -> _F:
-        sources = _sources(function)
+        folder, sources = cache_folder(), _sources(function)
         own = None if folder is None else folder / _digest(sources)
         if own is not None and not _safe_below(own):
             _note_unsafe()
             own = None
         if own is not None:
             setattr(numba.config, "CACHE_DIR", str(own))  # noqa: B010 (made at run time)
-        compiled: _F = numba.njit(cache=own is not None, nogil=True, **options)(function)
+        compiled = numba.njit(cache=own is not None, nogil=True, **options)(function)
         setattr(compiled, SOURCES, sources)
         return compiled
 
+    def wrap(function: _F) -> _F:
+        made: Any = LazyKernel(function, build)
+        return made  # type: ignore[no-any-return]
+
     return wrap
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """A function of machine code for kernels, described by its types and its generator (`numba.extending.intrinsic`)."""
+
+    def build(described: Callable[..., Any]) -> Any:
+        from numba.extending import intrinsic as made
+
+        return made(described)
+
+    return LazyKernel(function, build)
 
 
 def _sources(function: Callable[..., Any]) -> frozenset[str]:
     """The source files of a kernel: its own, and those of the kernels it calls."""
     called = (function.__globals__.get(name) for name in function.__code__.co_names)
-    return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in called))
+    others = (c for c in called if not isinstance(c, LazyKernel))  # those it calls are compiled; it may also call itself
+    return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in others))
 
 
 def _digest(sources: frozenset[str]) -> str:

@@ -14,23 +14,23 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
-from larvatus.core.kernels import kernel
+from larvatus.core.kernels import intrinsic, kernel
 
 M0, M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-_ROUNDS = 10
-_TO_UNIT = 2.0**-53
+ROUNDS = 10
+TO_UNIT = 2.0**-53
 HALF_STEP = 2.0**-54
 _SHIFT = np.uint64(11)
 
 
-def _high_words(typingctx: Any, a: Any, b: Any) -> Any:
+@intrinsic
+def _high(typingctx: Any, a: Any, b: Any) -> Any:
     """Upper 64 bits of the product of two 64-bit words: one machine instruction."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from llvmlite import ir
@@ -42,12 +42,10 @@ def _high_words(typingctx: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), codegen
 
 
-_high: Any = intrinsic(_high_words)
-
 @kernel(inline="always")
 def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64) -> Any:
     """Four random words for one counter and key."""
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         h0, l0 = _high(M0, c0), M0 * c0
         h1, l1 = _high(M1, c2), M1 * c2
         c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
@@ -83,21 +81,21 @@ def fill_uniform(
         left = min(4, lanes - 4 * block)
         for i in range(n):
             w = philox(np.uint64(record[i]), np.uint64(block), np.uint64(purpose), np.uint64(attempt), k0, k1)
-            out[4 * block, i] = float(w[0] >> _SHIFT) * _TO_UNIT + HALF_STEP
+            out[4 * block, i] = float(w[0] >> _SHIFT) * TO_UNIT + HALF_STEP
             if left > 1:
-                out[4 * block + 1, i] = float(w[1] >> _SHIFT) * _TO_UNIT + HALF_STEP
+                out[4 * block + 1, i] = float(w[1] >> _SHIFT) * TO_UNIT + HALF_STEP
             if left > 2:
-                out[4 * block + 2, i] = float(w[2] >> _SHIFT) * _TO_UNIT + HALF_STEP
+                out[4 * block + 2, i] = float(w[2] >> _SHIFT) * TO_UNIT + HALF_STEP
             if left > 3:
-                out[4 * block + 3, i] = float(w[3] >> _SHIFT) * _TO_UNIT + HALF_STEP
+                out[4 * block + 3, i] = float(w[3] >> _SHIFT) * TO_UNIT + HALF_STEP
 
 
 def _layers() -> tuple[Floats, Floats]:
     """Edges of 256 layers of equal area under the normal density, and the density at each edge."""
     edge = np.empty(LAYERS + 1)
-    edge[1] = _TAIL
-    area = _TAIL * math.exp(-0.5 * _TAIL**2) + math.sqrt(math.pi / 2) * math.erfc(_TAIL / math.sqrt(2))
-    edge[0] = area / math.exp(-0.5 * _TAIL**2)
+    edge[1] = ZIGGURAT_TAIL
+    area = ZIGGURAT_TAIL * math.exp(-0.5 * ZIGGURAT_TAIL**2) + math.sqrt(math.pi / 2) * math.erfc(ZIGGURAT_TAIL / math.sqrt(2))
+    edge[0] = area / math.exp(-0.5 * ZIGGURAT_TAIL**2)
     for i in range(2, LAYERS):
         edge[i] = math.sqrt(-2.0 * math.log(area / edge[i - 1] + math.exp(-0.5 * edge[i - 1] ** 2)))
     edge[LAYERS] = 0.0
@@ -105,7 +103,7 @@ def _layers() -> tuple[Floats, Floats]:
 
 
 LAYERS = 256
-_TAIL = 3.6541528853610088
+ZIGGURAT_TAIL = 3.6541528853610088
 EDGE, DENSITY = _layers()
 
 
@@ -118,22 +116,22 @@ def _outside(
     while True:
         layer = word & np.uint64(255)
         sign = 1.0 - 2.0 * float((word >> np.uint64(8)) & np.uint64(1))
-        x = (float(word >> _SHIFT) * _TO_UNIT + HALF_STEP) * EDGE[layer]
+        x = (float(word >> _SHIFT) * TO_UNIT + HALF_STEP) * EDGE[layer]
         if x < EDGE[layer + np.uint64(1)]:
             return sign * x
         retry += np.uint64(1)
         fresh = philox(np.uint64(record), lane | (retry << np.uint64(32)), c2, c3, k0, k1)
-        u = float(fresh[0] >> _SHIFT) * _TO_UNIT + HALF_STEP
-        v = float(fresh[1] >> _SHIFT) * _TO_UNIT + HALF_STEP
+        u = float(fresh[0] >> _SHIFT) * TO_UNIT + HALF_STEP
+        v = float(fresh[1] >> _SHIFT) * TO_UNIT + HALF_STEP
         if layer == 0:
             while True:
-                beyond = -math.log(u) / _TAIL
+                beyond = -math.log(u) / ZIGGURAT_TAIL
                 if -2.0 * math.log(v) > beyond * beyond:
-                    return sign * (_TAIL + beyond)
+                    return sign * (ZIGGURAT_TAIL + beyond)
                 retry += np.uint64(1)
                 fresh = philox(np.uint64(record), lane | (retry << np.uint64(32)), c2, c3, k0, k1)
-                u = float(fresh[0] >> _SHIFT) * _TO_UNIT + HALF_STEP
-                v = float(fresh[1] >> _SHIFT) * _TO_UNIT + HALF_STEP
+                u = float(fresh[0] >> _SHIFT) * TO_UNIT + HALF_STEP
+                v = float(fresh[1] >> _SHIFT) * TO_UNIT + HALF_STEP
         else:
             low, high = DENSITY[layer], DENSITY[layer + np.uint64(1)]
             if low + u * (high - low) < math.exp(-0.5 * x * x):
@@ -147,7 +145,7 @@ def _normal(
 ) -> Any:
     """A standard normal from one word by the ziggurat (Marsaglia and Tsang 2000; layer and mantissa from separate bits)."""
     layer = word & np.uint64(255)
-    x = (float(word >> _SHIFT) * _TO_UNIT + HALF_STEP) * EDGE[layer]
+    x = (float(word >> _SHIFT) * TO_UNIT + HALF_STEP) * EDGE[layer]
     if x < EDGE[layer + np.uint64(1)]:
         return -x if (word >> np.uint64(8)) & np.uint64(1) else x
     return _outside(word, record, lane, c2, c3, k0, k1)

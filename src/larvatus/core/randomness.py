@@ -10,6 +10,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,30 +72,39 @@ class RecordRandom:
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "noise", attempt: int = 0
     ) -> NDArray[np.float64]:
         """Standard normal draws, lanes × records."""
-        from larvatus.core import philox
+        from larvatus.core import few_draws, philox
 
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
+        if few_draws.are_few(lanes, len(record)):
+            return few_draws.few_normal(lanes, *at)
         out = np.empty((lanes, len(record)))
-        philox.fill_normal(out, _ids(record), _purpose(purpose), attempt, *self._words())
+        philox.fill_normal(out, *at)
         return out
 
     def uniform(
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "uniform", attempt: int = 0
     ) -> NDArray[np.float64]:
         """Draws from the open unit interval, lanes × records."""
-        from larvatus.core import philox
+        from larvatus.core import few_draws, philox
 
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
+        if few_draws.are_few(lanes, len(record)):
+            return few_draws.few_uniform(lanes, *at)
         out = np.empty((lanes, len(record)))
-        philox.fill_uniform(out, _ids(record), _purpose(purpose), attempt, *self._words())
+        philox.fill_uniform(out, *at)
         return out
 
     def words(
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "order", attempt: int = 0
     ) -> NDArray[np.uint64]:
         """Random 64-bit words, lanes × records, used for ties, swaps and row order."""
-        from larvatus.core import philox
+        from larvatus.core import few_draws, philox
 
+        at: tuple[Any, ...] = _ids(record), _purpose(purpose), attempt, *self._words()
+        if few_draws.are_few(lanes, len(record)):
+            return few_draws.few_words(lanes, *at)
         out = np.empty((lanes, len(record)), dtype=np.uint64)
-        philox.fill_words(out, _ids(record), _purpose(purpose), attempt, *self._words())
+        philox.fill_words(out, *at)
         return out
 
     def _words(self) -> Iterable[np.uint64]:

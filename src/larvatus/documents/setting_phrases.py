@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from larvatus.core.discovery import discover
+from larvatus.core.discovery import file_names, load
 from larvatus.core.number_format import words
 
 _MOST_VALUES = 12
@@ -68,7 +68,8 @@ _SWITCHES: Mapping[tuple[str, Any], str] = {
 
 def setting_phrases(mask: str, settings: Mapping[str, Any]) -> list[str]:
     """One phrase for each publishable setting, except switches at their default and empty lists."""
-    fields = getattr(discover("larvatus.masks").get(mask), "model_fields", {})
+    masks = "larvatus.masks"
+    fields = getattr(load(masks, mask) if mask in file_names(masks) else None, "model_fields", {})
     out = []
     for name, value in settings.items():
         switch = isinstance(value, bool | str)

@@ -43,8 +43,8 @@ def run(
 ) -> int:
     """Carry out a study: mask, attack, measure and compare; write releases, scores and report.
 
-    Rerunning resumes: finished releases are not made again. Exit code 5 if a planned release could not be made; files of an
-    earlier release of that name are then removed.
+    Rerunning resumes: finished releases are not made again.
+    Exit code 5 if a planned release could not be made; files of an earlier release of that name are then removed.
 
     Parameters
     ----------

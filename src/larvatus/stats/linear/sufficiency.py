@@ -79,10 +79,13 @@ def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]
         v = r[:, j].copy()
         for _ in range(2):
             for b in range(rank):
-                v -= (basis[b] @ v) * basis[b]
+                share = basis[b] @ v
+                for i in range(len(v)):
+                    v[i] -= share * basis[b, i]
         norm = np.sqrt(v @ v)
         if norm > thin and rank < r.shape[0]:
-            basis[rank] = v / norm
+            for i in range(len(v)):
+                basis[rank, i] = v[i] / norm
             chosen[rank] = j
             rank += 1
     return basis, chosen, rank
@@ -138,6 +141,14 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
 
 
 @kernel()
+def _mean(values: Matrix) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total / len(values)
+
+
+@kernel()
 def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
     """Standardise columns in place; 0 with scale 1 if they do not vary; `far` marks columns far from zero."""
     k, n = values.shape
@@ -150,11 +161,15 @@ def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
                 break
         scale[c], far[c] = 1.0, False
         if flat:
-            column[:] = 0.0
+            for i in range(n):
+                column[i] = 0.0
             continue
-        centre = column.mean()
-        column -= centre
-        column -= column.mean()
+        centre = _mean(column)
+        for i in range(n):
+            column[i] -= centre
+        rest = _mean(column)
+        for i in range(n):
+            column[i] -= rest
         total = 0.0
         for i in range(n):
             total += column[i] * column[i]
@@ -187,7 +202,8 @@ def extend_basis(basis: Matrix, filled: int, columns: Matrix, thin: float) -> in
             v -= (basis[:filled] @ v) @ basis[:filled]
             before, norm = norm, np.sqrt(v @ v)
         if norm > thin:
-            basis[filled] = v / norm
+            for i in range(len(v)):
+                basis[filled, i] = v[i] / norm
             filled += 1
     return filled
 
@@ -197,15 +213,21 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
     """An orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales; far; whether all are flat."""
     (p, n), q = x.shape, len(s)
     a, scale, far = np.empty((1 + q + p, n)), np.empty(q + p), np.empty(q + p, dtype=np.bool_)
-    a[0] = 1.0
-    a[1 : 1 + q] = s
-    a[1 + q :] = x
+    for i in range(n):  # loops: assignments between slices take seconds to compile, for the text of their errors
+        a[0, i] = 1.0
+    for j in range(q + p):
+        for i in range(n):
+            a[1 + j, i] = s[j, i] if j < q else x[j - q, i]
     _standardise(a[1:], scale, far)
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = extend_basis(basis, 0, a[: 1 + q], thin)
+    given = extend_basis(basis, np.int64(0), a[: 1 + q], thin)  # type: ignore[arg-type]  # 0 would be compiled for itself
     filled = extend_basis(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
-    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
+    flat = True
+    for j in range(1 + q, 1 + q + p):
+        for i in range(n):
+            flat = flat and a[j, i] == 0.0
+    return basis, given, filled, k, scale[q:], far[q:], flat
 
 
 @kernel()
@@ -310,12 +332,17 @@ def _mask_many(
         if not exact[g]:
             continue
         weights = np.empty((p, 2 * rank))
-        weights[:, :rank] = k * d - k
-        weights[:, rank:] = k * np.sqrt(1 - d * d)
-        y[:, low:high] = _changed(own, scale, basis, given, filled, w[:rank, low:high].copy(), weights)
+        noise = np.sqrt(1 - d * d)
         for j in range(p):
-            free[g, j] = (k[j] * k[j]).sum() > thin * thin
-        far[g] = distant
+            square = 0.0
+            for r in range(rank):
+                weights[j, r], weights[j, rank + r] = k[j, r] * d - k[j, r], k[j, r] * noise
+                square += k[j, r] * k[j, r]
+            free[g, j], far[g, j] = square > thin * thin, distant[j]
+        changed = _changed(own, scale, basis, given, filled, w[:rank, low:high].copy(), weights)
+        for j in range(p):
+            for i in range(n):
+                y[j, low + i] = changed[j, i]
         two[g] = n - given - rank == 1
 
 

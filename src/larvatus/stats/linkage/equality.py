@@ -72,13 +72,15 @@ def equality_credit(
         listed = theirs[j][order[j]]
         start[:, j], stop[:, j] = np.searchsorted(listed, mine[:, j], "left"), np.searchsorted(listed, mine[:, j], "right")
     pool = np.bincount(same)[same[own]]
-    heavier, tied = _heavier(mine, np.ascontiguousarray(theirs.T), weight, order, start, stop, own, pool, max(guesses))
+    by_weight, records = np.argsort(-weight, axis=1, kind="stable"), np.ascontiguousarray(theirs.T)
+    heavier, tied = _heavier(mine, records, weight, by_weight, order, start, stop, own, pool, max(guesses))
     return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
 @kernel()
 def _heavier(
-    mine: Ints, theirs: Ints, weight: Floats, order: Ints, start: Ints, stop: Ints, own: Ints, pool: Ints, deepest: int
+    mine: Ints, theirs: Ints, weight: Floats, heaviest: Ints, order: Ints, start: Ints, stop: Ints, own: Ints, pool: Ints,
+    deepest: int,
 ) -> Floats:
     """Candidates with a larger weight than the own record, counted up to `deepest`, and those with equal weight."""
     m, p = mine.shape
@@ -88,7 +90,7 @@ def _heavier(
         for j in range(p):
             if theirs[own[i], j] == mine[i, j]:
                 limit += weight[i, j]
-        by_weight = np.argsort(-weight[i])
+        by_weight = heaviest[i]
         light = 0.0  # weight of agreement in all columns that are not searched
         last = p
         while last > 0 and light + weight[i, by_weight[last - 1]] < limit - 1e-9:

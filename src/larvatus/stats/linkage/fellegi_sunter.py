@@ -105,12 +105,12 @@ class PairSample:
     ) -> tuple[Floats, Floats, float, Floats, float]:
         """EM from one start: shares, levels of changed values, log likelihood, levels of presumed matches, their purity."""
         present = _present(self.background)
-        likelihood, seen, pure = -np.inf, np.zeros_like(changed), 0.0
+        data = self.levels, self.times, self.first, self.frequency
+        seen, pure, last = np.zeros_like(changed), 0.0, (unchanged, changed)
         for _ in range(rounds):
-            stayed, seen, (likelihood, pure) = _expected(
-                self.levels, self.times, self.first, self.frequency, unchanged, _ratio(changed, present), AGREE,
-                not learn_changed,
-            )
+            last = unchanged, changed
+            stayed, seen, (_, pure) = _expected(
+                *data, unchanged, _ratio(changed, present), AGREE, not learn_changed, False)
             there = np.maximum(seen[:, :AGREE].sum(axis=1), _LEAST)
             a = stayed / there if learn_unchanged else unchanged
             left = seen.copy()
@@ -120,6 +120,7 @@ class PairSample:
             unchanged, changed = a, np.where(q.sum(axis=1, keepdims=True) > 0, q, changed)
             if moved < _SETTLED:
                 break
+        likelihood = _expected(*data, last[0], _ratio(last[1], present), AGREE, not learn_changed, True)[2][0]
         return unchanged, changed, likelihood, seen, pure
 
     def _missing(self, seen: Floats, pure: float) -> Floats:
@@ -153,23 +154,29 @@ def frequencies(x: Floats, y: Floats, known: Floats) -> Floats:
 @kernel()
 def _expected(
     levels: NDArray[np.int8], times: Floats, first: Ints, frequency: Floats, unchanged: Floats, ratio: Floats, agree: int,
-    one: bool,
+    one: bool, likely: bool,
 ) -> tuple[Floats, Floats, tuple[float, float]]:
     """The E step: expected numbers of unchanged values and of levels among matches, log likelihood, and purity of matches.
 
     With `one`, exactly one candidate of each target is a match; otherwise each pair is one with the same probability.
+    The likelihood is computed only with `likely`: its logarithms take most of the time.
     """
     p = levels.shape[1]
     stayed, seen = np.zeros(p), np.zeros(ratio.shape)
     likelihood, squares, matches = 0.0, 0.0, 0.0
     weight = np.zeros(len(times))
     equal = np.zeros(p)
-    from_rest = np.zeros(p)
+    from_rest, share = np.zeros(p), np.zeros(p)
+    factor = np.zeros((p, agree))
+    for j in range(p):
+        for level in range(agree):
+            factor[j, level] = max((1.0 - unchanged[j]) * ratio[j, level], 1e-9)
     for i in range(len(first) - 1):
         total, count = 0.0, 0.0
         for j in range(p):
             from_rest[j] = (1.0 - unchanged[j]) * ratio[j, 0]
             equal[j] = max(unchanged[j] / frequency[i, j] + from_rest[j], 1e-9)
+            share[j] = 1.0 - from_rest[j] / equal[j]
         for k in range(first[i], first[i + 1]):
             w = 1.0
             for j in range(p):
@@ -177,17 +184,17 @@ def _expected(
                 if level == 0:
                     w *= equal[j]
                 elif level < agree:
-                    w *= max((1.0 - unchanged[j]) * ratio[j, level], 1e-9)
+                    w *= factor[j, level]
             weight[k] = w
             total += times[k] * w
             count += times[k]
         if total <= 0.0:
             continue
-        if one:
+        if one and likely:
             likelihood += np.log(total / count)
         for k in range(first[i], first[i + 1]):
             each = weight[k] / (total if one else weight[k] + (count - 1.0))
-            if not one:
+            if likely and not one:
                 likelihood += times[k] * np.log((weight[k] + (count - 1.0)) / count)
             r = times[k] * each
             squares += r * each
@@ -196,7 +203,7 @@ def _expected(
                 level = levels[k, j]
                 seen[j, level] += r
                 if level == 0:
-                    stayed[j] += r * (1.0 - from_rest[j] / equal[j])
+                    stayed[j] += r * share[j]
     return stayed / max(matches, 1e-9), seen / max(matches, 1e-9), (likelihood, squares / max(matches, 1e-9))
 
 
@@ -255,10 +262,14 @@ def _heavier(
     out = np.zeros((2, len(own)))
     agree = len(edges) + 1
     p = y.shape[1]
-    rest = np.zeros(p + 1)
+    rest, largest = np.zeros(p + 1), np.zeros(p)
+    for j in range(p):
+        largest[j] = weights[j, 1]
+        for level in range(2, weights.shape[1]):
+            largest[j] = max(largest[j], weights[j, level])
     for i in range(len(own)):
         for j in range(p - 1, -1, -1):
-            rest[j] = rest[j + 1] + max(equal[i, j], weights[j, 1:].max())
+            rest[j] = rest[j + 1] + max(equal[i, j], largest[j])
         mine = -np.inf
         for k in range(start[i] - 1, stop[i]):
             row = own[i] if k < start[i] else order[k]

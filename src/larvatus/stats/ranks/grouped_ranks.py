@@ -18,10 +18,11 @@ _SIGN, _ALL = np.uint64(1 << 63), np.uint64(0xFFFFFFFFFFFFFFFF)
 _DIGITS, VALUES = 4, 256
 BYTE, _LOW = np.uint64(8), np.uint64(255)
 _FEW, _PATIENCE = 48, 4
+_COMPILED = 20_000  # rows from which a compiled sort pays for its compilation
 
 
 @kernel()
-def _inserted(key: UInts, position: Ints, patience: int) -> bool:
+def _inserted(key: UInts, position: Ints, patience: int | np.int64) -> bool:
     """Insertion sort; returns false after more than `patience` moves per key."""
     moves = 0
     for i in range(1, len(key)):
@@ -83,9 +84,9 @@ def _ascending(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count:
     for i in range(n):
         key[i] -= least
     _by_bytes(key, position, spare_key, spare, count, max(bits - 32, 0))
-    if bits > 32 and not _inserted(key, position, _PATIENCE):
-        _by_bytes(key, position, spare_key, spare, count, 0)
-        _by_bytes(key, position, spare_key, spare, count, 32)
+    if bits > 32 and not _inserted(key, position, np.int64(_PATIENCE)):  # a constant would be compiled for itself
+        for half in range(2):
+            _by_bytes(key, position, spare_key, spare, count, 32 * half)
 
 
 @kernel()
@@ -97,11 +98,13 @@ def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
     key, spare_key = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
     position, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     count = np.empty(_DIGITS * VALUES, dtype=np.int64)
+    plain = np.empty(size)
+    bits = plain.view(np.uint64)
     for g in range(len(starts) - 1):
         low, n = starts[g], starts[g + 1] - starts[g]
-        bits = (values[low : low + n] + 0.0).view(np.uint64)
         there = n
         for i in range(n):
+            plain[i] = values[low + i] + 0.0  # -0 becomes 0
             position[i] = low + i
             if np.isnan(values[low + i]):
                 key[i] = _ALL
@@ -109,7 +112,8 @@ def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
             else:
                 key[i] = ~bits[i] if bits[i] & _SIGN else bits[i] | _SIGN
         _ascending(key[:n], position[:n], spare_key[:n], spare[:n], count)
-        order[low : low + n] = position[:n]
+        for i in range(n):
+            order[low + i] = position[i]
         present[g] = there
 
 
@@ -165,10 +169,21 @@ def _numbered(order: Ints, starts: Ints, present: Ints, out: Floats) -> None:
             out[order[starts[g] + i]] = i + 1.0 if i < present[g] else np.nan
 
 
+def _read_only(values: Floats) -> Floats:
+    """A view that cannot be written to: columns of a file cannot, and loops need not be compiled for both kinds."""
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
 def orders(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
     """Positions in ascending order within each sub-group, missing ones last, and the number of values of each."""
+    if len(values) <= _COMPILED:
+        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        there = np.bincount(group, weights=~np.isnan(values), minlength=len(starts) - 1)
+        return np.lexsort((values, group)), there.astype(np.int64)
     order, present = np.empty(len(values), dtype=np.int64), np.empty(len(starts) - 1, dtype=np.int64)
-    _orders(values, starts, order, present)
+    _orders(_read_only(values), starts, order, present)
     return order, present
 
 
@@ -178,7 +193,7 @@ def keyed_orders(
     """The same, with ties broken by (keyed word, record id); words are drawn for ties only."""
     order, present = orders(values, starts)
     run = np.empty(len(values), dtype=np.int64)
-    if _tied(values, order, starts, present, run):
+    if _tied(_read_only(values), order, starts, present, run):
         tied = np.flatnonzero(run)
         rows = order[tied]
         order[tied] = rows[np.lexsort((record[rows], words(record[rows]), run[tied]))]
@@ -188,7 +203,7 @@ def keyed_orders(
 def grouped_average_ranks(values: Floats, starts: Ints) -> Floats:
     """Ranks within each sub-group, with tied values sharing their mean; NaN if missing."""
     out = np.empty(len(values))
-    _averaged(values, *_with(orders(values, starts), starts), out)
+    _averaged(_read_only(values), *_with(orders(values, starts), starts), out)
     return out
 
 
@@ -203,7 +218,7 @@ def place_in_groups(ordered: tuple[Ints, Ints], starts: Ints, given: Floats, giv
     """Given values placed in the order of others, within each sub-group."""
     out = np.empty(len(ordered[0]))
     sorting, given_present = orders(given, given_starts)
-    _placed(*_with(ordered, starts), given, sorting, given_starts, given_present, out)
+    _placed(*_with(ordered, starts), _read_only(given), sorting, given_starts, given_present, out)
     return out
 
 

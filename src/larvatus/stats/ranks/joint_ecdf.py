@@ -125,11 +125,14 @@ def _by_bits(codes: Sequence[_Codes], first: int, plus: int, minus: int) -> Ints
     weight = np.array([plus if p[0] < first else -minus for p in parts])
     table = np.ascontiguousarray(points[:, order])
     low, high = (np.array([f(table[:, a:b], axis=1) for a, b in pairwise(ends)]) for f in (np.min, np.max))
+    sorting = np.empty(table.shape, dtype=np.int64)
+    for a, b in pairwise(ends):
+        sorting[:, a:b] = np.argsort(table[:, a:b], axis=1)
     workers = min(os.cpu_count() or 1, len(parts))
 
     def count(k: int) -> Ints:
         total = np.zeros(n, dtype=np.int64)
-        _count_blocks(table, ends, weight, low, high, np.arange(k, len(parts), workers), total)
+        _count_blocks(table, sorting, ends, weight, low, high, np.arange(k, len(parts), workers), total)
         return total
 
     with ThreadPoolExecutor(workers) as pool:
@@ -169,7 +172,9 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @kernel()
-def _count_blocks(table: _Codes, ends: Ints, weight: Ints, low: _Codes, high: _Codes, mine: Ints, total: Ints) -> None:
+def _count_blocks(
+    table: _Codes, sorting: Ints, ends: Ints, weight: Ints, low: _Codes, high: _Codes, mine: Ints, total: Ints
+) -> None:
     """For some blocks: intersect the sets of points not larger, by column, for every query that the block does not decide."""
     d, n = table.shape
     below = np.empty((d, n), dtype=np.uint16)
@@ -182,10 +187,10 @@ def _count_blocks(table: _Codes, ends: Ints, weight: Ints, low: _Codes, high: _C
         size = end - begin
         for j in range(d):
             _counts_below(below[j], table[j, begin:end])
-            order = np.argsort(table[j, begin:end])
             for r in range(size):
-                sets[j, r + 1] = sets[j, r]
-                bit = order[r]
+                for word in range(_WORDS):
+                    sets[j, r + 1, word] = sets[j, r, word]
+                bit = sorting[j, begin + r]
                 sets[j, r + 1, bit >> 6] |= one << np.uint64(bit & 63)
         for other in range(len(ends) - 1):
             apart, left = False, 0

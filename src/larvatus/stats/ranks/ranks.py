@@ -11,6 +11,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
 _FEW = 32
+_COMPILED = 20_000  # rows from which compiled loops pay for their compilation
 
 
 def present_order(values: Floats) -> Ints:
@@ -69,6 +70,15 @@ def _settled(rows: Ints, words: NDArray[np.uint64], record: Ints, starts: Ints) 
         _by_insertion(rows[low:high], words[low:high], record[low:high])
 
 
+def _settle(rows: Ints, words: NDArray[np.uint64], record: Ints, starts: Ints) -> None:
+    """Put the rows of every run into the order of their words, then of their record ids."""
+    if len(rows) > _COMPILED:
+        _settled(rows, words, record, starts)
+        return
+    run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    rows[:] = rows[np.lexsort((record, words, run))]
+
+
 def keyed_order(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Ints:
     """Positions of the present values in the order (value, keyed word, record id); words are drawn for ties only."""
     order = present_order(values)
@@ -76,7 +86,7 @@ def keyed_order(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np
     if len(tied):
         rows = order[tied]
         ids = record[rows]
-        _settled(rows, words(ids), ids, starts)
+        _settle(rows, words(ids), ids, starts)
         order[tied] = rows
     return order
 
@@ -87,7 +97,7 @@ def in_keyed_order(values: Floats, words: NDArray[np.uint64], record: Ints) -> I
     tied, starts = _tied(values[order])
     if len(tied):
         rows = order[tied]
-        _settled(rows, words[rows], record[rows], starts)
+        _settle(rows, words[rows], record[rows], starts)
         order[tied] = rows
     return order
 
@@ -143,9 +153,17 @@ def values_in_order(order: Ints, rows: int, given: Floats) -> Floats:
     return out
 
 
-@kernel()
 def alike(now: NDArray[np.float64], was: NDArray[np.float64], tolerance: float) -> tuple[int, int]:
     """Rows in which both agree to a tolerance and to rounding error, and rows in which the second is present."""
+    if len(was) > _COMPILED:
+        return _alike(now, was, tolerance)
+    with np.errstate(invalid="ignore"):
+        same = np.abs(now - was) <= tolerance + 1e-15 * np.abs(was)
+    return int(np.count_nonzero(same)), len(was) - int(np.count_nonzero(np.isnan(was)))
+
+
+@kernel()
+def _alike(now: NDArray[np.float64], was: NDArray[np.float64], tolerance: float) -> tuple[int, int]:
     same = there = 0
     for i in range(len(was)):
         if not np.isnan(was[i]):
