@@ -46,8 +46,8 @@ def test_what_blocks_miss_is_within_the_margin(monkeypatch, mask):
     assert blocked.value < whole.value - 0.01
     assert whole.value < blocked.interval[1]
     assert len(notes_on_margin(blocked)) == 1
-    assert blocked.details["within"][0]["high"] == blocked.interval[1]
-    assert blocked.by_group[0]["high"] == blocked.interval[1]
+    for row in (blocked.details["within"][0], blocked.by_group[0]):  # the interval also allows for wrong links in pairs
+        assert whole.value < row["high"] <= blocked.interval[1]
 
 
 def test_clusters_in_blocks_are_within_the_margin():

@@ -87,7 +87,7 @@ def test_it_needs_the_file_and_the_steps(intruder, why):
 def test_it_is_not_run_by_default_if_nothing_is_random():
     frame = numbers()
     data = lv.read(frame, confidential=list(frame))
-    names = [s.name for s in lv.risk(data, lv.mask(data, "rounding(base=1.0)", secret=SECRET))]
+    names = [s.method for s in lv.risk(data, lv.mask(data, "rounding(base=1.0)", secret=SECRET))]
     assert "simulated_release" not in names
     assert "rerun" in names
 

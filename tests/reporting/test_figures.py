@@ -101,7 +101,7 @@ def test_verdict_says_which_attacks_the_rule_does_not_count():
     aside = ("aggregate_disclosure", "attribute_inference")
     several = verdict([head(1, 0.5, 0.1), head(2, 0.015, 0.3)], 2, uncounted=aside)
     assert several.replace(SPACE, " ").startswith("On 1 of 2 releases no attack does much better than its baseline. ")
-    assert " of its interval). (Aggregate disclosure and attribute inference are not counted.) It is “release 2”." in several
+    assert " category. (Aggregate disclosure and attribute inference are not counted.) It is “release 2”." in several
     alone = verdict([head(1, 0.015, 0.1)], 1, uncounted=aside[:1])
     assert alone.startswith("On “release 1” no attack does much better than its baseline. ")
     assert "(Aggregate disclosure is not counted.)" in alone
