@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -62,3 +64,11 @@ def real_files() -> Path:
     if not folder:
         pytest.skip("LARVATUS_DATA is not set: it names the folder of real files")
     return Path(folder)
+
+
+@pytest.fixture
+def obeys_interrupts() -> Iterator[None]:
+    """Interrupts as at a terminal: a shell that runs the tests in the background lets its processes ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

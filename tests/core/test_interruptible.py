@@ -13,7 +13,7 @@ from larvatus.core.interruptible import call_interruptibly, uninterrupted
 from larvatus.core.remains import Remains
 
 
-def test_an_interrupt_does_not_wait_for_a_call():
+def test_an_interrupt_does_not_wait_for_a_call(obeys_interrupts):
     before = set(threading.enumerate())
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()

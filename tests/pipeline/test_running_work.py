@@ -147,7 +147,7 @@ def test_an_error_is_that_of_the_first_unit_in_the_order_of_the_plan(jobs):
         runner.close()
 
 
-def test_an_interrupt_does_not_wait_for_the_unit():
+def test_an_interrupt_does_not_wait_for_the_unit(obeys_interrupts):
     def here(given, progress):
         threading.Timer(0.2, interrupt).start()
         time.sleep(60)

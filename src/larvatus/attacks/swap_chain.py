@@ -55,7 +55,8 @@ class SwapChain(Attack):
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         releases = (release, *release.internals.other_releases)
-        if all(r.steps and not any(_pairwise(s) for s in r.steps) for r in releases):
+        known = intruder.knows_settings_of([s for r in releases for s in r.steps])
+        if known and all(r.steps and not any(_pairwise(s) for s in r.steps) for r in releases):
             return "no step exchanged values in pairs."
         return ""
 
