@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.linkage.fellegi_sunter import AGREEMENT_LEVELS, PairSample, _levels, linkage_credit
+from larvatus.stats.linkage.fellegi_sunter import AGREEMENT_LEVELS, PairSample, linkage_credit
 
 FALSE_ALARM = 1e-6
+EDGES = [1e-9, 0.01, 0.03, 0.1, 0.3, 1.0]
+
+
+def levels_of(x, y):
+    """The level of agreement of each x with each y: 0 is equal, 7 missing in both, 8 in x alone, 9 in y alone."""
+    out = np.searchsorted(EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
+    absent, blank = np.isnan(x)[:, None], np.isnan(y)[None, :]
+    return np.where(absent, np.where(blank, 7, 8), np.where(blank, 9, out))
 
 
 @pytest.mark.parametrize("near", [False, True])
@@ -35,11 +46,31 @@ def test_links_are_those_of_a_dense_search():
     y[rng.random(y.shape) < 0.1] = np.nan
     weights = rng.normal(size=(2, AGREEMENT_LEVELS))
     same, own = np.arange(80) % 3, np.arange(0, 80, 2)
-    total = sum(weights[j][_levels(x[own, j], y[:, j])] for j in range(2))
+    total = sum(weights[j][levels_of(x[own, j], y[:, j])] for j in range(2))
     total = np.where(same[own][:, None] == same, total, -np.inf)
     top = np.isclose(total, total.max(axis=1, keepdims=True))
     expected = top[np.arange(len(own)), own] / top.sum(axis=1)
     assert linkage_credit(x[own], y, weights, same, own)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n", [60, 900])
+def test_the_pairs_of_the_sample_are_those_of_a_dense_search(n):
+    """In sets of 20, and of 300, where equal combinations of levels are counted."""
+    rng = np.random.default_rng(4)
+    x, y = np.round(rng.normal(size=(n, 3)), 1), np.round(rng.normal(size=(n, 3)), 1)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y[rng.random(y.shape) < 0.1] = np.nan
+    same = np.arange(n) % 3
+    sample = PairSample.of(x, y, same, np.arange(n))
+    levels = np.array([levels_of(x[:, j], y[:, j]) for j in range(3)])
+    expected = [Counter(map(tuple, levels[:, i, same == same[i]].T.tolist())) for i in range(n)]
+    for a, b in itertools.pairwise(sample.first):
+        found = Counter()
+        for combination, times in zip(sample.levels[a:b].tolist(), sample.times[a:b], strict=True):
+            found[tuple(combination)] += times
+        assert found in expected
+        assert len(found) == b - a or n == 60
+    assert len(sample.first) == 1 + min(n, 400)
 
 
 def test_names_link_beside_numbers():

@@ -29,7 +29,7 @@ _IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assi
 _SWEEPS = 30
 _SAME = 1e-9
 _BOUND = 1e100
-_SMALL = 40_000  # cells of a matrix that a compiled loop sweeps sooner than NumPy does
+_SWEPT = 40_000  # cells of a matrix that a compiled loop sweeps sooner than NumPy does
 _SMALL, _STACK = 24, 192  # windows that are linked together, and rows of a stack of them
 Costs = Callable[[Ints, Ints], Floats]
 
@@ -142,7 +142,7 @@ def balanced_shares(cost: Floats, spare: int) -> Floats:
     weight = np.exp(-(left - lower[..., None, :]))
     rest = np.exp(np.minimum(lower, 200.0))
     by_column = np.ones(lower.shape)
-    if weight.ndim == 2 and weight.size < _SMALL:
+    if weight.ndim == 2 and weight.size < _SWEPT:
         _sweep(weight, rest, by_column, spare, _SWEEPS)
         return np.asarray(weight * by_column)
     for _ in range(_SWEEPS):

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.linkage.paired_points import canonical_order
-from larvatus.stats.linkage.row_hash import combination
 
 _EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # distance of two values, in standard deviations
 AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
@@ -31,6 +30,7 @@ STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability t
 _UNCHANGED = 0.5  # starting value of the share of unchanged values
 FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 200, 1e-9
 _TRIED, _ROUNDS, _SETTLED = 8, 60, 1e-4
+_PRIME = 1_000_003  # numbers of combinations are polynomials in it, modulo 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class PairSample:
         some = rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
         order = np.argsort(same, kind="stable")
         start, stop = (np.searchsorted(same[order], same[some], side) for side in ("left", "right"))
-        parts = [_pairs(x[i], y[order[a:b]]) for i, a, b in zip(some, start, stop, strict=True)]
+        every, code = _pair_levels(x[some], np.ascontiguousarray(y), _EDGES, order, start, stop)
+        ends = np.cumsum(stop - start)
+        parts = [_distinct(every[a:b], code[a:b]) for a, b in zip(ends - (stop - start), ends, strict=True)]
         levels, times = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         background = np.array([np.bincount(row, weights=times, minlength=AGREEMENT_LEVELS) for row in levels.T])
         return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), frequencies(x[some], y, x[known]),
@@ -212,12 +214,38 @@ def _ratio(changed: Floats, present: Floats) -> Floats:
     return np.asarray(np.divide(changed, present, out=np.ones_like(present), where=present > 0))
 
 
-def _pairs(x: Floats, y: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Levels of agreement of one target with its candidates; in large files, distinct combinations and their numbers."""
-    levels = np.array([_levels(x[j : j + 1], y[:, j])[0] for j in range(len(x))], dtype=np.int8).reshape(len(x), len(y)).T
-    if len(y) <= _LARGE:
-        return levels, np.ones(len(y))
-    _, first, times = np.unique(combination(list(levels.T), len(y)), return_index=True, return_counts=True)
+@kernel()
+def _pair_levels(
+    x: Floats, y: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints
+) -> tuple[NDArray[np.int8], Ints]:
+    """Levels of agreement of targets with their candidates, pairs × columns, and a number for each combination of levels."""
+    agree, p = len(edges) + 1, x.shape[1]
+    levels = np.empty(((stop - start).sum(), p), dtype=np.int8)
+    code = np.zeros(len(levels), dtype=np.int64)
+    at = 0
+    for i in range(len(x)):
+        for k in range(start[i], stop[i]):
+            for j in range(p):
+                a, b = x[i, j], y[order[k], j]
+                level = 0
+                if np.isnan(a):
+                    level = agree if np.isnan(b) else agree + 1
+                elif np.isnan(b):
+                    level = agree + 2
+                else:
+                    while level < len(edges) and abs(a - b) > edges[level]:
+                        level += 1
+                levels[at, j] = level
+                code[at] = code[at] * _PRIME + level
+            at += 1
+    return levels, code
+
+
+def _distinct(levels: NDArray[np.int8], code: Ints) -> tuple[NDArray[np.int8], Floats]:
+    """The levels of one target with its candidates; in large files, distinct combinations and their numbers."""
+    if len(levels) <= _LARGE:
+        return levels, np.ones(len(levels))
+    _, first, times = np.unique(code, return_index=True, return_counts=True)
     return levels[first], times.astype(np.float64)
 
 
@@ -226,14 +254,6 @@ def _present(shares: Floats) -> Floats:
     there = np.where(np.arange(AGREEMENT_LEVELS) < AGREE, shares, 0.0)
     total = there.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(there, total, out=np.zeros_like(there), where=total > 0))
-
-
-def _levels(x: Floats, y: Floats) -> Ints:
-    """The level of agreement of each x with each y: 0 is equal; missing values have their own levels."""
-    out = np.searchsorted(_EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
-    absent, blank = np.isnan(x)[:, None], np.isnan(y)[None, :]
-    out = np.where(blank & ~absent, AGREE + 2, out)
-    return np.where(absent, np.where(blank, AGREE, AGREE + 1), out)
 
 
 def linkage_credit(

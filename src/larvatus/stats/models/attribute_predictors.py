@@ -19,17 +19,35 @@ def predictions(train: Floats, values: Floats, test: Floats, own: Ints | None = 
     Features are in standard deviations of the released ones; missing ones become the mean and an indicator. If no feature
     varies, every model predicts the mean. `own` gives, for each row of test, the row of train that its model must not know.
     """
-    there = ~np.isnan(values)
-    if not there.any():
+    return _predicted(train, values[:, None], test, own)[:, :, 0]
+
+
+def category_predictions(train: Floats, codes: Floats, test: Floats, own: Ints | None = None) -> Floats:
+    """Predicted categories, models × rows of test: the category whose indicator is predicted highest.
+
+    Categories are codes from 0, NaN if missing. Equal predictions are decided for the smallest code.
+    """
+    missing = np.isnan(codes)
+    if missing.all():
         return np.full((len(MODELS), len(test)), np.nan)
+    levels = np.unique(codes[~missing])
+    indicators = np.where(missing[:, None], np.nan, codes[:, None] == levels)
+    return np.asarray(levels[np.argmax(np.round(_predicted(train, indicators, test, own), 12), axis=2)])
+
+
+def _predicted(train: Floats, values: Floats, test: Floats, own: Ints | None) -> Floats:
+    """Predictions of several columns that are missing in the same rows, models × rows of test × columns."""
+    there = ~np.isnan(values[:, 0])
+    if not there.any():
+        return np.full((len(MODELS), len(test), values.shape[1]), np.nan)
     if own is not None:
         place = np.cumsum(there) - 1
         own = np.where(there[own], place[own], -1)
     train, values = train[there], values[there]
-    mean = float(values.mean())
+    mean = values.mean(axis=0)
     a, b = _prepared(train, test)
     if a.shape[1] == 0:
-        return np.tile(_means(values, mean, len(test), own), (len(MODELS), 1))
+        return np.tile(_means(values, mean, len(test), own), (len(MODELS), 1, 1))
     gram = a.T @ a + PENALTY * len(a) * np.eye(a.shape[1])
     beta = np.linalg.solve(gram, a.T @ (values - mean))
     ridge = mean + b @ beta
@@ -38,24 +56,11 @@ def predictions(train: Floats, values: Floats, test: Floats, own: Ints | None = 
     return np.array([ridge, *_neighbours(a, values, b, own)])
 
 
-def category_predictions(train: Floats, codes: Floats, test: Floats, own: Ints | None = None) -> Floats:
-    """Predicted categories, models × rows of test: the category whose indicator is predicted highest.
-
-    Categories are codes from 0, NaN if missing. Equal predictions are decided for the smallest code.
-    """
-    there = codes[~np.isnan(codes)]
-    if not len(there):
-        return np.full((len(MODELS), len(test)), np.nan)
-    levels = np.unique(there)
-    scores = [predictions(train, np.where(np.isnan(codes), np.nan, codes == level), test, own) for level in levels]
-    return np.asarray(levels[np.argmax(np.round(scores, 12), axis=0)])
-
-
-def _means(values: Floats, mean: float, rows: int, own: Ints | None) -> Floats:
+def _means(values: Floats, mean: Floats, rows: int, own: Ints | None) -> Floats:
     """The mean, or the mean of the other records."""
     if own is None or len(values) < 2:
-        return np.full(rows, mean)
-    return np.where(own >= 0, (len(values) * mean - values[own]) / (len(values) - 1), mean)
+        return np.tile(mean, (rows, 1))
+    return np.where((own >= 0)[:, None], (len(values) * mean - values[own]) / (len(values) - 1), mean)
 
 
 def _own_part(a: Floats, error: Floats, b: Floats, gram: Floats, own: Ints) -> Floats:
@@ -64,8 +69,8 @@ def _own_part(a: Floats, error: Floats, b: Floats, gram: Floats, own: Ints) -> F
     solved = np.linalg.solve(gram, mine.T).T
     n = len(a)
     leverage = 1 / n + (mine * solved).sum(axis=1)
-    part = (1 / n + (b * solved).sum(axis=1)) * error[own] / np.maximum(1 - leverage, 1e-12)
-    return np.where(own >= 0, part, 0.0)
+    share = (1 / n + (b * solved).sum(axis=1)) / np.maximum(1 - leverage, 1e-12)
+    return np.where((own >= 0)[:, None], share[:, None] * error[own], 0.0)
 
 
 def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
@@ -87,17 +92,18 @@ def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[
 
     rows, code, times = np.unique(a, axis=0, return_inverse=True, return_counts=True)
     code = code.reshape(-1)
-    total = np.bincount(code, weights=values)
+    total = np.column_stack([np.bincount(code, weights=column) for column in values.T])
     out = []
     more = 0 if own is None else 1
     for k, near in zip((1, 5), nearest_lists(b, rows, (1 + more, 5 + more)), strict=True):
         sums, counts = total[near], times[near].astype(np.float64)
         if own is not None:
             mine = (near == code[own][:, None]) & (own >= 0)[:, None]
-            sums, counts = sums - np.where(mine, values[own][:, None], 0.0), counts - mine
+            sums, counts = sums - np.where(mine[:, :, None], values[own][:, None], 0.0), counts - mine
             place = np.cumsum(counts > 0, axis=1)
             used = (counts > 0) & (place <= k)
-            sums, counts = (np.where(used, v, 0.0) for v in (sums, counts))
-        found = counts.sum(axis=1)
-        out.append(np.divide(sums.sum(axis=1), found, out=np.full(len(b), float(values.mean())), where=found > 0))
+            sums, counts = np.where(used[:, :, None], sums, 0.0), np.where(used, counts, 0.0)
+        found = counts.sum(axis=1)[:, None]
+        mean = np.tile(values.mean(axis=0), (len(b), 1))
+        out.append(np.divide(sums.sum(axis=1), found, out=mean, where=found > 0))
     return out
