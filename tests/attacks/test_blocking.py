@@ -105,6 +105,22 @@ def test_each_record_is_linked_with_the_same_probability(cut):
         assert times.tolist() == [1.0] * 1000
 
 
+@pytest.mark.parametrize("overlap", [True, False])
+def test_sets_of_every_size_are_linked_with_the_same_probability_and_no_window_for_few_targets(overlap):
+    """Sets of 30, 100 and 1,000 records, in windows of 60. Draws on a grid: every record counts once in all."""
+    rng = np.random.default_rng(6)
+    same = np.repeat([0, 1, 2], [30, 100, 1000])
+    x, y = rng.normal(size=(1130, 2)), rng.normal(size=(1130, 2))
+    for every in (3, 7, 20):
+        times = np.zeros(1130)
+        for k in range(every):
+            plan = WindowPlan(60, every, np.full(1130, (k + 0.5) / every))
+            for w in group_windows(x, y, same, np.arange(1130), plan, overlap):
+                times[w.targets] += 1
+                assert len(w.targets) >= (12 if overlap else 24)
+        assert times.tolist() == [1.0] * 1130
+
+
 def test_small_sets_are_linked_together_as_one_by_one():
     rng = np.random.default_rng(5)
     same = np.sort(rng.integers(0, 60, 300))

@@ -188,24 +188,27 @@ def _inverse(values: Floats) -> Floats:
 
 
 def _tries(x: Floats, y: Floats, same: Ints, known: Ints, level: bool) -> Ints:
-    """The number of assignments to try for each code: one if hardly any value occurs twice, so that no two cost the same."""
+    """The number of assignments to try for each code: one if no two cost the same.
+
+    Exchanging two records changes the cost by Σ_j (x_1j − x_2j)(y_1j − y_2j), up to weights: one column in which hardly any
+    value occurs twice, on either side, is enough for that not to be 0.
+    """
     size = np.bincount(same)
-    varied = np.full(len(size), not level)
-    for values, code in ((x[known], same[known]), (y, same)):
-        varied &= _varied(values, code, len(size))
+    by_column = _varied(x[known], same[known], len(size)) & _varied(y, same, len(size))
+    varied = by_column.any(axis=0) & (not level)
     return np.where(varied, 1, np.where(size <= _FEW, TIES, FEWER_TIES))
 
 
 def _varied(values: Floats, code: Ints, count: int) -> NDArray[np.bool_]:
-    """For each code, whether hardly any value occurs twice in its rows, in every column; missing is a value."""
+    """For each column and code, whether hardly any value occurs twice in the rows of the code; missing is a value."""
     size = np.bincount(code, minlength=count)
-    out = np.ones(count, dtype=bool)
-    for v in values.T:
+    out = np.ones((values.shape[1], count), dtype=bool)
+    for j, v in enumerate(values.T):
         order = np.lexsort((v, code))
         value, of = v[order], code[order]
         again = (of[1:] == of[:-1]) & ((value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1])))
         distinct = size - np.bincount(of[1:][again], minlength=count)
-        out &= (distinct > VARIED * size) | (size == 0)
+        out[j] = (distinct > VARIED * size) | (size == 0)
     return out
 
 

@@ -46,6 +46,17 @@ class WindowPlan:
         return self.every == 1 or self.spare or self.draw_of(rows) * self.every < 1
 
 
+    def within(self, rows: Ints, parts: int) -> tuple[int, float]:
+        """One in how many targets of a set that is cut into `parts` is linked, and the draw that decides which; 0 if none.
+
+        If that is less than one part, some sets are drawn and one part of each, so that no window is linked for few targets.
+        """
+        draw = self.draw_of(rows)
+        if self.spare or parts >= self.every:
+            return self.every, draw
+        return (parts, draw * self.every / parts) if draw * self.every < parts else (0, 0.0)
+
+
 def group_windows(
     x: Floats, y: Floats, same: Ints, holds: Ints, plan: WindowPlan, overlap: bool = True
 ) -> list[PointWindow]:
@@ -61,8 +72,10 @@ def group_windows(
         if len(b) <= plan.width:
             out += [PointWindow(a, b, slice(0, len(a)))] if plan.takes(b) else []
             continue
-        out += [PointWindow(a[w.left], b[w.right], w.inner, b if w.whole is None else b[w.whole])
-                for w in cut(u[a], v[b], plan.width, plan.every, plan.draw_of(b))]
+        every, start = plan.within(b, -(-(2 if overlap else 1) * len(b) // plan.width))
+        if every:
+            out += [PointWindow(a[w.left], b[w.right], w.inner, b if w.whole is None else b[w.whole])
+                    for w in cut(u[a], v[b], plan.width, every, start)]
     return out
 
 
