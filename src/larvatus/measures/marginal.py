@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers
@@ -24,6 +25,7 @@ from larvatus.data.sub_groups import GroupLabel
 from larvatus.data.verbs import as_one_group, fold_in_order, moments_by_group, reduce_groups, with_table
 
 _RELEASED = scratch("released")
+_MOST_ROWS = 20_000_000  # rows of which one column of both files is held at once
 
 
 class _Passed(NamedTuple):
@@ -48,8 +50,8 @@ class Marginal(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
-        whole = _distances(as_one_group(original), as_one_group(release.data), names)
-        inside = _distances(original, release.data, names)
+        find = _distances_in_memory if _fits(original) and _fits(release.data) else _distances_in_order
+        whole, inside = find(original, release.data, names)
         rows = [_row(name, whole[name][()]) for name in names]
         groups: list[Row] = []
         for label, (name, a, _) in zip(_labels(original, release.data), common_groups(original, release.data), strict=True):
@@ -78,24 +80,77 @@ def _row(name: str, distance: _Distance) -> Row:
     return {"variable": name, "loss": distance.largest, "wasserstein": distance.area, "same_values": distance.same}
 
 
-def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[GroupLabel, _Distance]]:
+_Distances = dict[str, dict[GroupLabel, _Distance]]  # by column and sub-group
+
+
+def _fits(data: Microdata) -> bool:
+    """Whether a column can be held in this process."""
+    return data.engine.name != "spark" and data.rows <= _MOST_ROWS
+
+
+def _distances_in_memory(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:
+    """Distances in the file and in every sub-group, column by column: values are sorted by sub-group, and then in all."""
+    from larvatus.stats.ranks.distribution_gap import distribution_gap
+
+    def distance(x: Floats, y: Floats, sd: float) -> _Distance:
+        n = np.array([len(x), len(y)], dtype=np.int64)
+        gap, area = distribution_gap(x, y) if n.min() > 0 else (float(n.max() > 0), np.nan if n.max() > 0 else 0.0)
+        return _Distance(gap, area / sd, n)
+
+    labels = list(dict.fromkeys([*original.groups.labels, *released.groups.labels]))
+    in_file, in_groups = _spreads(as_one_group(original), names)[()], _spreads(original, names)
+    none = np.zeros(0)
+    whole: _Distances = {}
+    inside: _Distances = {}
+    for j, name in enumerate(names):
+        both = [dict(zip(d.groups.labels, _sorted_by_group(d, name), strict=True)) for d in (original, released)]
+        inside[name] = {
+            label: distance(*(v.get(label, none) for v in both), in_groups[label][j] if label in in_groups else 1.0)
+            for label in labels
+        }
+        whole[name] = {(): distance(*(np.sort(np.concatenate([none, *v.values()])) for v in both), in_file[j])}
+    return whole, inside
+
+
+def _sorted_by_group(data: Microdata, name: str) -> list[Floats]:
+    """The values of a column in each sub-group, sorted, without missing ones."""
+    def values(group: int, block: Block) -> tuple[Floats, ...]:
+        return (block[name][~np.isnan(block[name])],)
+
+    return [np.sort(np.concatenate(parts)) for parts in reduce_groups(data, [name], values, tuple.__add__)]
+
+
+def _spreads(data: Microdata, names: Sequence[str]) -> dict[GroupLabel, list[float]]:
+    """The standard deviation of each column in each sub-group; 1 if it is constant."""
+    return {
+        label: [1.0 if m.constant[j] else float(np.sqrt(m.variance[j])) for j in range(len(names))]
+        for label, m in zip(data.groups.labels, moments_by_group(data, names), strict=True)
+    }
+
+
+def _distances_in_order(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:
+    """The same by sorted passes over both files together, for files of any size."""
+    return (_distances_by_group(as_one_group(original), as_one_group(released), names),
+            _distances_by_group(original, released, names))
+
+
+def _distances_by_group(original: Microdata, released: Microdata, names: Sequence[str]) -> _Distances:
     """Distances for every column and group, by one sorted pass over both files together."""
     both = with_table(original, original.table.stack(released.table, names, _RELEASED))
-    spread = dict(zip(original.groups.labels, moments_by_group(original, names), strict=True))
+    spread = _spreads(original, names)
     there = [
         dict(zip(d.groups.labels, reduce_groups(d, names, partial(_counts, names), np.add), strict=True))
         for d in (original, released)
     ]
     none = np.zeros(len(names), dtype=np.int64)
     counts = {label: np.array([t.get(label, none) for t in there]) for label in both.groups.labels}
-    out: dict[str, dict[GroupLabel, _Distance]] = {}
+    out: _Distances = {}
     for j, name in enumerate(names):
         sizes = [counts[label][:, j] for label in both.groups.labels]
         found = fold_in_order(both, name, [name, _RELEASED], _Passed(), partial(_passed, name, sizes))
         out[name] = {}
         for label, carry in zip(both.groups.labels, found, strict=True):
-            m, n = spread.get(label), counts[label][:, j]
-            sd = 1.0 if m is None or m.constant[j] else float(np.sqrt(m.variance[j]))
+            sd, n = spread[label][j] if label in spread else 1.0, counts[label][:, j]
             lost = min(n) == 0 < max(n)
             out[name][label] = _Distance(1.0 if lost else carry.gap, np.nan if lost else carry.area / sd, n)
     return out
