@@ -21,10 +21,7 @@ def _pass(x: Floats, y: Floats) -> tuple[float, float]:
     i, j, gap, area = 0, 0, 0.0, 0.0
     last = min(x[0], y[0])
     while i < n or j < m:
-        if j == m or (i < n and x[i] <= y[j]):
-            value = x[i]
-        else:
-            value = y[j]
+        value = x[i] if j == m or (i < n and x[i] <= y[j]) else y[j]
         if value > last:
             apart = abs(i / n - j / m)
             gap = max(gap, apart)
