@@ -26,6 +26,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class Pair:
 
 PAIRS = (
     Pair("anonymeter", "singling_out", "risk:uniqueness",
-         "2,000 random predicates, against exact class sizes of all records with k-anonymity and l-diversity"),
+         "500 random predicates, against exact class sizes of all records with k-anonymity and l-diversity"),
     Pair("anonymeter", "linkability", "risk:nearest_record",
          "two nearest-record searches of 2,000 targets, against linkage of 2,000 targets by the best of several distances"),
     Pair("anonymeter", "inference", "risk:attribute_inference",
@@ -235,17 +236,15 @@ def main() -> int:
     absent = {p: reason for p in given.peers if p != "sdcMicro" and (reason := missing(p))}
     for peer, reason in absent.items():
         print(f"{peer}: {reason}")
+    keep = partial(save, HERE / "peers.json", absent=absent) if given.save else lambda found: None
     present = [p for p in given.peers if p not in absent]
-    found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
         folder = Path(name)
         if set(present) - {"sdcMicro"}:
             for rows in [QUICK_ROWS] if given.quick else [int(r) for r in given.rows]:
-                found += beside(present, rows, given.limit, folder)
+                keep(beside(present, rows, given.limit, folder))
         if "sdcMicro" in present:
-            found += beside_sdcmicro(given.limit, folder, given.quick)
-    if given.save:
-        save(HERE / "peers.json", found, absent)
+            keep(beside_sdcmicro(given.limit, folder, given.quick))
     return 0
 
 

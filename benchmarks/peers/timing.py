@@ -33,10 +33,11 @@ def run(package: str, tasks: Mapping[str, Task], read: Callable[[str, str], tupl
     """Run the task named on the command line, and print what it took as JSON."""
     name, limit, *files = sys.argv[1:]
     small, large = read(*files[:2]), read(*files[2:])
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also inside compiled code
+    signal.setitimer(signal.ITIMER_PROF, float(limit))
     tasks[name](*small)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before = resident("VmRSS")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also inside compiled code
     signal.setitimer(signal.ITIMER_PROF, float(limit))
     seconds, wall, figures = [], [], {}
     while not seconds or (len(seconds) < REPEATS and seconds[0] < SHORT):
