@@ -11,12 +11,14 @@ methods of larvatus that answer the same question. Times are processor seconds a
 that exceeds the limit is ended, and the ratio is then a lower bound.
 
 sdcMicro is an R package and is not run here. Its figures are constants (`SDCMICRO`), so its ratios compare different runs and
-count as orders of magnitude. `--save` stores the results in benchmarks/peers.json.
+count as orders of magnitude. `--save` stores each result in benchmarks/peers.json as soon as it is there. `--page` only writes
+the table of docs/guides/speed.md from these results.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -24,15 +26,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from page_tables import PAGE, replace_table, table  # noqa: E402
+
 SCRIPTS, ENVIRONMENTS = HERE / "peers", HERE.parent / ".peers"
 SMALL_ROWS, QUICK_ROWS = 1_000, 2_000
 ONE_THREAD = dict.fromkeys(
@@ -179,24 +184,20 @@ def significant(value: float) -> float:
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 
-def beside(peers: Sequence[str], rows: int, limit: float, folder: Path) -> list[dict[str, Any]]:
+def beside(peers: Sequence[str], rows: int, limit: float, folder: Path) -> Iterator[dict[str, Any]]:
     """Every task of these peers at one size, with the nearest task of larvatus."""
     paths = [*files(folder, SMALL_ROWS), *files(folder, rows)]
     own: dict[str, dict[str, Any]] = {}
-    out = []
     for pair in (p for p in PAIRS if p.peer in peers):
         if pair.larvatus not in own:
             own[pair.larvatus] = measured("larvatus", pair.larvatus, paths, limit)
         theirs, ours = measured(pair.peer, pair.task, paths, limit), own[pair.larvatus]
-        out.append({"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus, "difference": pair.difference,
-                    "their": theirs, "own": ours, **ratio(theirs, ours)})
-        print(shown(out[-1]), flush=True)
-    return out
+        yield {"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus, "difference": pair.difference,
+               "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
-def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> list[dict[str, Any]]:
+def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     """The masks of larvatus for which sdcMicro has a figure, measured now."""
-    out = []
     for figure in SDCMICRO:
         rows = QUICK_ROWS if quick else figure.rows
         theirs: dict[str, Any] = {("more_than" if figure.above else "seconds"): figure.seconds}
@@ -206,23 +207,35 @@ def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> list[dict[str, A
         if figure.larvatus:
             small, large = (files(folder, n)[0] for n in (SMALL_ROWS, rows))
             ours = measured("larvatus", figure.larvatus, [small, small, large, large], limit)
-        out.append({"peer": "sdcMicro", "task": figure.function, "rows": rows, "with": figure.larvatus or "none",
-                    "their": theirs, "own": ours, **ratio(theirs, ours)})
-        print(shown(out[-1]), flush=True)
-    return out
+        yield {"peer": "sdcMicro", "task": figure.function, "rows": rows, "with": figure.larvatus or "none",
+               "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
 def shown(row: dict[str, Any]) -> str:
     """One line of a table."""
-    how = f"{row['ratio']:g} ×" if "ratio" in row else f"more than {row['ratio_above']:g} ×" if "ratio_above" in row else "–"
     return (f"{row['peer']:11} {row['task']:17} {row['rows']:>9,} records  {taken(row['their']):>28}  larvatus "
-            f"{row['with']:35} {taken(row['own']):>28}  {how}")
+            f"{row['with']:35} {taken(row['own']):>28}  {times(row)}")
+
+
+def times(row: dict[str, Any]) -> str:
+    """The ratio of a row, in words."""
+    return f"{row['ratio']:g}" if "ratio" in row else f"more than {row['ratio_above']:g}" if "ratio_above" in row else "–"
 
 
 def taken(side: dict[str, Any]) -> str:
     if "seconds" in side:
         return f"{side['seconds']:.3g} s" + (f", {side['peak_gb']:.2f} GB" if "peak_gb" in side else "")
     return f"more than {side['more_than']:g} s" if "more_than" in side else side["failed"]
+
+
+def write_page(page: Path, results: Sequence[dict[str, Any]]) -> None:
+    """Replace the table of results in the guide."""
+    head = ("other tool", "its task", "records", "its seconds, peak memory", "larvatus", "its seconds, peak memory", "ratio")
+    replace_table(page, table(head, ([
+        f"{row['peer']} {row['their'].get('version', '')}".strip(), f"`{row['task']}`", f"{row['rows']:,}", taken(row["their"]),
+        ", ".join(f"`{m}`" for m in row["with"].rpartition(":")[2].split("+")) if row["with"] != "none" else "–",
+        taken(row["own"]) if row["with"] != "none" else "–", times(row),
+    ] for row in results)))
 
 
 def main() -> int:
@@ -232,19 +245,25 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=120, help="processor seconds after which a task is ended")
     parser.add_argument("--quick", action="store_true", help="2,000 records, to see that it runs")
     parser.add_argument("--save", action="store_true", help="store the results in benchmarks/peers.json")
+    parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/speed.md")
     given = parser.parse_args()
+    if given.page:
+        write_page(PAGE, json.loads((HERE / "peers.json").read_text(encoding="utf-8"))["results"])
+        return 0
     absent = {p: reason for p in given.peers if p != "sdcMicro" and (reason := missing(p))}
     for peer, reason in absent.items():
         print(f"{peer}: {reason}")
-    keep = partial(save, HERE / "peers.json", absent=absent) if given.save else lambda found: None
     present = [p for p in given.peers if p not in absent]
+    sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows]
     with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
         folder = Path(name)
-        if set(present) - {"sdcMicro"}:
-            for rows in [QUICK_ROWS] if given.quick else [int(r) for r in given.rows]:
-                keep(beside(present, rows, given.limit, folder))
+        runs = [beside(present, rows, given.limit, folder) for rows in sizes] if set(present) - {"sdcMicro"} else []
         if "sdcMicro" in present:
-            keep(beside_sdcmicro(given.limit, folder, given.quick))
+            runs.append(beside_sdcmicro(given.limit, folder, given.quick))
+        for row in itertools.chain.from_iterable(runs):
+            print(shown(row), flush=True)
+            if given.save:
+                save(HERE / "peers.json", [row], absent)
     return 0
 
 

@@ -22,7 +22,8 @@ pays. It gives processor and wall-clock seconds and the peak memory of all these
 `--whole-file` attacks the general case with the default sampled targets and with `targets="all"`. For each attack it gives the
 sampled estimate, its interval, the whole-file value and whether that is inside.
 
-`--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay.
+`--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay. `--page` only writes the
+tables of docs/guides/speed.md from these results.
 """
 
 from __future__ import annotations
@@ -285,11 +286,18 @@ def main() -> int:
     parser.add_argument("--command", action="store_true", help="also run each study with `larvatus run`")
     parser.add_argument("--whole-file", action="store_true", help="compare attacks on sampled targets and on all records")
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--page", action="store_true", help="only write the tables of docs/guides/speed.md")
     parser.add_argument("--inside", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         case, rows, width, folder = given.inside
         inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures)
+        return 0
+    if given.page:
+        from page_tables import PAGE
+        from study_tables import write_page
+
+        write_page(PAGE, HERE / "study.json")
         return 0
     if given.whole_file:
         rows = QUICK_ROWS if given.quick else int((given.rows or [WHOLE_FILE_ROWS])[0])
