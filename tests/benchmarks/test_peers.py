@@ -113,11 +113,12 @@ def test_the_page_shows_ratios_bounds_and_gaps(peers, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n| other tool |\n|---|\n", encoding="utf-8")
     took = {"version": "1.0", "seconds": 3.0, "peak_gb": 0.1}
-    row = {"peer": "pycanon", "task": "k_anonymity", "rows": 1000, "with": "risk:uniqueness", "their": took, "own": took, "ratio": 1}
-    above = {**row, "with": "utility:marginal+table", "their": {"more_than": 120}, "ratio_above": 40.0}
-    del above["ratio"]
-    none = {"peer": "sdcMicro", "task": "suda2", "rows": 1000, "with": "none", "their": {"seconds": 27}, "own": {"failed": "none"}}
-    peers.write_page(page, [row, above, none])
+    task = {"peer": "pycanon", "task": "k_anonymity", "rows": 1000, "their": took, "own": took}
+    peers.write_page(page, [
+        {**task, "with": "risk:uniqueness", "ratio": 1},
+        {**task, "with": "utility:marginal+table", "their": {"more_than": 120}, "ratio_above": 40.0},
+        {**task, "peer": "sdcMicro", "task": "suda2", "with": "none", "their": {"seconds": 27}, "own": {"failed": "none"}},
+    ])
     assert page.read_text(encoding="utf-8").splitlines()[-3:] == [
         "| pycanon 1.0 | `k_anonymity` | 1,000 | 3 s, 0.10 GB | `uniqueness` | 3 s, 0.10 GB | 1 |",
         "| pycanon | `k_anonymity` | 1,000 | more than 120 s | `marginal`, `table` | 3 s, 0.10 GB | more than 40 |",

@@ -54,15 +54,17 @@ def test_memory_and_time_of_a_process_that_starts_another():
 
 def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     page, results = tmp_path / "page.md", tmp_path / "study.json"
-    page.write_text("# Page\n\n| study | old |\n|---|---|\n| x | 1 |\n\nBetween.\n\n| attack | old |\n|---|---|\n", encoding="utf-8")
+    before = ["# Page", "", "| study | old |", "|---|---|", "| x | 1 |", "", "Between.", "", "| attack | old |", "|---|---|", ""]
+    page.write_text("\n".join(before), encoding="utf-8")
     stage = {"seconds": 2.0, "ratio": 4.0, "peak_gb": 0.1}
     job = {"case": "general", "rows": 100, "columns": 4, "seconds": 3.0, "ratio": 6.0, "tree_peak_gb": 0.3, "stages": {
         "read": {**stage, "seconds": 1.0, "ratio": 2.0}, "attacking: rerun": stage}}
     larger = {**job, "rows": 1000, "growth_from": {"from_rows": 100, "study": 8.5},
               "command": {"wall_seconds": 9.0, "tree_peak_gb": 0.4, "processes": 3}}
-    attack = {"attack": "rank_window", "release": "noise", "rows": 100, "estimate": 0.2, "interval": [0.1, 0.3], "inside": False,
-              "whole_file": 0.31, "sampled_seconds": 1.0, "whole_file_seconds": 2.0, "sampled": True}
-    results.write_text(json.dumps({"jobs": [larger, job], "whole_file": [attack, {**attack, "sampled": False}]}), encoding="utf-8")
+    attack = {"attack": "rank_window", "release": "noise", "rows": 100, "estimate": 0.2, "interval": [0.1, 0.3],
+              "inside": False, "whole_file": 0.31, "sampled_seconds": 1.0, "whole_file_seconds": 2.0, "sampled": True}
+    stored = {"jobs": [larger, job], "whole_file": [attack, {**attack, "sampled": False}]}
+    results.write_text(json.dumps(stored), encoding="utf-8")
     load("benchmarks/study.py")  # puts its folder on the path
     load("benchmarks/study_tables.py").write_page(page, results)
     lines = page.read_text(encoding="utf-8").splitlines()
