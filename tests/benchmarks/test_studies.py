@@ -54,8 +54,8 @@ def test_memory_and_time_of_a_process_that_starts_another():
 
 def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     page, results = tmp_path / "page.md", tmp_path / "study.json"
-    before = ["# Page", "", "| study | old |", "|---|---|", "| x | 1 |", "", "Between.", "", "| attack | old |", "|---|---|", ""]
-    page.write_text("\n".join(before), encoding="utf-8")
+    before = ["# Page", "", "| study | old |", "|---|---|", "| x | 1 |", "", "Between.", "", "| attack | old |", "|---|---|"]
+    page.write_text("\n".join(before) + "\n", encoding="utf-8")
     stage = {"seconds": 2.0, "ratio": 4.0, "peak_gb": 0.1}
     job = {"case": "general", "rows": 100, "columns": 4, "seconds": 3.0, "ratio": 6.0, "tree_peak_gb": 0.3, "stages": {
         "read": {**stage, "seconds": 1.0, "ratio": 2.0}, "attacking: rerun": stage}}
