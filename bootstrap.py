@@ -274,8 +274,13 @@ def install_peer(name: str) -> str:
 
 
 def why(text: str) -> str:
-    """The first error in the output of pip, without addresses; else its last line."""
+    """The first error in the output of pip, without addresses; else its last line.
+
+    Without a network pip only reports that it found no version, so that case is looked for.
+    """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any("connection broken by" in line for line in lines):
+        return "the package index could not be reached"
     errors = [line for line in lines if line.startswith("ERROR: ")]
     return re.sub(r"\S+://\S+", "…", (errors or lines or ["no output"])[0 if errors else -1].removeprefix("ERROR: "))
 

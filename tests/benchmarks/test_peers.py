@@ -14,7 +14,6 @@ import larvatus as lv
 from script_loading import ROOT, load
 
 PIP = """Looking in indexes: https://index.example/simple
-WARNING: Retrying after connection broken: /simple/pycanon/
 ERROR: Could not find a version that satisfies the requirement pycanon==1.3.6 at https://index.example/ (from versions: none)
 ERROR: No matching distribution found for pycanon==1.3.6
 """
@@ -46,6 +45,12 @@ def test_a_peer_that_pip_cannot_install_is_reported_with_the_reason(bootstrap, p
     assert peers.missing("pycanon") == f"could not be installed: {REASON}"
     assert peers.missing("anonymeter") == ""
     assert peers.missing("sdcMicro") == "not installed; run: make peers"
+
+
+def test_without_a_network_the_reason_is_the_network(bootstrap):
+    broken = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError()': /simple/pycanon/\n"
+    assert bootstrap.why(broken + PIP) == "the package index could not be reached"
+    assert bootstrap.why("") == "no output"
 
 
 def test_without_a_way_to_make_environments_every_peer_is_reported(bootstrap, monkeypatch, capsys):
