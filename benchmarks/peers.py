@@ -46,11 +46,11 @@ ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Pair:
-    """A task of a peer, and the nearest task of larvatus (see benchmarks/peers/with_larvatus.py)."""
+    """A task of a peer, and the nearest task of larvatus, if any (see benchmarks/peers/with_larvatus.py)."""
 
     peer: str
     task: str
-    larvatus: str
+    larvatus: str | None
     difference: str
 
 
@@ -65,7 +65,7 @@ PAIRS = (
          "columns and pairs of the file (tables from 50,000 sampled records), against those of the file and of each sub-group"),
     Pair("pycanon", "k_anonymity", "risk:uniqueness", "the smallest class, against all that uniqueness reports"),
     Pair("pycanon", "l_diversity", "risk:uniqueness", "the smallest diversity, against all that uniqueness reports"),
-    Pair("pycanon", "t_closeness", "risk:uniqueness", "t-closeness, which larvatus does not compute"),
+    Pair("pycanon", "t_closeness", None, "larvatus does not compute t-closeness"),
 )
 
 
@@ -88,6 +88,7 @@ SDCMICRO = (
     Figure("localSuppression", 1_000_000, 125, "mask:local_suppression"),
     Figure("suda2", 1_000_000, 27, None),
 )
+NO_EQUIVALENT = {"failed": "larvatus has no equivalent"}
 PEERS = (*dict.fromkeys(p.peer for p in PAIRS), "sdcMicro")
 
 
@@ -187,12 +188,12 @@ def significant(value: float) -> float:
 def beside(peers: Sequence[str], rows: int, limit: float, folder: Path) -> Iterator[dict[str, Any]]:
     """Every task of these peers at one size, with the nearest task of larvatus."""
     paths = [*files(folder, SMALL_ROWS), *files(folder, rows)]
-    own: dict[str, dict[str, Any]] = {}
+    own: dict[str | None, dict[str, Any]] = {None: NO_EQUIVALENT}
     for pair in (p for p in PAIRS if p.peer in peers):
-        if pair.larvatus not in own:
+        if pair.larvatus and pair.larvatus not in own:
             own[pair.larvatus] = measured("larvatus", pair.larvatus, paths, limit)
         theirs, ours = measured(pair.peer, pair.task, paths, limit), own[pair.larvatus]
-        yield {"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus, "difference": pair.difference,
+        yield {"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus or "none", "difference": pair.difference,
                "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
@@ -203,7 +204,7 @@ def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> Iterator[dict[st
         theirs: dict[str, Any] = {("more_than" if figure.above else "seconds"): figure.seconds}
         if quick:
             theirs = {"failed": "no figure at this size"}
-        ours: dict[str, Any] = {"failed": "larvatus has no equivalent"}
+        ours: dict[str, Any] = NO_EQUIVALENT
         if figure.larvatus:
             small, large = (files(folder, n)[0] for n in (SMALL_ROWS, rows))
             ours = measured("larvatus", figure.larvatus, [small, small, large, large], limit)

@@ -107,7 +107,7 @@ def test_every_task_of_larvatus_runs(peers, monkeypatch):
     tasks = load("benchmarks/peers/with_larvatus.py")
     data = lv.read(pa.table(peers.people(1000)), **tasks.ROLES)
     release = tasks.released_by(data)
-    for task in {p.larvatus for p in peers.PAIRS}:
+    for task in {p.larvatus for p in peers.PAIRS if p.larvatus}:
         verb, _, methods = task.partition(":")
         assert list(getattr(tasks, verb)(methods.split("+"), data, release)) == methods.split("+")
     for name in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
