@@ -1,7 +1,7 @@
 """Time larvatus and other tools on the same file in one run, and give ratios: seconds of the other tool over those of larvatus.
 
     make peers
-    python benchmarks/peers.py [--peers anonymeter sdmetrics pycanon sdcMicro] [--rows 1e4 1e5] [--limit 120] [--save]
+    python benchmarks/peers.py [--peers NAME …] [--tasks NAME …] [--rows 1e4 1e5] [--limit 120] [--save]
     python benchmarks/peers.py --quick
 
 The file has three confidential columns and two others in 16 sub-groups, from a fixed seed; larvatus masks it by rank swapping.
@@ -185,16 +185,16 @@ def significant(value: float) -> float:
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 
-def beside(peers: Sequence[str], rows: int, limit: float, folder: Path) -> Iterator[dict[str, Any]]:
-    """Every task of these peers at one size, with the nearest task of larvatus."""
+def beside(pairs: Sequence[Pair], rows: int, limit: float, folder: Path) -> Iterator[dict[str, Any]]:
+    """These tasks at one size, each with the nearest task of larvatus."""
     paths = [*files(folder, SMALL_ROWS), *files(folder, rows)]
     own: dict[str | None, dict[str, Any]] = {None: NO_EQUIVALENT}
-    for pair in (p for p in PAIRS if p.peer in peers):
+    for pair in pairs:
         if pair.larvatus and pair.larvatus not in own:
             own[pair.larvatus] = measured("larvatus", pair.larvatus, paths, limit)
         theirs, ours = measured(pair.peer, pair.task, paths, limit), own[pair.larvatus]
-        yield {"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus or "none", "difference": pair.difference,
-               "their": theirs, "own": ours, **ratio(theirs, ours)}
+        yield {"peer": pair.peer, "task": pair.task, "rows": rows, "with": pair.larvatus or "none",
+               "difference": pair.difference, "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
 def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
@@ -242,6 +242,7 @@ def write_page(page: Path, results: Sequence[dict[str, Any]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--tasks", nargs="+", choices=[p.task for p in PAIRS], help="only these tasks (default: all)")
     parser.add_argument("--rows", type=float, nargs="+", default=[1e4, 1e5])
     parser.add_argument("--limit", type=float, default=120, help="processor seconds after which a task is ended")
     parser.add_argument("--quick", action="store_true", help="2,000 records, to see that it runs")
@@ -255,10 +256,11 @@ def main() -> int:
     for peer, reason in absent.items():
         print(f"{peer}: {reason}")
     present = [p for p in given.peers if p not in absent]
+    pairs = [p for p in PAIRS if p.peer in present and (not given.tasks or p.task in given.tasks)]
     sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows]
     with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
         folder = Path(name)
-        runs = [beside(present, rows, given.limit, folder) for rows in sizes] if set(present) - {"sdcMicro"} else []
+        runs = [beside(pairs, rows, given.limit, folder) for rows in sizes] if pairs else []
         if "sdcMicro" in present:
             runs.append(beside_sdcmicro(given.limit, folder, given.quick))
         for row in itertools.chain.from_iterable(runs):
