@@ -109,14 +109,20 @@ def people(rows: int) -> dict[str, Any]:
     }
 
 
-def files(folder: Path, rows: int) -> tuple[Path, Path]:
-    """Write the original and the released file; return their paths."""
+def original_file(folder: Path, rows: int) -> Path:
+    """Write the original file, unless it is there; return its path."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    original, released = (folder / f"{kind}-{rows}.parquet" for kind in ("original", "released"))
+    original = folder / f"original-{rows}.parquet"
     if not original.exists():
         parquet.write_table(pa.table(people(rows)), original)
+    return original
+
+
+def files(folder: Path, rows: int) -> tuple[Path, Path]:
+    """Write the original and the released file, unless they are there; return their paths."""
+    original, released = original_file(folder, rows), folder / f"released-{rows}.parquet"
     if not released.exists():
         make = "import sys; import larvatus as lv; from with_larvatus import ROLES, released_by; " \
                "released_by(lv.read(sys.argv[1], **ROLES)).write(sys.argv[2])"
@@ -206,7 +212,7 @@ def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> Iterator[dict[st
             theirs = {"failed": "no figure at this size"}
         ours: dict[str, Any] = NO_EQUIVALENT
         if figure.larvatus:
-            small, large = (files(folder, n)[0] for n in (SMALL_ROWS, rows))
+            small, large = (original_file(folder, n) for n in (SMALL_ROWS, rows))
             ours = measured("larvatus", figure.larvatus, [small, small, large, large], limit)
         yield {"peer": "sdcMicro", "task": figure.function, "rows": rows, "with": figure.larvatus or "none",
                "their": theirs, "own": ours, **ratio(theirs, ours)}
