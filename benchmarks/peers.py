@@ -89,6 +89,7 @@ SDCMICRO = (
     Figure("suda2", 1_000_000, 27, None),
 )
 NO_EQUIVALENT = {"failed": "larvatus has no equivalent"}
+TASKS = (*(p.task for p in PAIRS), *(f.function for f in SDCMICRO))
 PEERS = (*dict.fromkeys(p.peer for p in PAIRS), "sdcMicro")
 
 
@@ -203,9 +204,9 @@ def beside(pairs: Sequence[Pair], rows: int, limit: float, folder: Path) -> Iter
                "difference": pair.difference, "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
-def beside_sdcmicro(limit: float, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
+def beside_sdcmicro(figures: Sequence[Figure], limit: float, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     """The masks of larvatus for which sdcMicro has a figure, measured now."""
-    for figure in SDCMICRO:
+    for figure in figures:
         rows = QUICK_ROWS if quick else figure.rows
         theirs: dict[str, Any] = {("more_than" if figure.above else "seconds"): figure.seconds}
         if quick:
@@ -248,7 +249,7 @@ def write_page(page: Path, results: Sequence[dict[str, Any]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--tasks", nargs="+", choices=[p.task for p in PAIRS], help="only these tasks (default: all)")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, help="only these tasks (default: all)")
     parser.add_argument("--rows", type=float, nargs="+", default=[1e4, 1e5])
     parser.add_argument("--limit", type=float, default=120, help="processor seconds after which a task is ended")
     parser.add_argument("--quick", action="store_true", help="2,000 records, to see that it runs")
@@ -268,7 +269,8 @@ def main() -> int:
         folder = Path(name)
         runs = [beside(pairs, rows, given.limit, folder) for rows in sizes] if pairs else []
         if "sdcMicro" in present:
-            runs.append(beside_sdcmicro(given.limit, folder, given.quick))
+            figures = [f for f in SDCMICRO if not given.tasks or f.function in given.tasks]
+            runs.append(beside_sdcmicro(figures, given.limit, folder, given.quick))
         for row in itertools.chain.from_iterable(runs):
             print(shown(row), flush=True)
             if given.save:

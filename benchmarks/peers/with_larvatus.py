@@ -5,11 +5,14 @@ The name of a task lists its methods: `risk:uniqueness`, `utility:marginal+corre
 
 from __future__ import annotations
 
+import math
 import sys
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from people import CONFIDENTIAL, KEYS, NON_CONFIDENTIAL, SUB_GROUPS, TARGETS
+from pyarrow import parquet
 from timing import run
 
 import larvatus as lv
@@ -46,7 +49,9 @@ def mask(names: list[str], data: lv.Microdata, release: lv.Release | None) -> di
 
 def read(task: str, original: str, released: str) -> tuple[lv.Microdata, lv.Release | None]:
     if task == "mask:local_suppression":
-        return lv.read(original, confidential=KEYS, nominal=KEYS), None
+        keys = parquet.read_table(original, columns=[*KEYS, "income"]).to_pydict()
+        keys["income"] = [round(5 * math.log(max(value, 100.0))) for value in keys["income"]]  # classes, rare in the tails
+        return lv.read(pa.table(keys), confidential=list(keys), nominal=list(keys)), None
     if task.startswith("mask:"):
         return lv.read(original, confidential=CONFIDENTIAL, non_confidential=NON_CONFIDENTIAL), None
     data = lv.read(original, **ROLES)
