@@ -232,13 +232,13 @@ def times(row: dict[str, Any]) -> str:
 
 def taken(side: dict[str, Any]) -> str:
     if "seconds" in side:
-        return f"{side['seconds']:.3g} s" + (f", {side['peak_gb']:.2f} GB" if "peak_gb" in side else "")
+        return f"{side['seconds']:.3g} s" + (f", {1000 * side['peak_gb']:.0f} MB" if "peak_gb" in side else "")
     return f"more than {side['more_than']:g} s" if "more_than" in side else side["failed"]
 
 
 def write_page(page: Path, results: Sequence[dict[str, Any]]) -> None:
     """Replace the table of results in the guide."""
-    head = ("other tool", "its task", "records", "its seconds, peak memory", "larvatus", "its seconds, peak memory", "ratio")
+    head = ("other tool", "its task", "records", "its seconds, peak memory", "in larvatus", "seconds, peak memory", "ratio")
     replace_table(page, table(head, ([
         f"{row['peer']} {row['their'].get('version', '')}".strip(), f"`{row['task']}`", f"{row['rows']:,}", taken(row["their"]),
         ", ".join(f"`{m}`" for m in row["with"].rpartition(":")[2].split("+")) if row["with"] != "none" else "–",

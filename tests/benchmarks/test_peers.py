@@ -125,7 +125,7 @@ def test_the_page_shows_ratios_bounds_and_gaps(peers, tmp_path):
         {**task, "peer": "sdcMicro", "task": "suda2", "with": "none", "their": {"seconds": 27}, "own": {"failed": "none"}},
     ])
     assert page.read_text(encoding="utf-8").splitlines()[-3:] == [
-        "| pycanon 1.0 | `k_anonymity` | 1,000 | 3 s, 0.10 GB | `uniqueness` | 3 s, 0.10 GB | 1 |",
-        "| pycanon | `k_anonymity` | 1,000 | more than 120 s | `marginal`, `table` | 3 s, 0.10 GB | more than 40 |",
+        "| pycanon 1.0 | `k_anonymity` | 1,000 | 3 s, 100 MB | `uniqueness` | 3 s, 100 MB | 1 |",
+        "| pycanon | `k_anonymity` | 1,000 | more than 120 s | `marginal`, `table` | 3 s, 100 MB | more than 40 |",
         "| sdcMicro | `suda2` | 1,000 | 27 s | – | – | – |",
     ]
