@@ -28,25 +28,30 @@ def studies(jobs: Sequence[Row]) -> list[str]:
     head = ("study", "records", "columns", "processor seconds", "times the floor", "times the size before", "peak memory",
             "with `larvatus run`", "longest stages")
     return table(head, ([
-        job["case"], f"{job['rows']:,}", str(job["columns"]), f"{job['seconds']:g}", f"{job['ratio']:g}", growth(job),
+        job["case"], f"{job['rows']:,}", str(job["columns"]), short(job["seconds"]), short(job["ratio"]), growth(job),
         f"{job['tree_peak_gb']:g} GB", as_command(job), longest(job),
     ] for job in jobs))
 
 
+def short(value: float) -> str:
+    """A number with at most three digits that count, or whole."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def growth(job: Row) -> str:
     step = job.get("growth_from")
-    return f"{step['study']:g} (from {step['from_rows']:,} records)" if step else "–"
+    return f"{short(step['study'])} (from {step['from_rows']:,} records)" if step else "–"
 
 
 def as_command(job: Row) -> str:
     run = job.get("command")
-    return f"{run['wall_seconds']:g} s, {run['tree_peak_gb']:g} GB in {run['processes']} processes" if run else "–"
+    return f"{short(run['wall_seconds'])} s, {run['tree_peak_gb']:g} GB in {run['processes']} processes" if run else "–"
 
 
 def longest(job: Row) -> str:
     """The stages that took longest, with their times as ratios to the floor."""
     order = sorted(job["stages"].items(), key=lambda item: -item[1]["seconds"])[:LONGEST]
-    return "; ".join(f"{name.partition(': ')[2] or name} {took['ratio']:g}" for name, took in order)
+    return "; ".join(f"{name.partition(': ')[2] or name} {short(took['ratio'])}" for name, took in order)
 
 
 def attacks(rows: Sequence[Row]) -> list[str]:
