@@ -22,7 +22,8 @@ LARVATUS = PYTHON.with_name("larvatus.exe" if os.name == "nt" else "larvatus")
 STAMP = VENV / "larvatus-stamp.json"
 UNFINISHED = ROOT / ".bootstrap" / "unfinished"
 LOCK = ROOT / ".bootstrap" / "lock"
-DEMO, LOOK = ROOT / "demo", ROOT / "look"
+DEMO, LOOK, PEERS = ROOT / "demo", ROOT / "look", ROOT / ".peers"
+PEER_VERSIONS = {"anonymeter": "1.1.0", "sdmetrics": "0.32.0", "pycanon": "1.3.6"}
 
 EXTRAS: dict[str, frozenset[str]] = {
     "demo": frozenset(),
@@ -88,7 +89,7 @@ def ready(verb: str) -> None:
         asked = needed(verb)
         if found == wanted and asked <= extras and PYTHON.exists():
             return
-        if UNFINISHED.exists() or not usable():
+        if UNFINISHED.exists() or not usable(PYTHON):
             create()
         extras |= asked
         STAMP.unlink(missing_ok=True)
@@ -117,32 +118,43 @@ def mark_unfinished() -> None:
     UNFINISHED.touch()
 
 
-def usable() -> bool:
-    """Whether .venv holds a working Python, new enough, with pip."""
+def python_of(target: Path) -> Path:
+    """The Python of a virtual environment."""
+    return target / PYTHON.relative_to(VENV)
+
+
+def usable(python: Path) -> bool:
+    """Whether a virtual environment holds a working Python, new enough, with pip."""
     check = f"import sys, pip; sys.exit(sys.version_info < {OLDEST} or sys.prefix == sys.base_prefix)"
-    return PYTHON.exists() and quiet([str(PYTHON), "-c", check])[0]
+    return python.exists() and quiet([str(python), "-c", check])[0]
 
 
 def create() -> None:
     """Create .venv in the first way that works on this machine."""
     say("creating .venv")
     mark_unfinished()
-    for way in ways():
-        shutil.rmtree(VENV, ignore_errors=True)
-        if all(quiet(command)[0] for command in way) and usable():
-            return
-    shutil.rmtree(VENV, ignore_errors=True)
-    sys.exit(f"A virtual environment could not be created. Install the missing tool with: {remedy()}")
+    if not created(VENV):
+        sys.exit(f"A virtual environment could not be created. Install the missing tool with: {remedy()}")
 
 
-def ways() -> Iterator[list[list[str]]]:
+def created(folder: Path) -> bool:
+    """Create a virtual environment in a folder; return whether some way worked."""
+    for way in ways(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        if all(quiet(command)[0] for command in way) and usable(python_of(folder)):
+            return True
+    shutil.rmtree(folder, ignore_errors=True)
+    return False
+
+
+def ways(folder: Path) -> Iterator[list[list[str]]]:
     """Commands that create a virtual environment with pip, best first; commands of missing tools simply fail."""
-    here, target = sys.executable, str(VENV)
+    here, target, python = sys.executable, str(folder), str(python_of(folder))
     yield [[here, "-m", "venv", target]]
     yield [[here, "-m", "virtualenv", target]]
     yield [["virtualenv", "-p", here, target]]
     yield [["uv", "venv", "--seed", "--python", here, target]]
-    yield [[here, "-m", "venv", "--without-pip", target], [here, "-m", "pip", "--python", str(PYTHON), "install", "pip"]]
+    yield [[here, "-m", "venv", "--without-pip", target], [here, "-m", "pip", "--python", python, "install", "pip"]]
 
 
 def remedy() -> str:
@@ -227,6 +239,52 @@ def bench(rest: Sequence[str]) -> int:
     return run(["benchmarks/run.py", *rest])
 
 
+def peers(rest: Sequence[str]) -> int:
+    """install other tools in .peers/ for benchmarks/peers.py"""
+    missing = []
+    with one_at_a_time():
+        for name in PEER_VERSIONS:
+            if reason := install_peer(name):
+                missing.append(name)
+                say(f"{name} could not be installed: {reason}")
+            else:
+                say(f"ready: {name} {PEER_VERSIONS[name]}")
+    say("Run the benchmark with: .venv/bin/python benchmarks/peers.py" + (
+        f"\nIt runs without {', '.join(missing)}. To retry the installation, run the same command again." if missing else ""))
+    return 1 if missing else 0
+
+
+def install_peer(name: str) -> str:
+    """Install one peer in an environment of its own; return the reason if that fails, and store it for the benchmark."""
+    folder, note = PEERS / name, PEERS / f"{name}.txt"
+    wanted = f"{name}=={PEER_VERSIONS[name]}"
+    PEERS.mkdir(exist_ok=True)
+    if usable(python_of(folder)) and note.exists() and note.read_text(encoding="utf-8") == wanted:
+        return ""
+    note.unlink(missing_ok=True)
+    say(f"installing {wanted} into .peers/{name}")
+    ok, text = created(folder), "no virtual environment could be created"
+    if ok:
+        pip = ["-m", "pip", "install", "--progress-bar", "off", "--retries", "1", wanted, "pandas", "pyarrow"]
+        ok, text = quiet([str(python_of(folder)), *pip])
+    if not ok:
+        shutil.rmtree(folder, ignore_errors=True)
+    note.write_text(wanted if ok else f"failed: {why(text)}", encoding="utf-8")
+    return "" if ok else why(text)
+
+
+def why(text: str) -> str:
+    """The first error in the output of pip, without addresses; else its last line.
+
+    Without a network pip only reports that it found no version, so that case is looked for.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any("connection broken by" in line for line in lines):
+        return "the package index could not be reached"
+    errors = [line for line in lines if line.startswith("ERROR: ")]
+    return re.sub(r"\S+://\S+", "…", (errors or lines or ["no output"])[0 if errors else -1].removeprefix("ERROR: "))
+
+
 def docs(rest: Sequence[str]) -> int:
     """regenerate docs/reference/ from the methods' docstrings and fields"""
     return run(["docs/build_reference.py", *rest])
@@ -288,9 +346,9 @@ def gallery(rest: Sequence[str]) -> int:
 
 
 def clean(rest: Sequence[str]) -> int:
-    """remove .venv, caches, demo/ and look/"""
+    """remove .venv, .peers, caches, demo/ and look/"""
     caches = (".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
-    for path in (VENV, DEMO, LOOK, *(ROOT / name for name in caches)):
+    for path in (VENV, PEERS, DEMO, LOOK, *(ROOT / name for name in caches)):
         shutil.rmtree(path, ignore_errors=True)
     for folder in ("src", "tests", "docs", "benchmarks", "examples"):
         for cache in list((ROOT / folder).rglob("__pycache__")):
@@ -299,7 +357,7 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, docs, look, gallery, env, clean)
+    verb.__name__: verb for verb in (demo, test, check, bench, peers, docs, look, gallery, env, clean)
 }
 
 

@@ -1,6 +1,8 @@
 """Whole studies by stage: processor time, peak memory and growth of reading, advice, masks, attacks, measures and the report.
 
     python benchmarks/study.py [--cases survey general] [--rows 1e4 1e5 1e6] [--columns 4 13] [--attacks NAME …] [--save]
+    python benchmarks/study.py --command [--cases …] [--rows …] [--columns …] [--save]
+    python benchmarks/study.py --whole-file [--rows 1e5] [--columns 4] [--attacks NAME …] [--save]
     python benchmarks/study.py --quick
 
 The survey has 30,000 people: income, wealth and diagnosis are confidential, age and education are S, region and sex form
@@ -9,18 +11,28 @@ confidential and 2 S columns in 24 sub-groups, and two releases. Every default a
 
 Each study runs in a process of its own. Times are processor seconds, which a busy machine hardly changes, and are also given as
 ratios to a floor: read the file, sort every column once, and find the nearest record of 5,000 targets with one k-d tree. Peak
-memory is resident memory above that of the process before the data were read. Growth is the time of a stage at the largest
-size per record, relative to that at the smallest size. `--attacks` and `--measures` limit a run to some methods.
-`--save` stores the results in benchmarks/study.json.
+memory is resident memory above that of the process before the data were read; the peak of the process tree is read every
+fifth of a second and counts everything, the interpreter too. Growth per record is the time of a stage at the largest size per
+record, relative to that at the smallest size; growth is also given from each size to the next, in seconds over seconds.
+`--attacks` and `--measures` limit a run to some methods.
+
+`--command` also runs each study with `larvatus run`, as users do: a supervised child process, and a worker process if that
+pays. It gives processor and wall-clock seconds and the peak memory of all these processes together.
+
+`--whole-file` attacks the general case with the default sampled targets and with `targets="all"`. For each attack it gives the
+sampled estimate, its interval, the whole-file value and whether that is inside.
+
+`--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay. `--page` only writes the
+tables of docs/guides/speed.md from these results.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,9 +43,13 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-SURVEY_ROWS, QUICK_ROWS, TARGETS = 30_000, 600, 5_000
+sys.path.insert(0, str(HERE))
+SURVEY_ROWS, QUICK_ROWS, TARGETS, WHOLE_FILE_ROWS = 30_000, 600, 5_000, 100_000
 SECRET = b"benchmark secret"
-RELEASES = [{"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]}]
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+RELEASES: list[dict[str, Any]] = [
+    {"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]},
+]
 
 
 def survey(rows: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -84,15 +100,18 @@ class Stages:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.peak: dict[str, float] = {}
+        self.spans: list[tuple[str, float, float]] = []
+        self.since = time.time()
         self.before, self.began, self.now = status("VmRSS"), time.process_time(), "start"
 
     def begin(self, name: str) -> None:
         used, at = time.process_time() - self.began, self.now
         self.seconds[at] = self.seconds.get(at, 0.0) + used
         self.peak[at] = max(self.peak.get(at, 0.0), (status("VmHWM") - self.before) / 1e9)
+        self.spans.append((at, self.since, time.time()))
         print(f"  {at:34} {used:9.2f} s {self.peak[at]:6.2f} GB", file=sys.stderr, flush=True)
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-        self.began, self.now = time.process_time(), name
+        self.began, self.now, self.since = time.process_time(), name, time.time()
 
     def progress(self, doing: str, done: int, total: int) -> None:
         """Follow the progress reports of a study; reports from inside a method do not begin a stage."""
@@ -123,7 +142,7 @@ def inside(
     from pyarrow import parquet
 
     import larvatus as lv
-    from larvatus.study import study_from_advice
+    from larvatus.study import Study, study_from_advice
 
     columns, roles = survey(rows) if case == "survey" else general(rows, width)
     source = folder / "data.parquet"
@@ -137,6 +156,9 @@ def inside(
     stages.begin("advice")
     drafted = study_from_advice(lv.advise(data).plan, data, str(source), folder)
     releases: Any = drafted if case == "survey" else RELEASES
+    chosen = {kind: [{"method": n} for n in names] for kind, names in (("attack", attacks), ("measure", measures)) if names}
+    plain = {**drafted.plain(), **({} if case == "survey" else {"release": RELEASES}), **chosen}
+    Study.of(plain, folder).write(folder / "study.toml")
     stages.begin("compare")
     execution = lv.Execution(jobs=1, progress=stages.progress)
     found = lv.compare(data, releases, attacks, measures, secret=SECRET, execution=execution)
@@ -152,16 +174,56 @@ def inside(
         "peak_gb": round(max(stages.peak.values()), 2),
         "stages": {k: {"seconds": round(v, 2), "ratio": round(v / least, 2), "peak_gb": round(stages.peak[k], 2)}
                    for k, v in sorted(seconds.items(), key=lambda item: -item[1])},
+        "spans": stages.spans,
     }))
 
 
-def measured(case: str, rows: int, width: int, more: Sequence[str]) -> dict[str, Any]:
-    """One study in a process of its own, with one thread."""
+def measured(case: str, rows: int, width: int, more: Sequence[str], as_command: bool = False) -> dict[str, Any]:
+    """One study in a process of its own, with one thread; and once more as a command, if asked for."""
+    from process_tree import run_watched
+
     with tempfile.TemporaryDirectory(prefix="larvatus-study-") as folder:
         command = [sys.executable, __file__, "--inside", case, str(rows), str(width), folder, *more]
-        one = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=one)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+        done = run_watched(command, ONE_THREAD)
+        if done.code:
+            sys.exit(f"the study failed with exit code {done.code}; see its output above")
+        job: dict[str, Any] = json.loads(done.out.splitlines()[-1])
+        job["tree_peak_gb"] = round(done.peak() / 1e9, 2)
+        for name, begin, end in job.pop("spans"):
+            if name in job["stages"]:
+                stage = job["stages"][name]
+                stage["tree_peak_gb"] = max(stage.get("tree_peak_gb", 0.0), round(done.peak(begin, end) / 1e9, 2))
+        if as_command:
+            job["command"] = command_run(Path(folder), job["floor_seconds"])
+    return job
+
+
+def command_run(folder: Path, least: float) -> dict[str, Any]:
+    """The study that a measured run left in the folder, carried out by `larvatus run` with all its processes."""
+    from process_tree import run_watched
+
+    (folder / "secret").write_bytes(SECRET)
+    command = [sys.executable, "-m", "larvatus.cli.main", "run", str(folder / "study.toml"), "-o", str(folder / "out"),
+               "--secret-file", str(folder / "secret"), "--quiet"]
+    done = run_watched(command, ONE_THREAD)
+    return {
+        "exit_code": done.code, "processes": done.processes, "seconds": round(done.seconds, 2),
+        "ratio": round(done.seconds / least, 1), "wall_seconds": round(done.wall_seconds, 2),
+        "tree_peak_gb": round(done.peak() / 1e9, 2),
+    }
+
+
+def whole_file(rows: int, width: int, attacks: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Attacks on the general case, sampled and whole."""
+    import pyarrow as pa
+
+    import larvatus as lv
+    from whole_file import compare_release
+
+    columns, roles = general(rows, width)
+    data = lv.read(pa.table(columns), **roles)
+    releases = [lv.mask(data, *r["steps"], secret=SECRET, name=r["name"]) for r in RELEASES]
+    return [{"rows": rows, "columns": width, **row} for release in releases for row in compare_release(data, release, attacks)]
 
 
 def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -176,12 +238,41 @@ def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:
     }
 
 
+def growth_from(smaller: dict[str, Any], larger: dict[str, Any]) -> dict[str, Any]:
+    """Seconds at the larger size over those at the smaller one, for the study and for stages of at least a second."""
+    return {
+        "from_rows": smaller["rows"], "study": round(larger["seconds"] / max(smaller["seconds"], 0.01), 2),
+        "stages": {
+            stage: round(took["seconds"] / max(smaller["stages"][stage]["seconds"], 0.01), 2)
+            for stage, took in larger["stages"].items() if stage in smaller["stages"] and took["seconds"] >= 1
+        },
+    }
+
+
 def shown(job: dict[str, Any]) -> str:
     head = (f"{job['case']} {job['rows']:,} records, {job['columns']} columns, {job['releases']} releases: {job['seconds']} s "
-            f"of processor time, {job['ratio']} times the floor, {job['peak_gb']} GB")
+            f"of processor time, {job['ratio']} times the floor, {job['peak_gb']} GB "
+            f"({job['tree_peak_gb']} GB with the interpreter)")
     lines = [f"  {name:34} {took['seconds']:9.2f} s {took['ratio']:9.2f} × {took['peak_gb']:6.2f} GB"
              for name, took in job["stages"].items()]
+    if command := job.get("command"):
+        lines.append(f"  as a command: exit code {command['exit_code']}, {command['seconds']} s of processor time, "
+                     f"{command['ratio']} times the floor, {command['wall_seconds']} s, {command['tree_peak_gb']} GB in "
+                     f"{command['processes']} processes")
     return "\n".join([head, *lines])
+
+
+def save(target: Path, kind: str, found: Sequence[dict[str, Any]]) -> None:
+    """Store results under `kind`; results of other kinds, and those that this run did not repeat, stay."""
+    def same(row: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(row.get(key) for key in ("case", "release", "attack", "rows", "columns"))
+
+    before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    again = {same(row) for row in found}
+    kept = [row for row in before.get(kind, ()) if same(row) not in again]
+    machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
+    now = {**before, "machine": machine, kind: [*kept, *found]}
+    target.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -192,12 +283,27 @@ def main() -> int:
     parser.add_argument("--attacks", nargs="+")
     parser.add_argument("--measures", nargs="+")
     parser.add_argument("--quick", action="store_true", help="a few hundred records, to see that it runs")
+    parser.add_argument("--command", action="store_true", help="also run each study with `larvatus run`")
+    parser.add_argument("--whole-file", action="store_true", help="compare attacks on sampled targets and on all records")
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--page", action="store_true", help="only write the tables of docs/guides/speed.md")
     parser.add_argument("--inside", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         case, rows, width, folder = given.inside
         inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures)
+        return 0
+    if given.page:
+        from page_tables import PAGE
+        from study_tables import write_page
+
+        write_page(PAGE, HERE / "study.json")
+        return 0
+    if given.whole_file:
+        rows = QUICK_ROWS if given.quick else int((given.rows or [WHOLE_FILE_ROWS])[0])
+        found = whole_file(rows, given.columns[0], given.attacks)
+        if given.save:
+            save(HERE / "study.json", "whole_file", found)
         return 0
     more = [a for key in ("attacks", "measures") if getattr(given, key) for a in (f"--{key}", *getattr(given, key))]
     jobs = []
@@ -205,15 +311,18 @@ def main() -> int:
         sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows or ([SURVEY_ROWS] if case == "survey" else
                                                                                  [1e4, 1e5, 1e6])]
         for width in [3] if case == "survey" else given.columns[:1] if given.quick else given.columns:
-            here = [measured(case, rows, width, more) for rows in sizes]
+            here = [measured(case, rows, width, more, given.command) for rows in sorted(sizes)]
             print("\n".join(shown(job) for job in here), flush=True)
             grown = growth(here)
             if grown:
                 print("growth per record:", ", ".join(f"{k} {v}" for k, v in grown.items()), flush=True)
-            jobs += [{**job, "growth": grown} for job in here]
+            steps = [None, *(growth_from(*both) for both in itertools.pairwise(here))]
+            for job, step in zip(here, steps, strict=True):
+                if step:
+                    print(f"growth from {step['from_rows']:,} to {job['rows']:,} records: {step['study']} times the seconds")
+            jobs += [{**job, "growth": grown, "growth_from": step} for job, step in zip(here, steps, strict=True)]
     if given.save:
-        machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
-        (HERE / "study.json").write_text(json.dumps({"machine": machine, "jobs": jobs}, indent=1) + "\n", encoding="utf-8")
+        save(HERE / "study.json", "jobs", jobs)
     return 0
 
 
