@@ -30,6 +30,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import view_of_step
 from larvatus.data.verbs import reduce_groups
+from larvatus.stats.linkage.order_search import SearchTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,17 @@ class ExactEquations(Attack):
 
     Masks that keep means and covariances exactly leave equations between original and released values. In sub-groups of up to
     `largest` records all orders are searched, and those that satisfy every equation share the credit. In sub-groups of up to
-    `annealed` records an order that satisfies them is looked for by simulated annealing. In larger sub-groups, and with masks
-    that leave no such equations, only records that were released unchanged are found. For each sub-group the
-    details also give the number of insiders, persons who know their own records only, who suffice to compute the others.
+    `annealed` records an order that satisfies them is searched by simulated annealing. If that fails, branch and bound
+    searches it in sub-groups of up to `branched` records, in four of them at most; the others then count at the same rate.
+    No search is made if wrong orders would satisfy the equations too. If the equations determine the order but the search does
+    not find it, the upper end of the interval counts these records as found. In larger sub-groups, and with masks that
+    leave no such equations, only records that were released unchanged are found. For each sub-group the details also give
+    the number of insiders, persons who know their own records only, who suffice to compute the others.
 
     Parameters:
         largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
-        annealed: largest sub-group in which simulated annealing looks for an order, for about a second.
+        annealed: largest sub-group in which simulated annealing searches an order, for about a second.
+        branched: largest sub-group in which branch and bound searches an order, for 60 seconds or 300 nodes at most.
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """
 
@@ -66,9 +71,17 @@ class ExactEquations(Attack):
         default=12, description="largest sub-group whose orders are searched"
     )
     annealed: Annotated[int, Field(ge=0, le=100)] = Field(
-        default=40, description="largest sub-group in which an order is looked for by simulated annealing"
+        default=40, description="largest sub-group in which simulated annealing searches an order"
+    )
+    branched: Annotated[int, Field(ge=0, le=40)] = Field(
+        default=30, description="largest sub-group in which branch and bound searches an order"
     )
     targets: Targets = None
+
+    @property
+    def most_records(self) -> int:
+        """The largest sub-group that is searched."""
+        return max(self.largest, self.annealed, self.branched)
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         if not any(_exact_step(r) for r in (release, *release.internals.other_releases)):
@@ -79,20 +92,22 @@ class ExactEquations(Attack):
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
         step = _exact_step(release) if intruder.knows_settings_of(release.steps) else None
         design = _design(release.data) if step is not None else Design(())
+        tally = SearchTally()
         link: Link = _unchanged
         also: Sequence[str] = ()
         if step is None or design is None or not _usable(by, step, release, intruder):
             notes = ["only records that were released unchanged can be found by equations"]
         else:
-            order = _Orders(step, design, release.data.roles.weight, self.largest, self.annealed)
+            order = _Orders(step, design, release.data.roles.weight, self, tally)
             link, also = order.link, order.columns
-            many = sum(n > max(self.largest, self.annealed) for n in release.data.groups.sizes)
-            notes = [f"all orders are searched in sub-groups of up to {self.largest} records, and one that fits is looked for "
-                     f"in those of up to {self.annealed}; {many:,} of {len(release.data.groups):,} are larger"]
+            many = sum(n > self.most_records for n in release.data.groups.sizes)
+            notes = [f"all orders are searched in sub-groups of up to {self.largest} records, and one that satisfies the "
+                     f"equations in those of up to {self.most_records}; {many:,} of {len(release.data.groups):,} are larger"]
         score = link_groups(
             self, "share of records whose released record follows from exact equations (orders that satisfy them share the "
             "credit)", original, release, intruder, by, link, notes=notes, columns=also,
         )
+        score = _with_open_searches(score, tally)
         if step is None or design is None:
             return score
         found = _insiders(release.data, step, design)
@@ -145,8 +160,8 @@ class _Orders:
     step: _ExactStep
     design: Design
     weight: str | None
-    largest: int
-    annealed: int
+    method: ExactEquations
+    tally: SearchTally
 
     @property
     def columns(self) -> Sequence[str]:
@@ -155,6 +170,7 @@ class _Orders:
 
     def link(self, sides: LinkedGroup) -> Floats:
         """Credits of the targets."""
+        self.tally.add_targets(sides.group, len(sides.own))
         out = np.full(len(sides.y), np.nan)
         out[sides.own] = _unchanged(sides)
         if len(sides.holds) < len(sides.y) or len(sides.y) < 2:
@@ -162,7 +178,7 @@ class _Orders:
         absent = np.isnan(sides.y)
         for pattern in np.unique(absent, axis=0):
             rows = np.flatnonzero((absent == pattern).all(axis=1)).astype(np.int64)
-            if 2 <= len(rows) <= max(self.largest, self.annealed):
+            if 2 <= len(rows) <= self.method.most_records:
                 credit = self._credit(sides, rows)
                 if credit is not None:
                     out[rows] = credit
@@ -170,7 +186,8 @@ class _Orders:
 
     def _credit(self, sides: LinkedGroup, rows: Ints) -> Floats | None:
         """Credits of records with the same missing values, which are masked together."""
-        from larvatus.stats.linkage.exact_orders import annealed_credit, exact_equations, order_credit
+        from larvatus.stats.linkage.exact_orders import exact_equations, order_credit
+        from larvatus.stats.linkage.order_search import search_order
 
         assert sides.block is not None
         assert self.step.noise.similarity is not None
@@ -186,7 +203,30 @@ class _Orders:
         if equations is None:
             return None
         same = np.unique(sides.same[rows], return_inverse=True)[1]
-        return order_credit(equations, same) if len(rows) <= self.largest else annealed_credit(equations, same)
+        if len(rows) <= self.method.largest:
+            return order_credit(equations, same)
+        own = int(np.isin(rows, sides.own).sum())
+        method = self.method
+        return search_order(equations, same, method.annealed, method.branched, self.tally, (sides.group, rows.tobytes()), own)
+
+
+def _with_open_searches(score: Score, tally: SearchTally) -> Score:
+    """The score with an interval that counts orders which are determined but were not found, and notes on the searches."""
+    notes = []
+    solved, unsolved, untried = (tally.count(what)[0] for what in ("found", "not solved", "not tried"))
+    if solved + unsolved + untried:
+        notes.append(f"larger sub-groups whose order the equations determine: {solved:,} solved, {unsolved:,} not solved, "
+                     f"{untried:,} not searched by branch and bound")
+    if untried:
+        notes.append(f"sub-groups that were not searched by branch and bound count at the rate of those that were, "
+                     f"{tally.rate:.3g}")
+    if unsolved or untried:
+        notes.append("orders that are determined but were not found count as found in the upper end of the interval: more "
+                     "computing time may find them")
+    interval = score.interval
+    if interval is not None and tally.open_share > 0:
+        interval = (interval[0], max(interval[1], min(score.value + tally.open_share, 1.0)))
+    return replace(score, interval=interval, notes=(*score.notes, *notes))
 
 
 def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[list[int], Matrix]:

@@ -12,7 +12,6 @@ every equation.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ _MOST_ROWS = 14
 _MOST_ORDERS = 1_000_000
 _BITS = 4
 _ROUNDING = 1e-10
-_BITS_OF_AN_EQUATION = 25  # what an equation with a tolerance of 1e-10 says, with some room
 _SPREAD = 4.0  # standard deviations of the error that printed digits leave in an equation
 
 
@@ -89,20 +87,6 @@ def order_credit(equations: Equations, same: Ints) -> Floats | None:
         credit += (good == rows).sum(axis=0)
         found += len(good)
     return credit / found if found else None
-
-
-def annealed_credit(equations: Equations, same: Ints) -> Floats | None:
-    """Whether the order that annealing finds links each known row to the released row of the same position.
-
-    None if no order is found, or if the equations are so few that wrong orders would satisfy them too.
-    """
-    from larvatus.stats.linkage.annealed_orders import annealed_order
-
-    orders = sum(math.lgamma(k + 1) for k in np.bincount(same).tolist()) / math.log(2)
-    if orders > _BITS_OF_AN_EQUATION * len(equations.right):
-        return None
-    found = annealed_order(*equations, same)
-    return None if found is None else (found == np.arange(len(same))).astype(np.float64)
 
 
 def _orders(cost: Floats, total: float, tolerance: float, same: Ints) -> Ints | None:
@@ -196,8 +180,7 @@ def _step(values: Floats) -> float:
     """The step of printed decimals, if all values have at most six; else 0."""
     for k in range(7):
         shown = values * 10.0**k
-        near = np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown),
-                                                                                                          1)
+        near = np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown), 1)
         if np.abs(shown).max(initial=0.0) < 1e15 and near.all():
             return float(10.0**-k)
     return 0.0
