@@ -33,11 +33,14 @@ class Equations(NamedTuple):
     tolerance: Floats
 
 
-def exact_equations(x: Floats, y: Floats, s: Floats, weight: Floats, beta: Floats) -> Equations | None:
+def exact_equations(
+    x: Floats, y: Floats, s: Floats, weight: Floats, beta: Floats, base: Floats | None = None,
+) -> Equations | None:
     """The equations of one sub-group, rows × columns, in standard deviations; None if no column varies.
 
     The rows of `x` are in any order. `s` and `weight` belong to the released rows. Only columns of Y whose similarity
-    involves no other column are used unless those are given too.
+    involves no other column are used unless those are given too. `base` has the base to which each column was rounded, 0 if
+    it was not; whole numbers and printed decimals are recognised.
     """
     share = weight / weight.mean()
     yc, scale = _standardised(y, share)
@@ -57,7 +60,8 @@ def exact_equations(x: Floats, y: Floats, s: Floats, weight: Floats, beta: Float
     n = len(y)
     terms = np.einsum("ia,jb->ijab", left, xc[:, free]).reshape(n, n, -1)
     far = np.abs(y).max(axis=0, initial=0.0) / units
-    digits = np.array([_step(v) for v in y.T]) / units
+    steps = np.array([_step(v) for v in y.T])
+    digits = (steps if base is None else np.maximum(steps, base)) / units
     rounding = _ROUNDING * n * (1 + 1e-4 * far.max(initial=0.0))
     # rounding moves y by up to half a step: in each equation, in C_YS and in C_YY
     coarse = _SPREAD * (digits[:, None] + digits) * np.sqrt(n / 12)
