@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.exact_steps import ExactStep, exact_design, exact_steps
+from larvatus.attacks.linkage.exact_totals import EXACT_TOTALS, TotalsOutcome, records_from_totals
 from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup, link_groups
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats, Ints, Matrix
@@ -43,6 +44,9 @@ class ExactEquations(Attack):
     not find it, the upper end of the interval counts these records as found. In larger sub-groups, and with masks that
     leave no such equations, only records that were released unchanged are found. For each sub-group the details also give
     the number of insiders, persons who know their own records only, who suffice to compute the others.
+
+    If the intruder has other releases with exact totals, records whose values are a combination of all these totals count as
+    found: for example the only record that is in another sub-group there.
 
     Parameters:
         largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
@@ -97,11 +101,14 @@ class ExactEquations(Attack):
             many = sum(n > self.most_records for n in sizes)
             notes = [f"all orders are searched in sub-groups of up to {self.largest} records, and one that satisfies the "
                      f"equations in those of up to {self.most_records}; {many:,} of {len(sizes):,} are larger"]
+        totals = records_from_totals(original, release, release.internals.other_releases, intruder)
+        if len(totals.known):
+            link = _with_known_records(link, totals.known)
         score = link_groups(
             self, "share of records whose released record follows from exact equations (orders that satisfy them share the "
             "credit)", original, release, intruder, by, link, notes=notes, columns=also,
         )
-        score = _with_open_searches(score, tally)
+        score = _with_totals(_with_open_searches(score, tally), totals)
         if not steps:
             return score
         found = _insiders(steps[0], release.data)
@@ -123,6 +130,23 @@ def _unchanged(sides: LinkedGroup) -> Floats:
     from larvatus.stats.linkage.exact_orders import unchanged_credit
 
     return unchanged_credit(sides.originals, sides.y, sides.same, sides.own)
+
+
+def _with_known_records(link: Link, known: Ints) -> Link:
+    """The linkage with full credit for records whose values are known from totals."""
+
+    def run(sides: LinkedGroup) -> Floats:
+        assert sides.block is not None
+        credit = link(sides)
+        return np.where(np.isin(sides.block.record[sides.own], known), 1.0, credit)
+
+    return run
+
+
+def _with_totals(score: Score, totals: TotalsOutcome) -> Score:
+    rows = totals.rows()
+    details = {**score.details, **({EXACT_TOTALS: rows} if rows else {})}
+    return replace(score, details=details, notes=(*score.notes, *totals.in_words()))
 
 
 @dataclass(frozen=True, slots=True)

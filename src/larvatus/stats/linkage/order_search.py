@@ -104,7 +104,8 @@ def search_order(
             tally.credits.append(0.0 if order is None else float(_credit(order, equations, same).mean()))
         else:
             outcome = "not tried"
-    tally.outcomes.setdefault(key, ("found" if order is not None else outcome, targets))
+    if n <= branched or order is not None:
+        tally.outcomes.setdefault(key, ("found" if order is not None else outcome, targets))
     if order is not None:
         return _credit(order, equations, same)
     return np.full(n, max(tally.rate, 1 / n)) if outcome == "not tried" else None
