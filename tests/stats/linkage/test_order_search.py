@@ -7,7 +7,7 @@ import pytest
 
 from larvatus.stats.linkage import order_search
 from larvatus.stats.linkage.exact_orders import Equations, exact_equations
-from larvatus.stats.linkage.order_search import SearchTally, branched_order, order_is_determined, search_order
+from larvatus.stats.linkage.order_search import SearchTally, branched_order, order_information, search_order
 
 
 def release(n: int, p: int, seed: int = 1, moved: float = 0.0) -> Equations:
@@ -33,16 +33,25 @@ def test_branch_and_bound_finds_the_order(codes):
 
 
 def test_an_order_is_determined_by_enough_equations_that_hold():
-    assert order_is_determined(release(14, 3), same(14))
-    assert not order_is_determined(release(14, 1), same(14)), "1 equation of 31 bits, 14! orders of 36 bits"
-    assert order_is_determined(release(14, 1), np.arange(14) // 2), "only 2^7 orders"
-    assert not order_is_determined(release(14, 3, moved=1e-3), same(14)), "the equations do not hold"
+    assert order_information(release(14, 3), same(14)).determines
+    assert not order_information(release(14, 1), same(14)).determines, "1 equation of 31 bits, 14! orders of 36 bits"
+    assert order_information(release(14, 1), np.arange(14) // 2).determines, "only 2^7 orders"
+    assert not order_information(release(14, 3, moved=1e-3), same(14)).determines, "the equations do not hold"
 
 
 def test_equations_that_follow_from_others_add_nothing():
     one = release(14, 1)
     more = Equations(np.repeat(one.terms, 9, axis=2), np.repeat(one.right, 9), np.repeat(one.tolerance, 9))
-    assert not order_is_determined(more, same(14))
+    assert not order_information(more, same(14)).determines
+    assert order_information(more, same(14)).equations == 1
+
+
+@pytest.mark.parametrize(("n", "p", "reach"), [(20, 4, False), (20, 5, True), (14, 2, True), (15, 3, False)])
+def test_a_search_has_prospects_with_as_many_equations_as_places(n, p, reach):
+    found = order_information(release(n, p), same(n))
+    assert found.determines
+    assert found.equations == p * p
+    assert found.within_reach(n) == reach
 
 
 def test_what_is_not_determined_is_neither_searched_nor_counted(monkeypatch):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,8 @@ _NODES, _SECONDS = 300, 60.0  # of branch and bound in one sub-group
 _ATTEMPTS, _FAILURES = 4, 2  # of branch and bound in one release
 _SLACK = 1e-5  # the solver's own tolerance is 1e-6
 _SPARE_BITS = 10  # a wrong order then satisfies the equations with probability 1/1000
+_TELLS = 8.0  # tolerances by which random orders must spread for an equation to tell something
+_ALL_ORDERS = 14  # records of which all orders can be tried, given hours
 
 
 @dataclass(slots=True)
@@ -59,16 +62,32 @@ class SearchTally:
         return rest / max(sum(self.targets.values()), 1)
 
 
-def order_is_determined(equations: Equations, same: Ints) -> bool:
-    """Whether the true order satisfies the equations, and hardly any other one would by chance.
+class OrderInformation(NamedTuple):
+    """Bits that the equations have beyond those of the number of orders, and the number of equations that tell something."""
 
-    Bits of the equations, ½ Σ log₂(1 + λ) with λ the eigenvalues of the covariance of their sums under random orders, in
-    tolerances, against those of the number of orders. Equations that follow from others add nothing.
+    spare_bits: float
+    equations: int
+
+    @property
+    def determines(self) -> bool:
+        """Whether hardly any wrong order would satisfy the equations by chance."""
+        return self.spare_bits >= _SPARE_BITS
+
+    def within_reach(self, records: int) -> bool:
+        """Whether a search has prospects: as many equations as places to fill, or few enough records to try every order."""
+        return self.equations >= records - 1 or records <= _ALL_ORDERS
+
+
+def order_information(equations: Equations, same: Ints) -> OrderInformation:
+    """What the equations tell about the order; nothing if the true order does not satisfy them.
+
+    Their bits are ½ Σ log₂(1 + λ) with λ the eigenvalues of the covariance of their sums under random orders, in tolerances.
+    Equations that follow from others add nothing.
     """
     n = len(same)
     off = equations.terms[np.arange(n), np.arange(n)].sum(axis=0) - equations.right
     if (np.abs(off) > equations.tolerance).any():
-        return False
+        return OrderInformation(-math.inf, 0)
     parts, orders = [], -sum(math.lgamma(k + 1) for k in np.bincount(_twins(equations, same)).tolist())
     for code in np.unique(same):
         rows = np.flatnonzero(same == code)
@@ -77,10 +96,9 @@ def order_is_determined(equations: Equations, same: Ints) -> bool:
             t = equations.terms[np.ix_(rows, rows)] / equations.tolerance
             t = t - t.mean(axis=0) - t.mean(axis=1, keepdims=True) + t.mean(axis=(0, 1))
             parts.append(t.reshape(len(rows) ** 2, -1) / np.sqrt(len(rows) - 1))
-    if not parts:
-        return True
-    bits = np.log2(np.linalg.svd(np.vstack(parts), compute_uv=False) ** 2 + 1).sum() / 2
-    return bool(bits >= max(orders, 0.0) / math.log(2) + _SPARE_BITS)
+    size = np.linalg.svd(np.vstack(parts), compute_uv=False) if parts else np.zeros(0)
+    bits = float(np.log2(size**2 + 1).sum() / 2)
+    return OrderInformation(bits - max(orders, 0.0) / math.log(2), int((size > _TELLS).sum()))
 
 
 def search_order(
@@ -88,23 +106,25 @@ def search_order(
 ) -> Floats | None:
     """Whether the order found links each known row to the released row of the same position; twins share the credit.
 
-    None if the equations do not determine the order, or if it is not found. After the attempts of branch and bound, the rate
-    of those counts for the other sub-groups. A sub-group that is searched again counts once.
+    None if the equations do not determine the order, or if it is not found. Branch and bound is tried if it has prospects.
+    After its attempts, their rate counts for the other sub-groups. A sub-group that is searched again counts once.
     """
     from larvatus.stats.linkage.annealed_orders import annealed_order
 
-    if not order_is_determined(equations, same):
+    information = order_information(equations, same)
+    if not information.determines:
         return None
     again, n = key in tally.outcomes, len(same)
+    reach = n <= branched and information.within_reach(n)
     order = annealed_order(*equations, same) if n <= annealed else None
     outcome = "not solved"
-    if order is None and n <= branched and not again:
+    if order is None and reach and not again:
         if tally.goes_on:
             order = branched_order(*equations, same)
             tally.credits.append(0.0 if order is None else float(_credit(order, equations, same).mean()))
         else:
             outcome = "not tried"
-    if n <= branched or order is not None:
+    if reach or order is not None:
         tally.outcomes.setdefault(key, ("found" if order is not None else outcome, targets))
     if order is not None:
         return _credit(order, equations, same)
