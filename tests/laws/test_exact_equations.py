@@ -98,6 +98,21 @@ def test_rounding_leaves_equations_with_a_tolerance(base, low, high):
     assert low <= attacked(frame, steps, ["x", "y"]).value <= high
 
 
+def test_orders_that_are_determined_but_not_found_count_in_the_upper_end(monkeypatch):
+    """Two sub-groups of 13 records, and one of 44 that is not searched. A limit is not met, and says why."""
+    from larvatus.stats.linkage import annealed_orders, order_search
+
+    for module, name in ((annealed_orders, "annealed_order"), (order_search, "branched_order")):
+        monkeypatch.setattr(module, name, lambda *given: None)
+    frame = pd.concat([table(13, 2), table(44, 1, seed=2).assign(g=2)], ignore_index=True)
+    score = attacked(frame, "sufficiency_based", ["x", "y", "u"])
+    assert score.value == pytest.approx(3 / 70)
+    assert score.interval[1] == pytest.approx((3 + 26) / 70)
+    assert [(r["outcome"], r["sub_groups"], r["records"]) for r in score.details["searches"]] == [("not found", 2, 26)]
+    judged = lv.Limits(every_attack={"at_most": 0.2}).judge([score])
+    assert "equations determine the order of some sub-groups" in judged.broken[0]["reason"]
+
+
 def test_it_is_in_the_default_set_where_a_step_is_exact_and_only_there():
     data = lv.read(table(12, 6), confidential=["x", "y"], sub_groups=["g"])
     for step, there in (("sufficiency_based", True), ("random_orthogonal", True), ("additive_noise", False)):

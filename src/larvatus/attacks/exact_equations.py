@@ -28,7 +28,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import reduce_groups
-from larvatus.stats.linkage.order_search import SearchTally
+from larvatus.stats.linkage.order_search import NOT_TRIED, OUTCOMES, SearchTally
 
 _LARGEST_FILE = 100_000  # records of a file that is linked as one group
 
@@ -40,10 +40,14 @@ class ExactEquations(Attack):
     `largest` records all orders are searched, and those that satisfy every equation share the credit. In sub-groups of up to
     `annealed` records an order that satisfies them is searched by simulated annealing. If that fails, branch and bound
     searches it in sub-groups of up to `branched` records, in four of them at most; the others then count at the same rate.
-    No search is made if wrong orders would satisfy the equations too. If the equations determine the order but the search does
-    not find it, the upper end of the interval counts these records as found. In larger sub-groups, and with masks that
-    leave no such equations, only records that were released unchanged are found. For each sub-group the details also give
-    the number of insiders, persons who know their own records only, who suffice to compute the others.
+    No search is made if wrong orders would satisfy the equations too, and branch and bound is not tried with fewer equations
+    than records. If the equations determine the order but the search does not find it, the upper end of the interval counts
+    these records as found. In larger sub-groups, and with masks that leave no such equations, only records that were
+    released unchanged are found. For each sub-group the details also give the number of insiders, persons who know their own
+    records only, who suffice to compute the others.
+
+    Equations hold in each sub-group, or over the file if the step has `scope = "file"`. They hold for the records that the step
+    masked, if `where` is a condition on S, and to a tolerance after rounding.
 
     If the intruder has other releases with exact totals, records whose values are a combination of all these totals count as
     found: for example the only record that is in another sub-group there.
@@ -108,7 +112,7 @@ class ExactEquations(Attack):
             self, "share of records whose released record follows from exact equations (orders that satisfy them share the "
             "credit)", original, release, intruder, by, link, notes=notes, columns=also,
         )
-        score = _with_totals(_with_open_searches(score, tally), totals)
+        score = _with_totals(_with_searches(score, tally, self), totals)
         if not steps:
             return score
         found = _insiders(steps[0], release.data)
@@ -232,23 +236,24 @@ class _Orders:
         return search_order(equations, same, self.method.annealed, self.method.branched, self.tally, key, own)
 
 
-def _with_open_searches(score: Score, tally: SearchTally) -> Score:
+def _with_searches(score: Score, tally: SearchTally, method: ExactEquations) -> Score:
     """The score with an interval that counts orders which are determined but were not found, and notes on the searches."""
-    notes = []
-    solved, unsolved, untried = (tally.count(what)[0] for what in ("found", "not solved", "not tried"))
-    if solved + unsolved + untried:
-        notes.append(f"larger sub-groups whose order the equations determine: {solved:,} solved, {unsolved:,} not solved, "
-                     f"{untried:,} not searched by branch and bound")
-    if untried:
-        notes.append(f"sub-groups that were not searched by branch and bound count at the rate of those that were, "
-                     f"{tally.rate:.3g}")
-    if unsolved or untried:
+    rows: list[Row] = [{"outcome": what, "sub_groups": groups, "records": targets}
+                       for what in OUTCOMES for groups, targets in [tally.count(what)] if groups]
+    if not rows:
+        return score
+    found = ", ".join(f"{row['outcome']} in {row['sub_groups']:,}" for row in rows)
+    notes = [f"sub-groups of more than {method.largest} records whose order the equations determine: {found}"]
+    if tally.count(NOT_TRIED)[0]:
+        notes.append(f"sub-groups that were not tried count at the rate of those that were, {tally.rate:.3g}")
+    if tally.open_share > 0:
         notes.append("orders that are determined but were not found count as found in the upper end of the interval: more "
                      "computing time may find them")
     interval = score.interval
     if interval is not None and tally.open_share > 0:
         interval = (interval[0], max(interval[1], min(score.value + tally.open_share, 1.0)))
-    return replace(score, interval=interval, notes=(*score.notes, *notes))
+    return replace(score, interval=interval, notes=(*score.notes, *notes),
+                   details={**score.details, "searches": Rows.of(rows)})
 
 
 def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[list[int], Matrix]:

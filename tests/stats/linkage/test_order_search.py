@@ -87,7 +87,7 @@ def test_the_search_stops_and_the_rest_counts_at_the_rate_of_what_was_tried(monk
     assert credits[0].mean() == 1
     assert credits[1] is credits[2] is None
     assert [c.mean() for c in credits[3:]] == pytest.approx([1 / 3] * 3)
-    assert [tally.count(w)[0] for w in ("found", "not solved", "not tried")] == [1, 2, 3]
+    assert [tally.count(w)[0] for w in ("found", "not found", "not tried")] == [1, 2, 3]
     assert tally.open_share == pytest.approx((2 + 3 * 2 / 3) / 6)
     assert search_order(release(14, 4), same(14), 0, 30, tally, (0, b""), 14) is None, "searched again without S"
     assert tally.count("found") == (1, 14)

@@ -25,12 +25,14 @@ _SPARE_BITS = 10  # a wrong order then satisfies the equations with probability 
 _TELLS = 8.0  # tolerances by which random orders must spread for an equation to tell something
 _ALL_ORDERS = 14  # records of which all orders can be tried, given hours
 
+FOUND, NOT_FOUND, NOT_TRIED = OUTCOMES = ("found", "not found", "not tried")
+
 
 @dataclass(slots=True)
 class SearchTally:
-    """What the searches in the sub-groups of one release found, by sub-group and rows: records, targets and outcome.
+    """What the searches in the sub-groups of one release found, by sub-group and rows: outcome and targets.
 
-    Outcomes are "found", "not solved" and "not tried". Branch and bound stops after a few attempts, or fewer failures.
+    Branch and bound stops after a few attempts, or fewer failures; other sub-groups are not tried.
     """
 
     outcomes: dict[tuple[int, bytes], tuple[str, int]] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class SearchTally:
     @property
     def open_share(self) -> float:
         """Share of targets whose place the equations determine, but which were not found."""
-        rest = self.count("not solved")[1] + (1 - self.rate) * self.count("not tried")[1]
+        rest = self.count(NOT_FOUND)[1] + (1 - self.rate) * self.count(NOT_TRIED)[1]
         return rest / max(sum(self.targets.values()), 1)
 
 
@@ -117,18 +119,18 @@ def search_order(
     again, n = key in tally.outcomes, len(same)
     reach = n <= branched and information.within_reach(n)
     order = annealed_order(*equations, same) if n <= annealed else None
-    outcome = "not solved"
+    outcome = NOT_FOUND
     if order is None and reach and not again:
         if tally.goes_on:
             order = branched_order(*equations, same)
             tally.credits.append(0.0 if order is None else float(_credit(order, equations, same).mean()))
         else:
-            outcome = "not tried"
+            outcome = NOT_TRIED
     if reach or order is not None:
-        tally.outcomes.setdefault(key, ("found" if order is not None else outcome, targets))
+        tally.outcomes.setdefault(key, (FOUND if order is not None else outcome, targets))
     if order is not None:
         return _credit(order, equations, same)
-    return np.full(n, max(tally.rate, 1 / n)) if outcome == "not tried" else None
+    return np.full(n, max(tally.rate, 1 / n)) if outcome == NOT_TRIED else None
 
 
 def _twins(equations: Equations, same: Ints) -> Ints:
