@@ -71,8 +71,8 @@ def check(
     judged = asked.judge(found, combined, not_run)
     who = intruder_of(how.intruder)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
-    more = [*_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
-    return Judgement(Rows.of([*judged.rows, *more]), judged.warnings)
+    exposed = [*_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
+    return Judgement(Rows.of([*judged.rows, *exposed]), judged.warnings)
 
 
 def _held_rows(data: Microdata, release: Release) -> list[Row]:
@@ -91,8 +91,11 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
 
 def _rows_from_totals(data: Microdata, release: Release, others: Sequence[Release], intruder: Intruder) -> list[Row]:
     """A broken limit if exact totals of several releases together give values of single records, or combinations of two."""
-    found = records_from_totals(data, release, others, intruder) if others and release.is_paired else None
-    if found is None or not found.count:
+    paired = [o for o in others if o.is_paired]
+    if not paired or not release.is_paired:
+        return []
+    found = records_from_totals(data, release, paired, intruder)
+    if not found.count:
         return []
     return [{"score": "exact_equations", "figure": "records known from totals of several releases", "value": float(found.count),
              "limit": 0.0, "met": False, "reason": found.in_words()[0]}]

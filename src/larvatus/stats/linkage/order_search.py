@@ -163,7 +163,7 @@ def branched_order(terms: Floats, right: Floats, tolerance: Floats, same: Ints) 
     sums = scaled.reshape(n * n, -1).T
     slack = np.maximum(room, _SLACK)
     found = milp(
-        np.random.Generator(np.random.Philox(0)).normal(size=n * n), integrality=one,
+        np.random.Generator(np.random.Philox(0)).normal(size=n * n), integrality=np.ones(n * n, dtype=np.int64),
         bounds=Bounds(0, (codes[0][i] == codes[1][j]).astype(np.float64)),
         constraints=[LinearConstraint(once, 1, 1), LinearConstraint(sums, goal - slack, goal + slack)],
         options={"node_limit": _NODES, "time_limit": _SECONDS, "mip_rel_gap": 1e6},

@@ -156,7 +156,7 @@ class _Blanks:
         order = np.argsort(at.ravel(), kind="stable")
         cuts = np.cumsum(np.bincount(at.ravel(), minlength=len(patterns)))[:-1]
         self._patterns = list(zip(patterns, np.split(order, cuts), strict=True))
-        self._whole = there.all(axis=2)
+        self._whole: Bools = np.asarray(there.all(axis=2))
         self._many = self._whole.sum(axis=0)
 
     @classmethod
