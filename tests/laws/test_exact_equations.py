@@ -73,6 +73,46 @@ def test_what_it_cannot_do():
     assert attacked(table(12, 8), "sufficiency_based", ["x", "y"], largest=12).value >= 0.99
 
 
+def test_equations_over_the_file_and_of_some_records():
+    """Twelve records of two sub-groups masked as one group; every other record masked, and the rest by noise or not at all."""
+    assert attacked(table(6, 2), "sufficiency_based(scope=\"file\")", ["x", "y"], largest=12).value >= 0.99
+    frame = table(18, 8)
+    mine = lv.masks.SufficiencyBased(where="s = 1")
+    some = attacked(frame, mine, ["x", "y"], non_confidential=["s"])
+    assert some.value >= 0.99, "the others are released unmasked"
+    noise = [mine, lv.masks.AdditiveNoise(variance=9.0, where="s = 0")]
+    assert 0.5 <= attacked(frame, noise, ["x", "y"], non_confidential=["s"]).value < 0.7, "the nine records of the step"
+    over = [mine, lv.masks.AdditiveNoise(variance=9.0)]
+    data = lv.read(frame, confidential=["x", "y"], non_confidential=["s"], sub_groups=["g"])
+    assert "exact_equations" not in [s.method for s in lv.risk(data, lv.mask(data, over, secret=SECRET))]
+    unseen = attacked(table(40, 2), lv.masks.SufficiencyBased(where="x > 10000"), ["x", "y"])
+    assert unseen.value < 0.8, "nobody can see which rows these are; the others are released unmasked"
+
+
+@pytest.mark.parametrize(("base", "low", "high"), [(1e-4, 0.99, 1.0), (0.5, 0.0, 0.5)])
+def test_rounding_leaves_equations_with_a_tolerance(base, low, high):
+    """Eight records. To 1/10,000 of a standard deviation all orders are found, to half of one they are not determined."""
+    frame = table(8, 10)
+    frame["x"] /= 1e4
+    steps = [lv.masks.SufficiencyBased(), lv.masks.Rounding(base=base)]
+    assert low <= attacked(frame, steps, ["x", "y"]).value <= high
+
+
+def test_orders_that_are_determined_but_not_found_count_in_the_upper_end(monkeypatch):
+    """Two sub-groups of 13 records, and one of 44 that is not searched. A limit is not met, and says why."""
+    from larvatus.stats.linkage import annealed_orders, order_search
+
+    for module, name in ((annealed_orders, "annealed_order"), (order_search, "branched_order")):
+        monkeypatch.setattr(module, name, lambda *given: None)
+    frame = pd.concat([table(13, 2), table(44, 1, seed=2).assign(g=2)], ignore_index=True)
+    score = attacked(frame, "sufficiency_based", ["x", "y", "u"])
+    assert score.value == pytest.approx(3 / 70)
+    assert score.interval[1] == pytest.approx((3 + 26) / 70)
+    assert [(r["outcome"], r["sub_groups"], r["records"]) for r in score.details["searches"]] == [("not found", 2, 26)]
+    judged = lv.Limits(every_attack={"at_most": 0.2}).judge([score])
+    assert "equations determine the order of some sub-groups" in judged.broken[0]["reason"]
+
+
 def test_it_is_in_the_default_set_where_a_step_is_exact_and_only_there():
     data = lv.read(table(12, 6), confidential=["x", "y"], sub_groups=["g"])
     for step, there in (("sufficiency_based", True), ("random_orthogonal", True), ("additive_noise", False)):

@@ -37,6 +37,8 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("distributions", "histogram"): "Histograms",
     ("ecdf_max", "statistics"): "Statistics of the joint distribution",
     ("ecdf_mean", "statistics"): "Statistics of the joint distribution",
+    ("exact_equations", "exact_totals"): "Records known from exact totals of several releases",
+    ("exact_equations", "searches"): "Sub-groups whose order the equations determine",
     ("exact_equations", "insiders"): "Insiders who suffice to compute the other records",
     ("inequality", "series"): "Inequality by period",
     ("interval_disclosure", "within"): "By width of the interval",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from larvatus.attacks.linkage.exact_totals import records_from_totals
 from larvatus.comparison.limits import Judgement, LimitsLike, needed_for
 from larvatus.core.errors import EngineError, RiskError, StudyError, UtilityError
 from larvatus.core.progress import current_progress
@@ -14,13 +15,14 @@ from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
+from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
-from larvatus.pipeline.attack_release import attacks_under_tier, risk_of_methods
+from larvatus.pipeline.attack_release import attacks_under_tier, others_of, risk_of_methods
 from larvatus.pipeline.measure_release import utility
 from larvatus.pipeline.target_counts import state_targets
 from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
@@ -37,7 +39,7 @@ def check(
     applies, with the settings of `scoring` if it names the attack; attacks that know the steps of the release also run with
     their defaults. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are
     those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
-    released unmasked count as a broken limit.
+    released unmasked count as a broken limit. So do records whose values follow from the exact totals of several releases.
     """
     check_microdata(data)
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
@@ -67,7 +69,10 @@ def check(
     if how.analyses:
         found += [s for s in utility(data, given, [], analyses=how.analyses, progress=current_progress()) if s.method == METHOD]
     judged = asked.judge(found, combined, not_run)
-    return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]), judged.warnings)
+    who = intruder_of(how.intruder)
+    others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
+    exposed = [*_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
+    return Judgement(Rows.of([*judged.rows, *exposed]), judged.warnings)
 
 
 def _held_rows(data: Microdata, release: Release) -> list[Row]:
@@ -82,6 +87,18 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
     why = f"{in_place_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
     return [{"score": "leverage", "figure": "records unmasked because of S", "value": count, "limit": 0.0, "met": False,
              "reason": why}]
+
+
+def _rows_from_totals(data: Microdata, release: Release, others: Sequence[Release], intruder: Intruder) -> list[Row]:
+    """A broken limit if exact totals of several releases together give values of single records, or combinations of two."""
+    paired = [o for o in others if o.is_paired]
+    if not paired or not release.is_paired:
+        return []
+    found = records_from_totals(data, release, paired, intruder)
+    if not found.count:
+        return []
+    return [{"score": "exact_equations", "figure": "records known from totals of several releases", "value": float(found.count),
+             "limit": 0.0, "met": False, "reason": found.in_words()[0]}]
 
 
 @contextmanager

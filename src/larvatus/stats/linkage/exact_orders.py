@@ -12,7 +12,6 @@ every equation.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ _MOST_ROWS = 14
 _MOST_ORDERS = 1_000_000
 _BITS = 4
 _ROUNDING = 1e-10
-_BITS_OF_AN_EQUATION = 25  # what an equation with a tolerance of 1e-10 says, with some room
 _SPREAD = 4.0  # standard deviations of the error that printed digits leave in an equation
 
 
@@ -35,11 +33,14 @@ class Equations(NamedTuple):
     tolerance: Floats
 
 
-def exact_equations(x: Floats, y: Floats, s: Floats, weight: Floats, beta: Floats) -> Equations | None:
+def exact_equations(
+    x: Floats, y: Floats, s: Floats, weight: Floats, beta: Floats, base: Floats | None = None,
+) -> Equations | None:
     """The equations of one sub-group, rows × columns, in standard deviations; None if no column varies.
 
     The rows of `x` are in any order. `s` and `weight` belong to the released rows. Only columns of Y whose similarity
-    involves no other column are used unless those are given too.
+    involves no other column are used unless those are given too. `base` has the base to which each column was rounded, 0 if
+    it was not; whole numbers and printed decimals are recognised.
     """
     share = weight / weight.mean()
     yc, scale = _standardised(y, share)
@@ -59,7 +60,8 @@ def exact_equations(x: Floats, y: Floats, s: Floats, weight: Floats, beta: Float
     n = len(y)
     terms = np.einsum("ia,jb->ijab", left, xc[:, free]).reshape(n, n, -1)
     far = np.abs(y).max(axis=0, initial=0.0) / units
-    digits = np.array([_step(v) for v in y.T]) / units
+    steps = np.array([_step(v) for v in y.T])
+    digits = (steps if base is None else np.maximum(steps, base)) / units
     rounding = _ROUNDING * n * (1 + 1e-4 * far.max(initial=0.0))
     # rounding moves y by up to half a step: in each equation, in C_YS and in C_YY
     coarse = _SPREAD * (digits[:, None] + digits) * np.sqrt(n / 12)
@@ -89,20 +91,6 @@ def order_credit(equations: Equations, same: Ints) -> Floats | None:
         credit += (good == rows).sum(axis=0)
         found += len(good)
     return credit / found if found else None
-
-
-def annealed_credit(equations: Equations, same: Ints) -> Floats | None:
-    """Whether the order that annealing finds links each known row to the released row of the same position.
-
-    None if no order is found, or if the equations are so few that wrong orders would satisfy them too.
-    """
-    from larvatus.stats.linkage.annealed_orders import annealed_order
-
-    orders = sum(math.lgamma(k + 1) for k in np.bincount(same).tolist()) / math.log(2)
-    if orders > _BITS_OF_AN_EQUATION * len(equations.right):
-        return None
-    found = annealed_order(*equations, same)
-    return None if found is None else (found == np.arange(len(same))).astype(np.float64)
 
 
 def _orders(cost: Floats, total: float, tolerance: float, same: Ints) -> Ints | None:
@@ -196,8 +184,7 @@ def _step(values: Floats) -> float:
     """The step of printed decimals, if all values have at most six; else 0."""
     for k in range(7):
         shown = values * 10.0**k
-        near = np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown),
-                                                                                                          1)
+        near = np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown), 1)
         if np.abs(shown).max(initial=0.0) < 1e15 and near.all():
             return float(10.0**-k)
     return 0.0

@@ -19,6 +19,9 @@ _OWN = 20.0  # simulations that the neighbours of a record count for
 _REACH, _BINS = 6.0, 240  # whitened coordinates, in standard deviations
 _FREEDOM = 4.0  # of the t distribution that stands for long tails
 _WIDTH = 0.8  # of the smoothing of their distribution, in classes
+_COMPLETE = 20  # complete rows for each column, for EM
+_ROUNDS = ((300, 5), (2_000, 2), (np.inf, 0))  # of EM, by the number of patterns of missing cells
+_THIN_SHARE = 1e-9  # least eigenvalue of a correlation matrix that EM gives
 _TINY = np.finfo(float).tiny
 _AT_ONCE = 4_000_000  # cells of a table that are held at once
 
@@ -39,8 +42,15 @@ class NormalLaw:
         self.y, self._tails = y, tails
         self.centre = _shrunk(x, mean, count, common)
         self.sd = np.sqrt(_local(self.centre, squares, freedom, common) if by_record else np.tile(common, (len(x), 1)))
-        units = np.where(there, apart / self.sd, 0.0).reshape(-1, y.shape[1])
-        self.correlation = _correlation(units, there.reshape(units.shape))
+        units = np.where(there, apart / self.sd, 0.0)
+        blanks = _Blanks.of(units, there)
+        if blanks is None:
+            units = units.reshape(-1, y.shape[1])
+            self.correlation = _correlation(units, there.reshape(units.shape))
+        else:
+            shift, self.correlation, times = blanks.fit()
+            self.centre = _shrunk(x, mean + shift * self.sd, np.minimum(count, 1) * times[:, None], common)
+            units = (units - np.where(there, shift, 0.0)).reshape(-1, y.shape[1])
         self._shape: list[Floats] | None = None
         if shape:
             whole = there.all(axis=2).ravel()
@@ -133,13 +143,73 @@ def _local(centre: Floats, squares: Floats, freedom: Ints, common: Floats) -> Fl
     return np.asarray(np.maximum((squares + _OWN * near) / (freedom + _OWN), 1e-9 * common))
 
 
+class _Blanks:
+    """Means of records and the correlation of the noise if cells are missing, by expectation and maximisation (EM).
+
+    Missing cells are replaced by their expectation given the others, so that the errors of the means are along the noise. Means
+    and correlations of single cells would lose directions in which the noise is thin.
+    """
+
+    def __init__(self, units: Floats, there: Bools) -> None:
+        self._shape, self._rows = units.shape, units.reshape(-1, units.shape[2])
+        patterns, at = np.unique(there.reshape(self._rows.shape), axis=0, return_inverse=True)
+        order = np.argsort(at.ravel(), kind="stable")
+        cuts = np.cumsum(np.bincount(at.ravel(), minlength=len(patterns)))[:-1]
+        self._patterns = list(zip(patterns, np.split(order, cuts), strict=True))
+        self._whole: Bools = np.asarray(there.all(axis=2))
+        self._many = self._whole.sum(axis=0)
+
+    @classmethod
+    def of(cls, units: Floats, there: Bools) -> _Blanks | None:
+        """None if no cell is missing, or if there are too few complete rows."""
+        many = there.all(axis=2).sum(axis=0)
+        enough = int(np.maximum(many - 1, 0).sum()) >= _COMPLETE * units.shape[2]
+        return cls(units, there) if enough and not there.all() else None
+
+    def fit(self) -> tuple[Floats, Floats, Ints]:
+        """Shifts of the means (records × columns), the correlation matrix, and the number of rows behind each mean.
+
+        The start is from complete rows. With too many patterns of missing cells it is also the end.
+        """
+        units, times = self._rows.reshape(self._shape), self._shape[0]
+        count = np.where(self._many > 0, self._many, times)
+        shift = np.where(self._whole[..., None], units, 0.0).sum(axis=0) / count[:, None]
+        apart = (units - shift)[self._whole]
+        covariance = apart.T @ apart / int(np.maximum(self._many - 1, 0).sum())
+        for _ in range(next(rounds for most, rounds in _ROUNDS if len(self._patterns) <= most)):
+            filled, rest = self._fill(shift, covariance)
+            shift = filled.mean(axis=0)
+            apart = (filled - shift).reshape(self._rows.shape)
+            covariance = (apart.T @ apart + rest) / (len(apart) * (times - 1) / times)
+            count = np.full(self._shape[1], times)
+        return shift, _positive_definite(covariance, _THIN_SHARE), count
+
+    def _fill(self, shift: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+        """The rows with missing cells replaced by their expectation, and the sum of the covariances around it."""
+        records = self._shape[1]
+        out, rest = self._rows.copy(), np.zeros_like(covariance)
+        for there, rows in self._patterns:
+            if there.all():
+                continue
+            centre, gone = shift[rows % records], ~there
+            on = np.linalg.lstsq(covariance[np.ix_(there, there)], covariance[np.ix_(there, gone)], rcond=1e-13)[0]
+            out[np.ix_(rows, gone)] = centre[:, gone] + (out[np.ix_(rows, there)] - centre[:, there]) @ on
+            left = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, there)] @ on
+            rest[np.ix_(gone, gone)] += len(rows) * left
+        return out.reshape(self._shape), rest
+
+
 def _correlation(units: Floats, there: Bools) -> Floats:
     """The correlation matrix over pairs of cells that are both there, made positive definite."""
     pairs = there.astype(np.float64)
-    found = (units.T @ units) / np.maximum(pairs.T @ pairs, 1.0)
-    size = np.sqrt(np.maximum(np.diag(found), _THIN))
-    values, vectors = np.linalg.eigh(found / np.outer(size, size))
-    found = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    return _positive_definite((units.T @ units) / np.maximum(pairs.T @ pairs, 1.0), 1e-6)
+
+
+def _positive_definite(covariance: Floats, least: float) -> Floats:
+    """The correlation matrix of a covariance, with eigenvalues of at least `least`."""
+    size = np.sqrt(np.maximum(np.diag(covariance), _THIN))
+    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
+    found = (vectors * np.maximum(values, least)) @ vectors.T
     size = np.sqrt(np.diag(found))
     return np.asarray(found / np.outer(size, size))
 
