@@ -21,6 +21,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
+from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
@@ -42,7 +43,7 @@ class RankDisclosure(Attack):
     correlation of the ranks with their prediction from S, by a regression fitted without the record. Chance is the expected
     absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
     many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
-    sub-group.
+    sub-group. Labels of classes are ranked by the mean of their class, taken over the half of the file without the record.
 
     Parameters: none.
     """
@@ -53,6 +54,7 @@ class RankDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        release, decoded = with_decoded_labels(original, release, random)
         original, release = with_average(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
@@ -84,7 +86,7 @@ class RankDisclosure(Attack):
                  "s_alone": float(whole.s_alone[j])} for j, n in enumerate(names)
             ),
             details={"rank_change": _changes(ranked, names), "outliers": outliers}, by_record=kept,
-            notes=tuple(intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
+            notes=(*decoded, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 
