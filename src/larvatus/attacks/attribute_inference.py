@@ -34,6 +34,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import MOST_LEVELS, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
@@ -81,6 +82,7 @@ class AttributeInference(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.models.attribute_predictors import MODELS
 
+        release, decoded = with_decoded_labels(original, release, random)
         original, release = with_average(original, release)
         data = release.data
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
@@ -110,7 +112,7 @@ class AttributeInference(Attack):
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
-        unused += [*keys.notes, *intruder.fields_without_effect("presence", "guesses")]
+        unused += [*decoded, *keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, weight
         )

@@ -56,8 +56,8 @@ class IntervalDisclosure(Attack):
     in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
     the success of the prediction from S, by a regression fitted without the record. A value that does not vary counts as
     disclosed; a blanked value does not. On the scale of ranks, the interval of the value allows for ranks that move together;
-    those of sub-groups and of further windows do not (docs/guides/intervals.md). Labels of classes count as the mean of their
-    class, taken over the half of the file without the record.
+    those of sub-groups and of further windows do not (docs/guides/intervals.md). Labels of classes are read as the values
+    that they stand for.
 
     Parameters:
         windows: half-widths of the interval; the first decides the value.

@@ -43,7 +43,7 @@ class RankDisclosure(Attack):
     correlation of the ranks with their prediction from S, by a regression fitted without the record. Chance is the expected
     absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
     many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
-    sub-group. Labels of classes are ranked by the mean of their class, taken over the half of the file without the record.
+    sub-group. Labels of classes are read as the values that they stand for.
 
     Parameters: none.
     """

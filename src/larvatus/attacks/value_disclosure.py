@@ -42,7 +42,7 @@ class ValueDisclosure(Attack):
     expected if the released columns were unrelated to X. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
-    classes count as the mean of their class, taken over the half of the file without the record.
+    classes are read as the values that they stand for.
 
     Parameters: none.
     """
