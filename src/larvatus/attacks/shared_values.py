@@ -1,0 +1,327 @@
+"""Average the released values of records that share a confidential value, such as the employees of a firm.
+
+    A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
+    standard deviation, in more cells than chance explains.
+    value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
+    S alone  the same for x̂_c predicted from S by a regression fitted without the cell
+    chance   the same if the shared values are exchanged at random between the cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from larvatus.attacks.linkage.joined_releases import with_average
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.errors import RiskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
+from larvatus.data.alignment import common_numbers
+from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.decoded_labels import with_decoded_labels
+from larvatus.data.design import MOST_LEVELS, design_of
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import map_rows, with_table
+from larvatus.stats.estimates.cell_predictions import FEWEST, S_ONLY, CellValues, predictions
+from larvatus.stats.estimates.shared_cells import Cells, sharing_cells, tolerance
+
+_KEY = scratch("cell")
+_MOST_PAIRED = 6  # columns of S that are also combined in pairs
+_MOST_TERMS = 20_000_000  # numbers in the regression on S
+_PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
+_FEW = 0.1  # of the records
+_SIZES = ((2, 2), (3, 9), (10, 99), (100, None))
+_NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
+_NOTHING = "mean of the other cells"  # if the release tells nothing
+_MEANING = "share of the variance of values shared by records with equal S that the release explains"
+
+
+class SharedValues(Attack):
+    """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
+
+    Records are put together if they agree in all non-confidential columns and the sub-group, in one of these columns, or in
+    two (if there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
+    standard deviation, and only if there are more of them than chance explains. If there are none, the value is 0 and a note
+    says so. The shared value is predicted by the mean or the median of the released values, by the
+    mean drawn towards the overall mean, by a regression on the means, alone or beside S, fitted without the cell, and by the value that occurs more often in the cell than elsewhere in the file, which
+    undoes swaps. The most successful rule and the most telling columns count for each confidential column.
+
+    The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
+    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
+    the whole cell, because an intruder without the release does not know the values of its other records. Chance is the R² if
+    the shared values are exchanged at random between cells. The interval treats cells as the sampling units. With fewer than
+    five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
+    also by size of the cell. The risk of a record is the share of its shared values found that closely.
+
+    Parameters: none.
+    """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows S of the target, knows which values records with equal S share, and how far released means are "
+        "from them in other cells."
+    )
+    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        return "" if _given(release.data) else _NO_S
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        if not _given(release.data):
+            raise RiskError(f"{_NO_S} Leave this attack out.", subject="shared_values")
+        release, notes = with_decoded_labels(original, release, random)
+        original, release = with_average(original, release)
+        names = common_numbers(original, release.data)
+        joined = with_table(release.data, release.data.table.pair(original.table, {_was(n): n for n in names}))
+        record, group, x = collect(joined, [_was(n) for n in names])
+        found = _most_telling(joined, names, record, x, random)
+        notes = [*notes, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")]
+        if not found:
+            notes.append("records with equal S share no confidential value, beyond what chance explains")
+        few = [f.name for f in found if f.interval() is None]
+        if few:
+            notes.append(f"{', '.join(few)}: shared in fewer than {FEWEST} cells, so that there is no interval")
+        return Score(
+            "shared_values", "risk", _mean([f.value for f in found]), _MEANING, self.settings(),
+            chance=_mean([f.chance for f in found]), s_alone=_mean([f.s_alone for f in found]), interval=_interval(found),
+            by_group=_by_group(joined, group, found),
+            by_variable=Rows.of({"variable": f.name, "value": f.value, "chance": f.chance, "s_alone": f.s_alone} for f in found),
+            details={"shared": Rows.of(f.row() for f in found), "cell_sizes": _by_size(found)} if found else {},
+            by_record=_by_record(found, len(record)), notes=tuple(notes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """One column with values that records share: its cells, and the errors with the release, without it, and by S alone."""
+
+    name: str
+    given: tuple[str, ...]
+    cells: Cells
+    shared: Bools
+    weight: Floats
+    rule: str
+    error: Floats
+    mean_error: Floats
+    s_error: Floats
+    chance: float
+    near: float
+
+    @property
+    def value(self) -> float:
+        return _explained(self.weight, self.error, self.mean_error)
+
+    @property
+    def s_alone(self) -> float:
+        return _explained(self.weight, self.s_error, self.mean_error)
+
+    def of_records(self, per_cell: Floats) -> Floats:
+        """A figure of the cells for each record; NaN for records in other cells."""
+        full = np.full(len(self.cells), np.nan)
+        full[self.shared] = per_cell
+        return np.asarray(full[self.cells.of_record])
+
+    def is_close(self, error: Floats) -> Floats:
+        return np.asarray(np.abs(error) <= self.near).astype(np.float64)
+
+    def interval(self) -> tuple[float, float] | None:
+        return _interval([self])
+
+    def spread(self) -> float:
+        """The jackknife standard error of the value, with the cells as units; at least that of a normal law."""
+        part, total = self.weight * self.error**2, self.weight * self.mean_error**2
+        k, r2, whole = len(part), self.value, float(total.sum())
+        rest = np.maximum(whole - total, 1e-12 * whole)
+        away = (part.sum() - part) / rest - part.sum() / whole
+        normal = (4 * r2 / k + 1 / k**2) * (1 - r2) ** 2
+        return float(np.sqrt(max((1 - 1 / k) * float((away**2).sum()), normal)))
+
+    def above_baseline(self) -> tuple[bool, float, float, float]:
+        """For the choice between columns of S: by the lower end of the interval, then by the value and the records."""
+        interval, base = self.interval(), max(self.chance, self.s_alone)
+        low = interval[0] if interval else 0.0
+        return interval is not None, max(low - base, 0.0), max(self.value - base, 0.0), float(self.weight.sum())
+
+    def row(self) -> Row:
+        close, by_s = (float(np.average(self.is_close(e), weights=self.weight)) for e in (self.error, self.s_error))
+        return {"variable": self.name, "equal": ", ".join(self.given), "cells": int(self.shared.sum()),
+                "records": int(self.weight.sum()), "rule": self.rule, "value": self.value, "found": close,
+                "found by S alone": by_s}
+
+
+def _most_telling(
+    joined: Microdata, names: Sequence[str], record: Ints, x: Mapping[str, Floats], random: RecordRandom
+) -> list[_Sharing]:
+    """For each column with shared values, the columns of S by which the release tells most about them."""
+    found: dict[str, list[_Sharing]] = {n: [] for n in names}
+    for given in _groupings(_given(joined)):
+        cells = _cells(joined, given)
+        for name in names if len(cells) < len(record) else ():
+            shared = sharing_cells(x[_was(name)], cells)
+            if shared.any():
+                found[name].append(_attacked(joined, record, x[_was(name)], name, given, cells, shared, random))
+    return [_best_of(parts) for parts in found.values() if parts]
+
+
+def _best_of(found: Sequence[_Sharing]) -> _Sharing:
+    """The furthest above its baseline; cells that hold few of the records which share values do not count."""
+    most = max(f.weight.sum() for f in found)
+    return max((f for f in found if f.weight.sum() >= _FEW * most), key=_Sharing.above_baseline)
+
+
+def _attacked(
+    joined: Microdata, record: Ints, x: Floats, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
+    random: RecordRandom,
+) -> _Sharing:
+    there = ~np.isnan(x)
+    weight, sums = (cells.sums(v)[shared] for v in (there.astype(np.float64), np.where(there, x, 0.0)))
+    value = sums / weight
+    whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST else (np.where(there, x, 0.0).sum(), there.sum())
+    outside = (whole - sums) / np.maximum(records - weight, 1.0)
+    released = CellValues.of(collect(joined, [name])[2][name], cells, shared)
+    terms = _terms(joined, record, cells, shared)
+    predicted = {_NOTHING: outside, **predictions(value, outside, weight, released, terms)}
+    by_s = predicted.pop(S_ONLY, outside)
+    away = value - outside
+    rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
+    return _Sharing(
+        name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
+        _chance(value, outside, weight, released, random), tolerance(x) + 1e-9 * float(np.abs(value).max()),
+    )
+
+
+def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, random: RecordRandom) -> float:
+    """The mean of the value if shared values are exchanged at random; close to 0 in a large file, of which a part is used."""
+    k = min(len(x), _MOST_PERMUTED)
+    part, none = released.first(k), np.zeros((k, 0))
+    draws = random.uniform(np.arange(k), lanes=_PERMUTATIONS, purpose="cells exchanged")
+    out = []
+    for order in np.argsort(draws, axis=1):
+        moved, away = x[:k][order], (x - others)[:k][order]
+        guesses = predictions(moved, moved - away, weight[:k], part, none)
+        out.append(max(_explained(weight[:k], moved - guess, away) for guess in guesses.values()))
+    return float(np.mean(out))
+
+
+def _explained(weight: Floats, error: Floats, without: Floats) -> float:
+    """1 − Σ w e² / Σ w d², between 0 and 1."""
+    total = float((weight * without**2).sum())
+    return float(np.clip(1 - float((weight * error**2).sum()) / total, 0.0, 1.0)) if total > 0 else 0.0
+
+
+def _was(name: str) -> str:
+    return scratch("original", name)
+
+
+def _given(data: Microdata) -> tuple[str, ...]:
+    """The columns released unmasked, with those of the sub-groups."""
+    return tuple(dict.fromkeys(n for n in (*data.known, *data.sub_groups.columns) if n in data.table.columns))
+
+
+def _groupings(given: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sets of columns in which records may have to agree: one, two, or all."""
+    pairs = combinations(given, 2) if len(given) <= _MOST_PAIRED else ()
+    return list(dict.fromkeys([*((n,) for n in given), *pairs, tuple(given)]))
+
+
+def _cells(joined: Microdata, given: Sequence[str]) -> Cells:
+    from larvatus.stats.linkage.row_hash import combination
+
+    def key(group: int, block: Block) -> Mapping[str, Array]:
+        return {_KEY: combination([block[n] for n in given], len(block))}
+
+    return Cells.of(collect(map_rows(joined, key, list(given), [Column(_KEY, "number")]), [_KEY])[2][_KEY])
+
+
+def _terms(joined: Microdata, record: Ints, cells: Cells, shared: Bools) -> Floats:
+    """Means of the terms of S and of indicators of the sub-groups over each cell; a column with many levels says nothing new."""
+    columns = joined.table.columns
+    known = [n for n in joined.known if columns[n].kind == "number" or len(columns[n].levels) <= MOST_LEVELS]
+    design, groups = design_of(joined, known), len(joined.groups)
+    apart = groups - 1 if 1 < groups <= MOST_LEVELS else 0
+    number, k = np.where(shared, np.cumsum(shared) - 1, -1), int(shared.sum())
+    q = min(len(design.terms), max(_MOST_TERMS // k - apart, 0))
+    total, count = np.zeros((k, q + apart)), np.zeros(k)
+    for group, block in joined.table.blocks(design.columns) if q + apart else ():
+        cell = number[cells.of_record[np.searchsorted(record, block.record)]]
+        inside = cell >= 0
+        cell, matrix = cell[inside], design.matrix(group, block)[inside]
+        count += np.bincount(cell, minlength=k)
+        for j in range(q):
+            total[:, j] += np.bincount(cell, weights=matrix[:, j], minlength=k)
+        if apart and group:
+            total[:, q + group - 1] += np.bincount(cell, minlength=k)
+    return np.asarray(total / np.maximum(count, 1)[:, None])
+
+
+def _interval(found: Sequence[_Sharing]) -> tuple[float, float] | None:
+    """The interval of the mean over columns, whose errors are taken to move together; none if a column has few cells."""
+    from scipy.special import stdtrit
+
+    if not found:
+        return 0.0, 0.0
+    fewest = min(len(f.weight) for f in found)
+    if fewest < FEWEST:
+        return None
+    value, half = _mean([f.value for f in found]), float(stdtrit(fewest - 1, 0.975)) * _mean([f.spread() for f in found])
+    return max(0.0, value - half), min(1.0, value + half)
+
+
+def _by_group(joined: Microdata, group: Ints, found: Sequence[_Sharing]) -> Rows:
+    """The figures in each sub-group, from its records in cells with shared values; 0 if it has none."""
+    figures: dict[str, list[Floats]] = {"value": [], "s_alone": []}
+    for f in found:
+        without = _sums(group, f.of_records(f.mean_error**2), len(joined.groups))
+        for figure, error in (("value", f.error), ("s_alone", f.s_error)):
+            left = _sums(group, f.of_records(error**2), len(joined.groups))
+            share = 1 - np.divide(left, without, out=np.ones_like(left), where=without > 0)
+            figures[figure].append(np.where(without > 0, np.clip(share, 0.0, 1.0), np.nan))
+    value, s_alone = (_mean_present(v, len(joined.groups)) for v in figures.values())
+    return Rows.of(
+        {"sub_group": joined.groups.name(g), "records": size, "value": float(value[g]),
+         "chance": _mean([f.chance for f in found]), "s_alone": float(s_alone[g])}
+        for g, size in enumerate(joined.groups.sizes)
+    )
+
+
+def _by_size(found: Sequence[_Sharing]) -> Rows:
+    """By number of records in a cell: the cells of all columns, the mean of their values, and the share found."""
+    rows: list[Row] = []
+    for low, high in _SIZES:
+        parts = [(f, (f.weight >= low) & (f.weight <= (high or np.inf))) for f in found]
+        parts = [(f, p) for f, p in parts if p.any()]
+        if parts:
+            size = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
+            rows.append({
+                "records": size, "cells": sum(int(p.sum()) for _, p in parts),
+                "value": _mean([_explained(f.weight[p], f.error[p], f.mean_error[p]) for f, p in parts]),
+                "found": _mean([float(np.average(f.is_close(f.error)[p], weights=f.weight[p])) for f, p in parts]),
+            })
+    return Rows.of(rows)
+
+
+def _by_record(found: Sequence[_Sharing], n: int) -> Floats | None:
+    """For each record, the share of its shared values found to within the tolerance; NaN if it shares none."""
+    return _mean_present([f.of_records(f.is_close(f.error)) for f in found], n, np.nan) if found else None
+
+
+def _sums(group: Ints, values: Floats, groups: int) -> Floats:
+    return np.asarray(np.bincount(group, weights=np.nan_to_num(values), minlength=groups))
+
+
+def _mean_present(values: Sequence[Floats], n: int, otherwise: float = 0.0) -> Floats:
+    """The mean of the values that are not NaN, place by place."""
+    table = np.array(values).reshape(len(values), n)
+    count = (~np.isnan(table)).sum(axis=0)
+    return np.asarray(np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), otherwise))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else 0.0
