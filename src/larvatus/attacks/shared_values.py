@@ -31,7 +31,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import map_rows, with_table
 from larvatus.stats.estimates.cell_predictions import FEWEST, S_ONLY, CellValues, predictions
-from larvatus.stats.estimates.shared_cells import Cells, sharing_cells, tolerance
+from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
 _MOST_PAIRED = 6  # columns of S that are also combined in pairs
@@ -161,12 +161,16 @@ def _most_telling(
 ) -> list[_Sharing]:
     """For each column with shared values, the columns of S by which the release tells most about them."""
     found: dict[str, list[_Sharing]] = {n: [] for n in names}
+    near = {n: Neighbours.of(x[_was(n)]) for n in names}
+    known: dict[tuple[str, ...], int] = {}
     for given in _groupings(_given(joined)):
         cells = _cells(joined, given)
-        for name in names if len(cells) < len(record) else ():
-            shared = sharing_cells(x[_was(name)], cells)
+        again = any(set(fewer) < set(given) and number == len(cells) for fewer, number in known.items())
+        known[given] = len(cells)
+        for name in names if len(cells) < len(record) and not again else ():
+            shared = near[name].sharing_cells(cells)
             if shared.any():
-                found[name].append(_attacked(joined, record, x[_was(name)], name, given, cells, shared, random))
+                found[name].append(_attacked(joined, record, near[name], name, given, cells, shared, random))
     return [_best_of(parts) for parts in found.values() if parts]
 
 
@@ -177,10 +181,10 @@ def _best_of(found: Sequence[_Sharing]) -> _Sharing:
 
 
 def _attacked(
-    joined: Microdata, record: Ints, x: Floats, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
+    joined: Microdata, record: Ints, near: Neighbours, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
     random: RecordRandom,
 ) -> _Sharing:
-    there = ~np.isnan(x)
+    x, there = near.x, ~np.isnan(near.x)
     weight, sums = (cells.sums(v)[shared] for v in (there.astype(np.float64), np.where(there, x, 0.0)))
     value = sums / weight
     whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST else (np.where(there, x, 0.0).sum(), there.sum())
@@ -193,7 +197,7 @@ def _attacked(
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return _Sharing(
         name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
-        _chance(value, outside, weight, released, random), tolerance(x) + 1e-9 * float(np.abs(value).max()),
+        _chance(value, outside, weight, released, random), near.tolerance + 1e-9 * float(np.abs(value).max()),
     )
 
 

@@ -40,9 +40,8 @@ class CellValues:
     @classmethod
     def of(cls, y: Floats, cells: Cells, chosen: Bools) -> CellValues:
         """The released values of the chosen cells, in order; NaN if a cell has none."""
-        there = ~np.isnan(y)
-        number = np.cumsum(chosen) - 1
-        inside = np.flatnonzero(there & chosen[cells.of_record])
+        number, frequency = np.cumsum(chosen) - 1, _frequencies(y)
+        inside = np.flatnonzero(~np.isnan(y) & chosen[cells.of_record])
         cell, value, k = number[cells.of_record[inside]], y[inside], int(chosen.sum())
         order = np.lexsort((value, cell))
         cell, value = cell[order], value[order]
@@ -54,7 +53,7 @@ class CellValues:
         middle = [np.minimum(first + np.maximum(count.astype(np.int64) - 1 + more, 0) // 2, max(len(value) - 1, 0))
                   for more in (0, 1)]
         median = (value[middle[0]] + value[middle[1]]) / 2 if len(value) else np.zeros(k)
-        frequent, evidence = _most_frequent(cell, value, count, y[there])
+        frequent, evidence = _most_frequent(cell, value, count, frequency[inside][order])
         gone = count == 0
         return cls(*(np.where(gone, np.nan, v) for v in (mean, median, frequent)), np.where(gone, 0.0, evidence), count, variance)
 
@@ -121,7 +120,17 @@ def _one_cell(total: Floats, share: Floats, squares: Floats) -> Floats:
     return np.asarray(total * (1 - share[squares.argmax(axis=0)])) if len(share) else total
 
 
-def _most_frequent(cell: Ints, value: Floats, count: Floats, everywhere: Floats) -> tuple[Floats, Floats]:
+def _frequencies(y: Floats) -> Floats:
+    """For each value, the share of all values that equal it."""
+    order = np.argsort(y)
+    start = np.flatnonzero(np.concatenate([[True], np.diff(y[order]) != 0]))
+    out = np.empty(len(y))
+    number = np.diff(np.append(start, len(y)))
+    out[order] = np.repeat(number, number) / max(int((~np.isnan(y)).sum()), 1)
+    return out
+
+
+def _most_frequent(cell: Ints, value: Floats, count: Floats, frequency: Floats) -> tuple[Floats, Floats]:
     """For each cell, the recurring value with the most evidence that it is the cell's own, and that evidence.
 
         k ln(k / (m p)) − k + m p   for k of m values, where a share p of all released values is the same; 0 if k ≤ 1 or k ≤ m p
@@ -131,13 +140,12 @@ def _most_frequent(cell: Ints, value: Floats, count: Floats, everywhere: Floats)
     if not len(value):
         return frequent, evidence
     start = np.flatnonzero(np.concatenate([[True], (np.diff(value) != 0) | (np.diff(cell) != 0)]))
-    k = np.diff([*start, len(value)]).astype(np.float64)
-    known, number = np.unique(everywhere, return_counts=True)
-    expected = count[cell[start]] * number[np.searchsorted(known, value[start])] / len(everywhere)
+    k = np.diff(np.append(start, len(value))).astype(np.float64)
+    expected = count[cell[start]] * frequency[start]
     with np.errstate(divide="ignore"):
         found = np.where((k > 1) & (k > expected), k * np.log(k / expected) - k + expected, 0.0)
     order = np.lexsort((found, cell[start]))
-    last = np.flatnonzero(np.diff([*cell[start][order], cells]) != 0)
+    last = np.flatnonzero(np.diff(np.append(cell[start][order], cells)) != 0)
     best = order[last]
     frequent[cell[start][best]], evidence[cell[start][best]] = value[start][best], found[best]
     return frequent, evidence

@@ -35,7 +35,7 @@ class Cells:
         order = np.argsort(key, kind="stable")
         new = np.flatnonzero(np.concatenate([[True], np.diff(key[order]) != 0]))
         of_record = np.empty(len(key), dtype=np.int64)
-        of_record[order] = np.repeat(np.arange(len(new)), np.diff([*new, len(key)]))
+        of_record[order] = np.repeat(np.arange(len(new)), np.diff(np.append(new, len(key))))
         return cls(of_record, order, new)
 
     def __len__(self) -> int:
@@ -46,55 +46,59 @@ class Cells:
         return np.asarray(np.bincount(self.of_record, weights=values, minlength=len(self)))
 
 
-def tolerance(x: Floats) -> float:
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Values of a column, a tenth of their standard deviation, and the share of the other values within it of each."""
+
+    x: Floats
+    tolerance: float
+    share: Floats
+    grid: Floats
+
+    @classmethod
+    def of(cls, x: Floats) -> Neighbours:
+        order = np.argsort(x)[: int((~np.isnan(x)).sum())]
+        ordered = x[order]
+        w, share = _tolerance(ordered), np.zeros(len(x))
+        if w <= 0:
+            return cls(x, 0.0, share, np.zeros(0))
+        inside = np.searchsorted(ordered, ordered + w, side="right") - np.searchsorted(ordered, ordered - w, side="left")
+        share[order] = (inside - 1) / (len(order) - 1)
+        return cls(x, w, share, np.quantile(share[order], np.linspace(0, 1, _STEPS)))
+
+    def sharing_cells(self, cells: Cells) -> Bools:
+        """The cells whose records share a value; none if chance would give as many."""
+        none = np.zeros(len(cells), dtype=bool)
+        count = cells.sums((~np.isnan(self.x)).astype(np.float64))
+        several = count >= 2
+        if self.tolerance <= 0 or not several.any():
+            return none
+        ordered = self.x[cells.order]
+        low = np.minimum.reduceat(np.where(np.isnan(ordered), np.inf, ordered), cells.start)
+        high = np.maximum.reduceat(np.where(np.isnan(ordered), -np.inf, ordered), cells.start)
+        spread = np.subtract(high, low, out=np.full(len(cells), np.inf), where=several)
+        alike = (cells.sums(self.share) / np.maximum(count, 1)) ** np.maximum(count - 1, 1)
+        found = several & (spread <= self.tolerance * (1 + 1e-9)) & (alike <= _TELLING)
+        beyond = found.any() and _beyond_chance(int(found.sum()), int(several.sum()), self._expected(count[several]))
+        return found if beyond else none
+
+    def _expected(self, sizes: Floats) -> float:
+        """The number of cells of these sizes that agree by chance, at most, and would count."""
+        size, number = np.unique(sizes, return_counts=True)
+        total = 0.0
+        for m, k in zip(size.tolist(), number.tolist(), strict=True):
+            alike = self.grid ** (m - 1)
+            total += k * float(np.where(alike <= _TELLING, alike, 0.0).mean())
+        return total
+
+
+def _tolerance(ordered: Floats) -> float:
     """A tenth of a standard deviation; of the one that the quartiles of a normal law would give, if that is smaller."""
-    there = x[~np.isnan(x)]
-    if len(there) < 2 or float(there.max()) == float(there.min()):
+    if len(ordered) < 2 or ordered[0] == ordered[-1]:
         return 0.0
-    low, high = np.quantile(there, [0.25, 0.75])
-    sd, middle = float(there.std(ddof=1)), float(high - low) / 1.349
+    low, high = np.quantile(ordered, [0.25, 0.75])
+    sd, middle = float(ordered.std(ddof=1)), float(high - low) / 1.349
     return NEAR * (min(sd, middle) if middle > 0 else sd)
-
-
-def sharing_cells(x: Floats, cells: Cells) -> Bools:
-    """The cells whose records share a value that chance does not explain; none if chance would give as many."""
-    w, none = tolerance(x), np.zeros(len(cells), dtype=bool)
-    if w <= 0:
-        return none
-    there = ~np.isnan(x)
-    count = cells.sums(there.astype(np.float64))
-    ordered = x[cells.order]
-    low = np.minimum.reduceat(np.where(np.isnan(ordered), np.inf, ordered), cells.start)
-    high = np.maximum.reduceat(np.where(np.isnan(ordered), -np.inf, ordered), cells.start)
-    several = count >= 2
-    if not several.any():
-        return none
-    spread = np.subtract(high, low, out=np.full(len(cells), np.inf), where=several)
-    near = _share_near(x[there], w)
-    nearby = np.zeros(len(x))
-    nearby[there] = near
-    alike = (cells.sums(nearby) / np.maximum(count, 1)) ** np.maximum(count - 1, 1)
-    found = several & (spread <= w * (1 + 1e-9)) & (alike <= _TELLING)
-    expected = _expected(near, count[several])
-    return found if _beyond_chance(int(found.sum()), int(several.sum()), expected) else none
-
-
-def _share_near(x: Floats, w: float) -> Floats:
-    """For each value, the share of the other values that lie within w of it."""
-    ordered = np.sort(x)
-    inside = np.searchsorted(ordered, x + w, side="right") - np.searchsorted(ordered, x - w, side="left")
-    return np.asarray((inside - 1) / max(len(x) - 1, 1))
-
-
-def _expected(near: Floats, sizes: Floats) -> float:
-    """The number of cells of these sizes that agree by chance, at most, and would count."""
-    grid = np.quantile(near, np.linspace(0, 1, _STEPS))
-    size, number = np.unique(sizes, return_counts=True)
-    total = 0.0
-    for m, k in zip(size.tolist(), number.tolist(), strict=True):
-        alike = grid ** (m - 1)
-        total += k * float(np.where(alike <= _TELLING, alike, 0.0).mean())
-    return total
 
 
 def _beyond_chance(count: int, cells: int, expected: float) -> bool:
