@@ -28,13 +28,13 @@ from larvatus.attacks.scoring.credits import (
     distance_from_centre,
     outlyingness,
 )
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import MOST_LEVELS, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect

@@ -25,12 +25,12 @@ from larvatus.attacks.scoring.credits import (
     outlyingness,
     risk_score,
 )
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect

@@ -10,27 +10,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
 from larvatus.attacks.linkage.joined_releases import with_average
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.sharing import (
+    Sharing,
+    explained_share,
+    mean_figure,
+    mean_interval,
+    sharing_by_group,
+    sharing_by_record,
+    sharing_by_size,
+)
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import MOST_LEVELS, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
-from larvatus.data.score import Row, Rows, Score
+from larvatus.data.score import Rows, Score
 from larvatus.data.verbs import map_rows, with_table
-from larvatus.stats.estimates.cell_predictions import FEWEST, S_ONLY, CellValues, predictions
+from larvatus.stats.estimates.cell_predictions import FEWEST_CELLS, S_ONLY, CellValues, predict_cells
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
@@ -38,7 +46,6 @@ _MOST_PAIRED = 6  # columns of S that are also combined in pairs
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
 _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW = 0.1  # of the records
-_SIZES = ((2, 2), (3, 9), (10, 99), (100, None))
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
@@ -47,12 +54,13 @@ _MEANING = "share of the variance of values shared by records with equal S that 
 class SharedValues(Attack):
     """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
 
-    Records are put together if they agree in all non-confidential columns and the sub-group, in one of these columns, or in
-    two (if there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
+    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
+    there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
     standard deviation, and only if there are more of them than chance explains. If there are none, the value is 0 and a note
-    says so. The shared value is predicted by the mean or the median of the released values, by the
-    mean drawn towards the overall mean, by a regression on the means, alone or beside S, fitted without the cell, and by the value that occurs more often in the cell than elsewhere in the file, which
-    undoes swaps. The most successful rule and the most telling columns count for each confidential column.
+    says so. The shared value is predicted from the mean and the median of the released values: as they are, drawn towards the
+    overall mean, and by a regression, alone or beside S, fitted without the cell. It is also predicted by the value that
+    occurs more often in the cell than elsewhere in the file, which undoes swaps. For each confidential column the most
+    successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
@@ -87,80 +95,24 @@ class SharedValues(Attack):
             notes.append("records with equal S share no confidential value, beyond what chance explains")
         few = [f.name for f in found if f.interval() is None]
         if few:
-            notes.append(f"{', '.join(few)}: shared in fewer than {FEWEST} cells, so that there is no interval")
+            notes.append(f"{', '.join(few)}: shared in fewer than {FEWEST_CELLS} cells, so that there is no interval")
         return Score(
-            "shared_values", "risk", _mean([f.value for f in found]), _MEANING, self.settings(),
-            chance=_mean([f.chance for f in found]), s_alone=_mean([f.s_alone for f in found]), interval=_interval(found),
-            by_group=_by_group(joined, group, found),
-            by_variable=Rows.of({"variable": f.name, "value": f.value, "chance": f.chance, "s_alone": f.s_alone} for f in found),
-            details={"shared": Rows.of(f.row() for f in found), "cell_sizes": _by_size(found)} if found else {},
-            by_record=_by_record(found, len(record)), notes=tuple(notes),
+            "shared_values", "risk", mean_figure([f.value for f in found]), _MEANING, self.settings(),
+            chance=mean_figure([f.chance for f in found]), s_alone=mean_figure([f.s_alone for f in found]),
+            interval=mean_interval(found), by_group=sharing_by_group(joined.groups, group, found),
+            by_variable=Rows.of(
+                {"variable": f.name, "value": f.value, "chance": f.chance, "s_alone": f.s_alone} for f in found
+            ),
+            details={"shared": Rows.of(f.row() for f in found), "cell_sizes": sharing_by_size(found)} if found else {},
+            by_record=sharing_by_record(found, len(record)), notes=tuple(notes),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sharing:
-    """One column with values that records share: its cells, and the errors with the release, without it, and by S alone."""
-
-    name: str
-    given: tuple[str, ...]
-    cells: Cells
-    shared: Bools
-    weight: Floats
-    rule: str
-    error: Floats
-    mean_error: Floats
-    s_error: Floats
-    chance: float
-    near: float
-
-    @property
-    def value(self) -> float:
-        return _explained(self.weight, self.error, self.mean_error)
-
-    @property
-    def s_alone(self) -> float:
-        return _explained(self.weight, self.s_error, self.mean_error)
-
-    def of_records(self, per_cell: Floats) -> Floats:
-        """A figure of the cells for each record; NaN for records in other cells."""
-        full = np.full(len(self.cells), np.nan)
-        full[self.shared] = per_cell
-        return np.asarray(full[self.cells.of_record])
-
-    def is_close(self, error: Floats) -> Floats:
-        return np.asarray(np.abs(error) <= self.near).astype(np.float64)
-
-    def interval(self) -> tuple[float, float] | None:
-        return _interval([self])
-
-    def spread(self) -> float:
-        """The jackknife standard error of the value, with the cells as units; at least that of a normal law."""
-        part, total = self.weight * self.error**2, self.weight * self.mean_error**2
-        k, r2, whole = len(part), self.value, float(total.sum())
-        rest = np.maximum(whole - total, 1e-12 * whole)
-        away = (part.sum() - part) / rest - part.sum() / whole
-        normal = (4 * r2 / k + 1 / k**2) * (1 - r2) ** 2
-        return float(np.sqrt(max((1 - 1 / k) * float((away**2).sum()), normal)))
-
-    def above_baseline(self) -> tuple[bool, float, float, float]:
-        """For the choice between columns of S: by the lower end of the interval, then by the value and the records."""
-        interval, base = self.interval(), max(self.chance, self.s_alone)
-        low = interval[0] if interval else 0.0
-        return interval is not None, max(low - base, 0.0), max(self.value - base, 0.0), float(self.weight.sum())
-
-    def row(self) -> Row:
-        close, by_s = (float(np.average(self.is_close(e), weights=self.weight)) for e in (self.error, self.s_error))
-        return {"variable": self.name, "equal": ", ".join(self.given), "cells": int(self.shared.sum()),
-                "records": int(self.weight.sum()), "rule": self.rule, "value": self.value, "found": close,
-                "found by S alone": by_s}
 
 
 def _most_telling(
     joined: Microdata, names: Sequence[str], record: Ints, x: Mapping[str, Floats], random: RecordRandom
-) -> list[_Sharing]:
+) -> list[Sharing]:
     """For each column with shared values, the columns of S by which the release tells most about them."""
-    found: dict[str, list[_Sharing]] = {n: [] for n in names}
+    found: dict[str, list[Sharing]] = {n: [] for n in names}
     near = {n: Neighbours.of(x[_was(n)]) for n in names}
     known: dict[tuple[str, ...], int] = {}
     for given in _groupings(_given(joined)):
@@ -174,28 +126,28 @@ def _most_telling(
     return [_best_of(parts) for parts in found.values() if parts]
 
 
-def _best_of(found: Sequence[_Sharing]) -> _Sharing:
+def _best_of(found: Sequence[Sharing]) -> Sharing:
     """The furthest above its baseline; cells that hold few of the records which share values do not count."""
     most = max(f.weight.sum() for f in found)
-    return max((f for f in found if f.weight.sum() >= _FEW * most), key=_Sharing.above_baseline)
+    return max((f for f in found if f.weight.sum() >= _FEW * most), key=Sharing.above_baseline)
 
 
 def _attacked(
     joined: Microdata, record: Ints, near: Neighbours, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
     random: RecordRandom,
-) -> _Sharing:
+) -> Sharing:
     x, there = near.x, ~np.isnan(near.x)
     weight, sums = (cells.sums(v)[shared] for v in (there.astype(np.float64), np.where(there, x, 0.0)))
     value = sums / weight
-    whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST else (np.where(there, x, 0.0).sum(), there.sum())
+    whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST_CELLS else (np.where(there, x, 0.0).sum(), there.sum())
     outside = (whole - sums) / np.maximum(records - weight, 1.0)
     released = CellValues.of(collect(joined, [name])[2][name], cells, shared)
     terms = _terms(joined, record, cells, shared)
-    predicted = {_NOTHING: outside, **predictions(value, outside, weight, released, terms)}
+    predicted = {_NOTHING: outside, **predict_cells(value, outside, weight, released, terms)}
     by_s = predicted.pop(S_ONLY, outside)
     away = value - outside
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
-    return _Sharing(
+    return Sharing(
         name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
         _chance(value, outside, weight, released, random), near.tolerance + 1e-9 * float(np.abs(value).max()),
     )
@@ -209,15 +161,9 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
     out = []
     for order in np.argsort(draws, axis=1):
         moved, away = x[:k][order], (x - others)[:k][order]
-        guesses = predictions(moved, moved - away, weight[:k], part, none)
-        out.append(max(_explained(weight[:k], moved - guess, away) for guess in guesses.values()))
+        guesses = predict_cells(moved, moved - away, weight[:k], part, none)
+        out.append(max(explained_share(weight[:k], moved - guess, away) for guess in guesses.values()))
     return float(np.mean(out))
-
-
-def _explained(weight: Floats, error: Floats, without: Floats) -> float:
-    """1 − Σ w e² / Σ w d², between 0 and 1."""
-    total = float((weight * without**2).sum())
-    return float(np.clip(1 - float((weight * error**2).sum()) / total, 0.0, 1.0)) if total > 0 else 0.0
 
 
 def _was(name: str) -> str:
@@ -245,7 +191,7 @@ def _cells(joined: Microdata, given: Sequence[str]) -> Cells:
 
 
 def _terms(joined: Microdata, record: Ints, cells: Cells, shared: Bools) -> Floats:
-    """Means of the terms of S and of indicators of the sub-groups over each cell; a column with many levels says nothing new."""
+    """Means over each cell of the terms of S and of indicators of the sub-groups; columns with many levels are left out."""
     columns = joined.table.columns
     known = [n for n in joined.known if columns[n].kind == "number" or len(columns[n].levels) <= MOST_LEVELS]
     design, groups = design_of(joined, known), len(joined.groups)
@@ -263,69 +209,3 @@ def _terms(joined: Microdata, record: Ints, cells: Cells, shared: Bools) -> Floa
         if apart and group:
             total[:, q + group - 1] += np.bincount(cell, minlength=k)
     return np.asarray(total / np.maximum(count, 1)[:, None])
-
-
-def _interval(found: Sequence[_Sharing]) -> tuple[float, float] | None:
-    """The interval of the mean over columns, whose errors are taken to move together; none if a column has few cells."""
-    from scipy.special import stdtrit
-
-    if not found:
-        return 0.0, 0.0
-    fewest = min(len(f.weight) for f in found)
-    if fewest < FEWEST:
-        return None
-    value, half = _mean([f.value for f in found]), float(stdtrit(fewest - 1, 0.975)) * _mean([f.spread() for f in found])
-    return max(0.0, value - half), min(1.0, value + half)
-
-
-def _by_group(joined: Microdata, group: Ints, found: Sequence[_Sharing]) -> Rows:
-    """The figures in each sub-group, from its records in cells with shared values; 0 if it has none."""
-    figures: dict[str, list[Floats]] = {"value": [], "s_alone": []}
-    for f in found:
-        without = _sums(group, f.of_records(f.mean_error**2), len(joined.groups))
-        for figure, error in (("value", f.error), ("s_alone", f.s_error)):
-            left = _sums(group, f.of_records(error**2), len(joined.groups))
-            share = 1 - np.divide(left, without, out=np.ones_like(left), where=without > 0)
-            figures[figure].append(np.where(without > 0, np.clip(share, 0.0, 1.0), np.nan))
-    value, s_alone = (_mean_present(v, len(joined.groups)) for v in figures.values())
-    return Rows.of(
-        {"sub_group": joined.groups.name(g), "records": size, "value": float(value[g]),
-         "chance": _mean([f.chance for f in found]), "s_alone": float(s_alone[g])}
-        for g, size in enumerate(joined.groups.sizes)
-    )
-
-
-def _by_size(found: Sequence[_Sharing]) -> Rows:
-    """By number of records in a cell: the cells of all columns, the mean of their values, and the share found."""
-    rows: list[Row] = []
-    for low, high in _SIZES:
-        parts = [(f, (f.weight >= low) & (f.weight <= (high or np.inf))) for f in found]
-        parts = [(f, p) for f, p in parts if p.any()]
-        if parts:
-            size = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
-            rows.append({
-                "records": size, "cells": sum(int(p.sum()) for _, p in parts),
-                "value": _mean([_explained(f.weight[p], f.error[p], f.mean_error[p]) for f, p in parts]),
-                "found": _mean([float(np.average(f.is_close(f.error)[p], weights=f.weight[p])) for f, p in parts]),
-            })
-    return Rows.of(rows)
-
-
-def _by_record(found: Sequence[_Sharing], n: int) -> Floats | None:
-    """For each record, the share of its shared values found to within the tolerance; NaN if it shares none."""
-    return _mean_present([f.of_records(f.is_close(f.error)) for f in found], n, np.nan) if found else None
-
-
-def _sums(group: Ints, values: Floats, groups: int) -> Floats:
-    return np.asarray(np.bincount(group, weights=np.nan_to_num(values), minlength=groups))
-
-
-def _mean_present(values: Sequence[Floats], n: int, otherwise: float = 0.0) -> Floats:
-    """The mean of the values that are not NaN, place by place."""
-    table = np.array(values).reshape(len(values), n)
-    count = (~np.isnan(table)).sum(axis=0)
-    return np.asarray(np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), otherwise))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if len(values) else 0.0

@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
-from larvatus.data.decoded_labels import with_decoded_labels
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata

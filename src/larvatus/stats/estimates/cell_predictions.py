@@ -19,7 +19,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.estimates.shared_cells import Cells
 
-FEWEST = 5  # cells, to fit a line
+FEWEST_CELLS = 5  # cells, to fit a line
 S_ONLY = "S alone"
 _EVIDENCE = 3.0
 _WHOLE = 1e-8
@@ -28,7 +28,7 @@ _THIN = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """Released values of each cell: their mean, median and most frequent value with the evidence for it, number and variance."""
+    """Released values of each cell: mean, median, most frequent value with the evidence for it, and number; their variance."""
 
     mean: Floats
     median: Floats
@@ -55,7 +55,8 @@ class CellValues:
         median = (value[middle[0]] + value[middle[1]]) / 2 if len(value) else np.zeros(k)
         frequent, evidence = _most_frequent(cell, value, count, frequency[inside][order])
         gone = count == 0
-        return cls(*(np.where(gone, np.nan, v) for v in (mean, median, frequent)), np.where(gone, 0.0, evidence), count, variance)
+        mean, median, frequent = (np.where(gone, np.nan, v) for v in (mean, median, frequent))
+        return cls(mean, median, frequent, np.where(gone, 0.0, evidence), count, variance)
 
     def first(self, k: int) -> CellValues:
         """The first k cells."""
@@ -73,18 +74,18 @@ class CellValues:
         return np.asarray(np.where(there, centre + kept * (np.nan_to_num(self.mean) - centre), centre))
 
 
-def predictions(x: Floats, others: Floats, weight: Floats, released: CellValues, terms: Floats) -> Mapping[str, Floats]:
+def predict_cells(x: Floats, others: Floats, weight: Floats, released: CellValues, terms: Floats) -> Mapping[str, Floats]:
     """Predictions of the shared values x by each rule, and by S alone. `others` are means of x outside each cell."""
     empty, shrunk = released.count == 0, released.shrunk()
     out = {rule: np.where(empty, others, v) for rule, v in (("mean", released.mean), ("median", released.median))}
-    if len(x) >= FEWEST:
+    if len(x) >= FEWEST_CELLS:
         out |= {"shrunk mean": shrunk, "fitted mean": without_cell(x, weight, shrunk[:, None], others)}
         if terms.shape[1]:
             out["fitted mean and S"] = without_cell(x, weight, np.column_stack([shrunk, terms]), others)
     best = min(out.values(), key=lambda v: float((weight * (x - v) ** 2).sum()))
     for rule, least in (("most frequent value", 0.0), ("most frequent value, if clear", _EVIDENCE)):
         out[rule] = np.where(released.evidence > least, released.frequent, best)
-    if len(x) >= FEWEST and terms.shape[1]:
+    if len(x) >= FEWEST_CELLS and terms.shape[1]:
         out[S_ONLY] = without_cell(x, weight, terms, others)
     return out
 

@@ -23,7 +23,7 @@ _STEPS = 2001
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Records in cells: the cell of each record, and the records in order of their cells with the place of each cell's first."""
+    """Records in cells: the cell of each record, the records in order of their cells, and where each cell starts in it."""
 
     of_record: Ints
     order: Ints

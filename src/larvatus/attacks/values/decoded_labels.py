@@ -69,7 +69,7 @@ def _decoded(original: Microdata, data: Microdata, names: Sequence[str], random:
 
     made = [Column(scratch(way, n), "number") for n in names for way in (_ORDER, _MEMBERS)]
     both = map_rows(joined, decode, [*names, *before], made)
-    chosen = {n: max((_ORDER, _MEMBERS), key=lambda way: _agreement(both, n, way)) for n in names}  # noqa: B023
+    chosen = {n: max((_ORDER, _MEMBERS), key=lambda way: _agreement(both, n, way)) for n in names}
     return with_table(data, data.table.pair(both.table, {n: scratch(way, n) for n, way in chosen.items()}))
 
 
@@ -78,7 +78,7 @@ def _was(name: str) -> str:
 
 
 def _half(block: Block, random: RecordRandom) -> Ints:
-    return (random.uniform(block.record, purpose="halves of classes")[0] < 0.5).astype(np.int64)
+    return np.asarray(random.uniform(block.record, purpose="halves of classes")[0] < 0.5, dtype=np.int64)
 
 
 def _totals(code: Ints, half: Ints, x: Floats, levels: int) -> Floats:
