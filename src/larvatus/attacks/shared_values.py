@@ -45,7 +45,7 @@ _KEY = scratch("cell")
 _MOST_PAIRED = 6  # columns of S that are also combined in pairs
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
 _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
-_FEW = 0.1  # of the records
+_FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
@@ -127,9 +127,14 @@ def _most_telling(
 
 
 def _best_of(found: Sequence[Sharing]) -> Sharing:
-    """The furthest above its baseline; cells that hold few of the records which share values do not count."""
-    most = max(f.weight.sum() for f in found)
-    return max((f for f in found if f.weight.sum() >= _FEW * most), key=Sharing.above_baseline)
+    """The furthest above its baseline; cells that hold few of the records which share values do not count.
+
+    Cells that are parts of larger ones with the same value do not count either: their baseline would be fitted to it.
+    """
+    records = {f.given: float(f.weight.sum()) for f in found}
+    whole = [f for f in found if not any(
+        set(fewer) < set(f.given) and number >= _NEARLY_ALL * records[f.given] for fewer, number in records.items())]
+    return max((f for f in whole if records[f.given] >= _FEW * max(records.values())), key=Sharing.above_baseline)
 
 
 def _attacked(
