@@ -49,9 +49,7 @@ class BiasAndNoise(Mask):
 
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"bias_sd", "noise_ratio", "bias", "noise", "zeros", "positive"})
-    nemesis: ClassVar[tuple[str, ...]] = (
-        "bayesian_intruder", "posterior_match", "optimal_assignment", "simulated_release", "shared_values",
-    )
+    nemesis: ClassVar[tuple[str, ...]] = ("bayesian_intruder", "posterior_match", "optimal_assignment", "simulated_release")
 
     bias_sd: Spread | tuple[Spread, ...] | dict[str, Spread] = Field(
         default=0.1, description="standard deviation of the factor, whose mean is one"

@@ -43,7 +43,7 @@ class CorrelatedNoise(Mask):
 
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"variance", "noise", "zeros", "positive"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release", "shared_values")
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release")
 
     variance: Annotated[float, Field(gt=0, le=1e6)] = Field(
         default=0.25, description="noise covariance as a fraction of the covariance of the confidential columns"

@@ -54,7 +54,7 @@ class RandomSwap(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"together", "pairs"})
     nemesis: ClassVar[tuple[str, ...]] = (
-        "exact_match", "swap_chain", "probabilistic_linkage", "nearest_record", "simulated_release", "shared_values",
+        "exact_match", "swap_chain", "probabilistic_linkage", "nearest_record", "simulated_release",
     )
 
     rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are moved")

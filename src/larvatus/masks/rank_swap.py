@@ -57,7 +57,7 @@ class RankSwap(Mask):
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
     publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance", "pairs"})
-    nemesis: ClassVar[tuple[str, ...]] = ("swap_chain", "rank_window", "simulated_release", "shared_values")
+    nemesis: ClassVar[tuple[str, ...]] = ("swap_chain", "rank_window", "simulated_release")
 
     window: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.05, description="greatest move of a value, as a share of the ranks"

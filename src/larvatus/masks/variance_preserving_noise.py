@@ -53,7 +53,7 @@ class VariancePreservingNoise(Mask):
 
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"variance", "correlated", "noise", "zeros", "positive"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release", "shared_values")
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release")
 
     variance: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.25, description="noise variance as a fraction of the column's variance, before shrinking"
