@@ -54,15 +54,18 @@ class Sharing:
         return mean_interval([self])
 
     def spread(self) -> float:
-        """The jackknife standard error of the value, with the cells as units; at least that of a normal law."""
+        """The jackknife standard error of the value, with the cells as units; at least that of a normal law.
+
+        Chance is added, because the choice of the best rule has luck in it.
+        """
         part, total = self.weight * self.error**2, self.weight * self.mean_error**2
         k, r2, whole = len(part), self.value, float(total.sum())
         if whole <= 0:
-            return 0.0
+            return self.chance
         rest = np.maximum(whole - total, 1e-12 * whole)
         away = (part.sum() - part) / rest - part.sum() / whole
         normal = (4 * r2 / k + 1 / k**2) * (1 - r2) ** 2
-        return float(np.sqrt(max((1 - 1 / k) * float((away**2).sum()), normal)))
+        return float(np.sqrt(max((1 - 1 / k) * float((away**2).sum()), normal) + (self.chance * (1 - r2)) ** 2))
 
     def above_baseline(self) -> tuple[bool, float, float, float]:
         """For the choice between columns of S: by the lower end of the interval, then by the value and the records."""
