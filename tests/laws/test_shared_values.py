@@ -1,4 +1,4 @@
-"""Values shared by records with equal S: against plain averages and refitted regressions, and silent where nothing is shared."""
+"""Values shared by records with equal S: against plain averages and refitted regressions; no alarm if nothing is shared."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_values_that_are_not_shared_raise_no_alarm(steps):
     rng = np.random.default_rng(2)
     s = np.repeat(rng.normal(size=700), 2)
     frame = pd.DataFrame({"s": s, "x": 3 * s + rng.normal(size=1400), "y": rng.normal(size=1400),
-                          "zeros": np.where(rng.random(1400) < 0.7, 0, rng.normal(size=1400)), "ties": rng.integers(0, 5, 1400)})
+                          "zeros": np.where(rng.random(1400) < 0.7, 0, rng.normal(size=1400)),
+                          "ties": rng.integers(0, 5, 1400)})
     score = attacked(frame, steps, confidential=["x", "y", "zeros", "ties"], non_confidential=["s"])
     assert (score.value, score.chance, score.s_alone, score.interval) == (0, 0, 0, (0, 0))
     assert score.notes == ("records with equal S share no confidential value, beyond what chance explains",)
