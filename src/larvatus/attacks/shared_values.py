@@ -19,9 +19,9 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.sharing import (
     Sharing,
-    explained_share,
     mean_figure,
     mean_interval,
+    share_of_variance,
     sharing_by_group,
     sharing_by_record,
     sharing_by_size,
@@ -167,7 +167,7 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
     for order in np.argsort(draws, axis=1):
         moved, away = x[:k][order], (x - others)[:k][order]
         guesses = predict_cells(moved, moved - away, weight[:k], part, none)
-        out.append(max(explained_share(weight[:k], moved - guess, away) for guess in guesses.values()))
+        out.append(max(share_of_variance(weight[:k], moved - guess, away) for guess in guesses.values()))
     return float(np.mean(out))
 
 

@@ -34,11 +34,11 @@ class Sharing:
 
     @property
     def value(self) -> float:
-        return explained_share(self.weight, self.error, self.mean_error)
+        return share_of_variance(self.weight, self.error, self.mean_error)
 
     @property
     def s_alone(self) -> float:
-        return explained_share(self.weight, self.s_error, self.mean_error)
+        return share_of_variance(self.weight, self.s_error, self.mean_error)
 
     def of_records(self, per_cell: Floats) -> Floats:
         """A figure of the cells for each record; NaN for records in other cells."""
@@ -80,7 +80,7 @@ class Sharing:
                 "found by S alone": by_s}
 
 
-def explained_share(weight: Floats, error: Floats, without: Floats) -> float:
+def share_of_variance(weight: Floats, error: Floats, without: Floats) -> float:
     """1 − Σ w e² / Σ w d², between 0 and 1."""
     total = float((weight * without**2).sum())
     return float(np.clip(1 - float((weight * error**2).sum()) / total, 0.0, 1.0)) if total > 0 else 0.0
@@ -127,7 +127,7 @@ def sharing_by_size(found: Sequence[Sharing]) -> Rows:
             size = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
             rows.append({
                 "records": size, "cells": sum(int(p.sum()) for _, p in parts),
-                "value": mean_figure([explained_share(f.weight[p], f.error[p], f.mean_error[p]) for f, p in parts]),
+                "value": mean_figure([share_of_variance(f.weight[p], f.error[p], f.mean_error[p]) for f, p in parts]),
                 "found": mean_figure([float(np.average(f.is_close(f.error)[p], weights=f.weight[p])) for f, p in parts]),
             })
     return Rows.of(rows)
