@@ -18,6 +18,7 @@ from sample import SECRET, close
 FALSE_ALARM = 1e-6
 WIDER = 2.5  # a 95 % interval, widened to one that leaves out the truth once in a million
 ROLES = {"confidential": ["a", "b", "c"], "sub_groups": ["g"]}
+BY_FIRM = {"shared_values"}  # attacks on values that the records of a firm share
 
 
 def stated(attack: lv.Attack, data: lv.Microdata, table: pd.DataFrame) -> lv.Release:
@@ -31,8 +32,15 @@ def untied(n: int = 3000, seed: int = 2) -> pd.DataFrame:
     return pd.DataFrame({"g": rng.integers(0, 4, n), **{c: rng.normal(size=n) for c in "abc"}})
 
 
-def suited(table: pd.DataFrame, attack: lv.data.contracts.Attack) -> pd.DataFrame:
-    """The table with columns that the attack handles: categories in place of numbers, if it needs them."""
+def roles(attack: lv.Attack) -> dict[str, list[str]]:
+    return {**ROLES, "non_confidential": ["firm"]} if attack.name() in BY_FIRM else ROLES
+
+
+def suited(table: pd.DataFrame, attack: lv.Attack) -> pd.DataFrame:
+    """The table as the attack needs it: categories in place of numbers, or values that three records share."""
+    if attack.name() in BY_FIRM:
+        firm = np.arange(len(table)) // 3 * 3
+        return table.assign(firm=firm, **{c: table[c].to_numpy()[firm] for c in "abc"})
     if "number" in attack.handles:
         return table
     return table.assign(**{c: table[c].map(lambda v: None if np.isnan(v) else f"class {np.floor(v):.0f}") for c in "abc"})
@@ -41,7 +49,7 @@ def suited(table: pd.DataFrame, attack: lv.data.contracts.Attack) -> pd.DataFram
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_full_success_on_the_original_itself(attack):
     table = suited(untied(400), attack)
-    data = lv.read(table, **ROLES)
+    data = lv.read(table, **roles(attack))
     score = lv.risk(data, stated(attack, data, table), [attack])[0]
     assert score.value == pytest.approx(1.0, abs=1e-9)
     assert score.kind == "risk"
@@ -52,7 +60,7 @@ def test_full_success_on_the_original_itself(attack):
 def test_chance_on_an_unrelated_file(attack):
     table = suited(untied(), attack)
     other = suited(untied(seed=99), attack).assign(g=table.g)
-    data = lv.read(table, **ROLES)
+    data = lv.read(table, **roles(attack))
     score = lv.risk(data, stated(attack, data, other), [attack])[0]
     low, high = score.interval
     reach = WIDER * max(high - score.value, score.value - low)
@@ -66,7 +74,7 @@ def test_row_order_changes_nothing(attack):
     released = suited(table.assign(a=table.a + 0.3 * np.random.default_rng(1).normal(size=500)), attack)
     table = suited(table, attack)
     order = np.random.default_rng(3).permutation(500)
-    data, other = lv.read(table, **ROLES), lv.read(table.iloc[order], **ROLES)
+    data, other = lv.read(table, **roles(attack)), lv.read(table.iloc[order], **roles(attack))
     plain = lv.risk(data, stated(attack, data, released), [attack])[0]
     turned = lv.risk(other, stated(attack, other, released.iloc[order]), [attack])[0]
     assert turned.value == pytest.approx(plain.value, abs=1e-12)
@@ -93,7 +101,7 @@ def test_is_not_fooled_by_constants_duplicates_and_missing_cells(attack):
     holes = table.copy()
     holes.loc[::7, "a"] = np.nan
     table, holes = suited(table, attack), suited(holes, attack)
-    data = lv.read(table, **ROLES)
+    data = lv.read(table, **roles(attack))
     for released in (table, holes):
         score = lv.risk(data, stated(attack, data, released), [attack])[0]
         assert 0.6 < score.value <= 1.0
@@ -103,7 +111,7 @@ def test_is_not_fooled_by_constants_duplicates_and_missing_cells(attack):
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_scores_say_everything_they_must(attack):
     table = suited(untied(200), attack)
-    data = lv.read(table, **ROLES)
+    data = lv.read(table, **roles(attack))
     score = lv.risk(data, lv.mask(data, attacked_mask(attack), secret=SECRET), [attack])[0]
     assert score.meaning
     assert score.chance is not None

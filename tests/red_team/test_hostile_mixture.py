@@ -250,9 +250,8 @@ def test_noise_that_other_steps_follow(case: str, real_files: object) -> None:
 
 # ------------------------------------------------------------------------------------------------ records that share values
 
-@hole("S alone is fitted to the confidential values of the others of the firm, which no intruder has, and excuses the release")
 def test_noise_is_averaged_over_a_firm():
-    """Revenue of 15 firms in the records of 20 employees each, noise 1: R² of the firm's mean .95, and tier secure."""
+    """Revenue of 15 firms in the records of 20 employees each, noise 1: R² of the firm's mean .96, product .96."""
     frame = staff(15, 20)[["firm", "revenue"]]
     data, release, y = released(frame, M.AdditiveNoise(variance=1.0), confidential=["revenue"], non_confidential=["firm"])
     mine = y["revenue"].groupby(frame["firm"]).transform("mean")
@@ -260,19 +259,18 @@ def test_noise_is_averaged_over_a_firm():
     assert not lv.check(data, release, "secure").meets_limits
 
 
-@hole("value_disclosure regresses record by record and never averages over records with the same S")
 def test_noise_is_averaged_over_a_post_code():
-    """The same with a numeric post code, 12 firms of 40, noise 19: value_disclosure .13, R² of the firm's mean .70."""
+    """The same with a numeric post code, 12 firms of 40, noise 19: shares of variance .63 (shared_values) and .70."""
     frame = staff(12, 40)[["post", "revenue"]]
     data, release, y = released(frame, M.AdditiveNoise(variance=19.0), confidential=["revenue"], non_confidential=["post"])
     mine = np.corrcoef(y["revenue"].groupby(frame["post"]).transform("mean"), frame["revenue"])[0, 1] ** 2
-    score = lv.risk(data, release, ["value_disclosure"])[0]
-    assert max(score.value, score.interval[1]) >= mine, (score.value, mine)
+    score = max(lv.risk(data, release, ["value_disclosure", "shared_values"]), key=lambda s: s.value)
+    assert score.value >= mine - 0.1, (score.value, mine)
+    assert score.interval[0] <= mine <= score.interval[1], score.interval
 
 
-@hole("a value that recurs in a firm is its own, and S alone, fitted to the originals, excuses that too")
 def test_a_swap_leaves_the_most_frequent_value():
-    """80 % of the values of 12 firms of 40 swapped: the most frequent value of a firm is exact for 11 of 12."""
+    """80 % of the values of 12 firms of 40 swapped: the most frequent value is exact for 11 of 12, product 11 of 12."""
     frame = staff(12, 40)[["firm", "revenue"]]
     data, release, y = released(frame, M.RandomSwap(rate=0.8), confidential=["revenue"], non_confidential=["firm"])
     most = y["revenue"].groupby(frame["firm"]).agg(lambda v: v.mode().iloc[0])
@@ -280,11 +278,25 @@ def test_a_swap_leaves_the_most_frequent_value():
     assert not lv.check(data, release, "secure").meets_limits
 
 
+@hole("category_disclosure fits S alone to the categories of the others of the firm; shared_values attacks numbers only")
+def test_a_firm_has_its_most_frequent_category():
+    """Sector of 40 firms of 20, post-randomisation (stay .7): right for most firms; category_disclosure 1, S alone 1."""
+    firm, levels = np.repeat(np.arange(40), 20), np.array(list("abcdef"))
+    sector = levels[np.random.default_rng(7).integers(0, 6, 40)]
+    frame = pd.DataFrame({"firm": [f"f{i:02d}" for i in firm], "sector": sector[firm]})
+    step = M.PostRandomisation(stay=0.7)
+    data, release, y = released(frame, step, confidential=["sector"], non_confidential=["firm"])
+    most = y["sector"].groupby(frame["firm"]).agg(lambda v: v.mode().iloc[0])
+    mine, often = (most.to_numpy() == sector).mean(), pd.Series(sector).value_counts(normalize=True).max()
+    assert mine > 0.9
+    score = lv.risk(data, release, ["category_disclosure"])[0]
+    assert score.value - max(score.chance, score.s_alone) >= (mine - often) / 2, (score, mine, often)
+
+
 # ------------------------------------------------------------------------------------------------------------- labels and files
 
-@hole("value attacks need a released number: classes that are released as labels are attacked by none of them")
 def test_classes_as_labels_tell_as_much_as_their_means():
-    """4,000 incomes in 25 classes. As means: R² .85, rank correlation .999. As labels "6 of 25": tier public."""
+    """4,000 incomes in 25 classes: R² .85 and rank correlation .999, as means and as labels "6 of 25"."""
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"income": np.round(np.exp(rng.normal(10, 1, 4000)))})
     data, release, y = released(frame, M.Recoding(bins=25, replacement="label"))

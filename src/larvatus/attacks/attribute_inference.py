@@ -28,6 +28,7 @@ from larvatus.attacks.scoring.credits import (
     distance_from_centre,
     outlyingness,
 )
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -81,6 +82,7 @@ class AttributeInference(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.models.attribute_predictors import MODELS
 
+        release, decoded = with_decoded_labels(original, release, random)
         original, release = with_average(original, release)
         data = release.data
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
@@ -110,7 +112,7 @@ class AttributeInference(Attack):
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
-        unused += [*keys.notes, *intruder.fields_without_effect("presence", "guesses")]
+        unused += [*decoded, *keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, weight
         )

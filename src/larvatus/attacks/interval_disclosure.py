@@ -25,6 +25,7 @@ from larvatus.attacks.scoring.credits import (
     outlyingness,
     risk_score,
 )
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -55,7 +56,8 @@ class IntervalDisclosure(Attack):
     in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
     the success of the prediction from S, by a regression fitted without the record. A value that does not vary counts as
     disclosed; a blanked value does not. On the scale of ranks, the interval of the value allows for ranks that move together;
-    those of sub-groups and of further windows do not (docs/guides/intervals.md).
+    those of sub-groups and of further windows do not (docs/guides/intervals.md). Labels of classes are read as the values
+    that they stand for.
 
     Parameters:
         windows: half-widths of the interval; the first decides the value.
@@ -76,6 +78,7 @@ class IntervalDisclosure(Attack):
         return cls(), cls(windows=0.05, measured="relative")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        release, decoded = with_decoded_labels(original, release, random)
         original, release = with_average(original, release)
         windows = (self.windows,) if isinstance(self.windows, float) else self.windows
         names = common_numbers(original, release.data)
@@ -107,7 +110,8 @@ class IntervalDisclosure(Attack):
         )
         score = risk_score("interval_disclosure", "share of original values close to their released value", self.settings(),
                            data.groups, windows, credits,
-                           intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses"))
+                           [*decoded,
+                            *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")])
         details = {name: Rows.of(_without_x_alone(r) for r in rows) for name, rows in score.details.items()}
         by_variable = Rows.of(
             _variable(n, {figure: sums[figure][:, j] for figure in _FIGURES}, windows) for j, n in enumerate(names)

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
@@ -40,7 +41,8 @@ class ValueDisclosure(Attack):
     from S, each by a regression fitted without the record, so that a record is not its own baseline. Chance is the R²
     expected if the released columns were unrelated to X. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
-    single record is the share of its confidential values predicted to within a tenth of a standard deviation.
+    single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
+    classes are read as the values that they stand for.
 
     Parameters: none.
     """
@@ -51,6 +53,7 @@ class ValueDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        release, decoded = with_decoded_labels(original, release, random)
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.internals.original_columns]
         before = {scratch("original", n): n for n in names}
@@ -81,7 +84,7 @@ class ValueDisclosure(Attack):
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
-            notes=tuple(intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
+            notes=(*decoded, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 

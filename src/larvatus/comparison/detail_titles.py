@@ -54,6 +54,8 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("rank_disclosure", "rank_change"): "Change of rank",
     ("regression_overlap", "coefficients"): "Regression coefficients",
     ("scatter", "grid"): "Scatter plots",
+    ("shared_values", "cell_sizes"): "By number of records that share a value",
+    ("shared_values", "shared"): "Values shared by records with equal S",
     ("swap_chain", "several possible rows"): "By rule if several rows are possible",
     ("table", "cells"): "Cells of the cross-tabulations with the largest change",
     ("uniqueness", "anonymity"): "Records in classes smaller than k",

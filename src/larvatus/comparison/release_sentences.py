@@ -37,6 +37,7 @@ NAMES = {
     "simulated_release": "linkage by simulated releases",
     "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
     "rank_window": "rank-window linkage", "rerun": "a rerun of the steps", "swap_chain": "chains through swapped pairs",
+    "shared_values": "averages over records with equal S",
     "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
 }
 

@@ -1,0 +1,216 @@
+"""Average the released values of records that share a confidential value, such as the employees of a firm.
+
+    A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
+    standard deviation, in more cells than chance explains.
+    value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
+    S alone  the same for x̂_c predicted from S by a regression fitted without the cell
+    chance   the same if the shared values are exchanged at random between the cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from larvatus.attacks.linkage.joined_releases import with_average
+from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.sharing import (
+    Sharing,
+    mean_figure,
+    mean_interval,
+    share_of_variance,
+    sharing_by_group,
+    sharing_by_record,
+    sharing_by_size,
+)
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.errors import RiskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
+from larvatus.data.alignment import common_numbers
+from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.design import MOST_LEVELS, design_of
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+from larvatus.data.score import Rows, Score
+from larvatus.data.verbs import map_rows, with_table
+from larvatus.stats.estimates.cell_predictions import FEWEST_CELLS, S_ONLY, CellValues, predict_cells
+from larvatus.stats.estimates.shared_cells import Cells, Neighbours
+
+_KEY = scratch("cell")
+_MOST_PAIRED = 6  # columns of S that are also combined in pairs
+_MOST_TERMS = 20_000_000  # numbers in the regression on S
+_PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
+_FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
+_NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
+_NOTHING = "mean of the other cells"  # if the release tells nothing
+_MEANING = "share of the variance of values shared by records with equal S that the release explains"
+
+
+class SharedValues(Attack):
+    """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
+
+    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
+    there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
+    standard deviation, and only if there are more of them than chance explains. If there are none, the value is 0 and a note
+    says so. The shared value is predicted from the mean and the median of the released values: as they are, drawn towards the
+    overall mean, and by a regression, alone or beside S, fitted without the cell. It is also predicted by the value that
+    occurs more often in the cell than elsewhere in the file, which undoes swaps. For each confidential column the most
+    successful rule and the most telling columns of S count.
+
+    The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
+    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
+    the whole cell, because an intruder without the release does not know the values of its other records. Chance is the R² if
+    the shared values are exchanged at random between cells. The interval treats cells as the sampling units. With fewer than
+    five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
+    also by size of the cell. The risk of a record is the share of its shared values found that closely.
+
+    Parameters: none.
+    """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows S of the target, knows which values records with equal S share, and how far released means are "
+        "from them in other cells."
+    )
+    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        return "" if _given(release.data) else _NO_S
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        if not _given(release.data):
+            raise RiskError(f"{_NO_S} Leave this attack out.", subject="shared_values")
+        release, notes = with_decoded_labels(original, release, random)
+        original, release = with_average(original, release)
+        names = common_numbers(original, release.data)
+        joined = with_table(release.data, release.data.table.pair(original.table, {_was(n): n for n in names}))
+        record, group, x = collect(joined, [_was(n) for n in names])
+        found = _most_telling(joined, names, record, x, random)
+        notes = [*notes, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")]
+        if not found:
+            notes.append("records with equal S share no confidential value, beyond what chance explains")
+        few = [f.name for f in found if f.interval() is None]
+        if few:
+            notes.append(f"{', '.join(few)}: shared in fewer than {FEWEST_CELLS} cells, so that there is no interval")
+        return Score(
+            "shared_values", "risk", mean_figure([f.value for f in found]), _MEANING, self.settings(),
+            chance=mean_figure([f.chance for f in found]), s_alone=mean_figure([f.s_alone for f in found]),
+            interval=mean_interval(found), by_group=sharing_by_group(joined.groups, group, found),
+            by_variable=Rows.of(
+                {"variable": f.name, "value": f.value, "chance": f.chance, "s_alone": f.s_alone} for f in found
+            ),
+            details={"shared": Rows.of(f.row() for f in found), "cell_sizes": sharing_by_size(found)} if found else {},
+            by_record=sharing_by_record(found, len(record)), notes=tuple(notes),
+        )
+
+
+def _most_telling(
+    joined: Microdata, names: Sequence[str], record: Ints, x: Mapping[str, Floats], random: RecordRandom
+) -> list[Sharing]:
+    """For each column with shared values, the columns of S by which the release tells most about them."""
+    found: dict[str, list[Sharing]] = {n: [] for n in names}
+    near = {n: Neighbours.of(x[_was(n)]) for n in names}
+    known: dict[tuple[str, ...], int] = {}
+    for given in _groupings(_given(joined)):
+        cells = _cells(joined, given)
+        again = any(set(fewer) < set(given) and number == len(cells) for fewer, number in known.items())
+        known[given] = len(cells)
+        for name in names if len(cells) < len(record) and not again else ():
+            shared = near[name].sharing_cells(cells)
+            if shared.any():
+                found[name].append(_attacked(joined, record, near[name], name, given, cells, shared, random))
+    return [_best_of(parts) for parts in found.values() if parts]
+
+
+def _best_of(found: Sequence[Sharing]) -> Sharing:
+    """The furthest above its baseline; cells that hold few of the records which share values do not count.
+
+    Cells that are parts of larger ones with the same value do not count either: their baseline would be fitted to it.
+    """
+    records = {f.given: float(f.weight.sum()) for f in found}
+    whole = [f for f in found if not any(
+        set(fewer) < set(f.given) and number >= _NEARLY_ALL * records[f.given] for fewer, number in records.items())]
+    return max((f for f in whole if records[f.given] >= _FEW * max(records.values())), key=Sharing.above_baseline)
+
+
+def _attacked(
+    joined: Microdata, record: Ints, near: Neighbours, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
+    random: RecordRandom,
+) -> Sharing:
+    x, there = near.x, ~np.isnan(near.x)
+    weight, sums = (cells.sums(v)[shared] for v in (there.astype(np.float64), np.where(there, x, 0.0)))
+    value = sums / weight
+    whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST_CELLS else (np.where(there, x, 0.0).sum(), there.sum())
+    outside = (whole - sums) / np.maximum(records - weight, 1.0)
+    released = CellValues.of(collect(joined, [name])[2][name], cells, shared)
+    terms = _terms(joined, record, cells, shared)
+    predicted = {_NOTHING: outside, **predict_cells(value, outside, weight, released, terms)}
+    by_s = predicted.pop(S_ONLY, outside)
+    away = value - outside
+    rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
+    return Sharing(
+        name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
+        _chance(value, outside, weight, released, random), near.tolerance + 1e-9 * float(np.abs(value).max()),
+    )
+
+
+def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, random: RecordRandom) -> float:
+    """The mean of the value if shared values are exchanged at random; close to 0 in a large file, of which a part is used."""
+    k = min(len(x), _MOST_PERMUTED)
+    part, none = released.first(k), np.zeros((k, 0))
+    draws = random.uniform(np.arange(k), lanes=_PERMUTATIONS, purpose="cells exchanged")
+    out = []
+    for order in np.argsort(draws, axis=1):
+        moved, away = x[:k][order], (x - others)[:k][order]
+        guesses = predict_cells(moved, moved - away, weight[:k], part, none)
+        out.append(max(share_of_variance(weight[:k], moved - guess, away) for guess in guesses.values()))
+    return float(np.mean(out))
+
+
+def _was(name: str) -> str:
+    return scratch("original", name)
+
+
+def _given(data: Microdata) -> tuple[str, ...]:
+    """The columns released unmasked, with those of the sub-groups."""
+    return tuple(dict.fromkeys(n for n in (*data.known, *data.sub_groups.columns) if n in data.table.columns))
+
+
+def _groupings(given: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sets of columns in which records may have to agree: one, two, or all."""
+    pairs = combinations(given, 2) if len(given) <= _MOST_PAIRED else ()
+    return list(dict.fromkeys([*((n,) for n in given), *pairs, tuple(given)]))
+
+
+def _cells(joined: Microdata, given: Sequence[str]) -> Cells:
+    from larvatus.stats.linkage.row_hash import combination
+
+    def key(group: int, block: Block) -> Mapping[str, Array]:
+        return {_KEY: combination([block[n] for n in given], len(block))}
+
+    return Cells.of(collect(map_rows(joined, key, list(given), [Column(_KEY, "number")]), [_KEY])[2][_KEY])
+
+
+def _terms(joined: Microdata, record: Ints, cells: Cells, shared: Bools) -> Floats:
+    """Means over each cell of the terms of S and of indicators of the sub-groups; columns with many levels are left out."""
+    columns = joined.table.columns
+    known = [n for n in joined.known if columns[n].kind == "number" or len(columns[n].levels) <= MOST_LEVELS]
+    design, groups = design_of(joined, known), len(joined.groups)
+    apart = groups - 1 if 1 < groups <= MOST_LEVELS else 0
+    number, k = np.where(shared, np.cumsum(shared) - 1, -1), int(shared.sum())
+    q = min(len(design.terms), max(_MOST_TERMS // k - apart, 0))
+    total, count = np.zeros((k, q + apart)), np.zeros(k)
+    for group, block in joined.table.blocks(design.columns) if q + apart else ():
+        cell = number[cells.of_record[np.searchsorted(record, block.record)]]
+        inside = cell >= 0
+        cell, matrix = cell[inside], design.matrix(group, block)[inside]
+        count += np.bincount(cell, minlength=k)
+        for j in range(q):
+            total[:, j] += np.bincount(cell, weights=matrix[:, j], minlength=k)
+        if apart and group:
+            total[:, q + group - 1] += np.bincount(cell, minlength=k)
+    return np.asarray(total / np.maximum(count, 1)[:, None])
