@@ -150,7 +150,9 @@ def cluster_credit(x: Floats, y: Floats, same: Ints, blocks: Sequence[PointWindo
     row whose cluster has no released record gets the credit of a random guess among the rows with the same code. A row that is
     in no block has no credit (NaN).
     """
-    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.cluster.hierarchy import linkage
+
+    from larvatus.stats.grouping.tree_cuts import cut_tree
 
     guess = 1.0 / np.bincount(same)[same]
     out = np.full((len(shares), len(x)), np.nan)
@@ -165,7 +167,7 @@ def cluster_credit(x: Floats, y: Floats, same: Ints, blocks: Sequence[PointWindo
         theirs = np.full(len(y), -2)
         for i, share in enumerate(shares):
             label = np.empty(len(points), dtype=np.int64)
-            label[order] = fcluster(tree, max(1, round(share * len(a))), "maxclust")
+            label[order] = cut_tree(tree, max(1, round(share * len(a))))
             size = np.bincount(label[len(a) :], minlength=int(label.max()) + 1)
             mine = label[: len(a)]
             theirs[b] = label[len(a) :]

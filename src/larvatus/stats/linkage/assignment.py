@@ -142,9 +142,10 @@ def balanced_shares(cost: Floats, spare: int) -> Floats:
     weight = np.exp(-(left - lower[..., None, :]))
     rest = np.exp(np.minimum(lower, 200.0))
     by_column = np.ones(lower.shape)
-    if weight.ndim == 2 and weight.size < _SWEPT:
-        _sweep(weight, rest, by_column, spare, _SWEEPS)
-        return np.asarray(weight * by_column)
+    if weight.shape[-2] * weight.shape[-1] < _SWEPT:
+        shape = (-1, *weight.shape[-2:])
+        _sweep(weight.reshape(shape), rest.reshape(-1, shape[-1]), by_column.reshape(-1, shape[-1]), spare, _SWEEPS)
+        return np.asarray(weight * by_column[..., None, :])
     for _ in range(_SWEEPS):
         by_row = _inverse(_product(weight, by_column[..., None])[..., 0])
         taken = _product(by_row[..., None, :], weight)[..., 0, :]
@@ -155,28 +156,30 @@ def balanced_shares(cost: Floats, spare: int) -> Floats:
 
 
 @kernel()
-def _sweep(weight: Floats, rest: Floats, by_column: Floats, spare: Any, sweeps: Any) -> None:
-    """The sweeps of one small matrix, in place."""
-    n, m = weight.shape
+def _sweep(weights: Floats, rests: Floats, by_columns: Floats, spare: Any, sweeps: Any) -> None:
+    """The sweeps of small matrices, one after the other, in place."""
+    n, m = weights.shape[1:]
     taken = np.empty(m)
-    for _ in range(sweeps):
-        taken[:] = 0.0
-        for i in range(n):
-            total = 0.0
+    for k in range(len(weights)):
+        weight, rest, by_column = weights[k], rests[k], by_columns[k]
+        for _ in range(sweeps):
+            taken[:] = 0.0
+            for i in range(n):
+                total = 0.0
+                for r in range(m):
+                    total += weight[i, r] * by_column[r]
+                by_row = min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
+                for r in range(m):
+                    taken[r] += by_row * weight[i, r]
+            if spare > 0:
+                total = 0.0
+                for r in range(m):
+                    total += rest[r] * by_column[r]
+                share = spare * min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
+                for r in range(m):
+                    taken[r] += rest[r] * share
             for r in range(m):
-                total += weight[i, r] * by_column[r]
-            by_row = min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
-            for r in range(m):
-                taken[r] += by_row * weight[i, r]
-        if spare > 0:
-            total = 0.0
-            for r in range(m):
-                total += rest[r] * by_column[r]
-            share = spare * min(max(1.0 / min(max(total, 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
-            for r in range(m):
-                taken[r] += rest[r] * share
-        for r in range(m):
-            by_column[r] = min(max(1.0 / min(max(taken[r], 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
+                by_column[r] = min(max(1.0 / min(max(taken[r], 1.0 / _BOUND), _BOUND), 1.0 / _BOUND), _BOUND)
 
 
 def _product(a: Floats, b: Floats) -> Floats:
