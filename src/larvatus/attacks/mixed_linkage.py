@@ -162,22 +162,25 @@ def _linker(laws: _Laws, guesses: Sequence[int], largest: int, alone: bool = Fal
         x, y = (_standard(v[:, number]) for v in (sides.originals, sides.y))
         form = number_weights(np.array([laws.rho[sides.names[j]] for j in number]))
 
-        def tables(rows: Ints, weigh: Weigh = category_weights) -> list[Floats]:
-            return [weigh(laws.counts[sides.names[j]], codes[0][rows, i], codes[1][rows, i]) for i, j in enumerate(named)]
+        def tables(weigh: Weigh) -> list[Floats]:
+            return [weigh(laws.counts[sides.names[j]], codes[0][:, i], codes[1][:, i]) for i, j in enumerate(named)]
 
-        first = weighed_credit(x[sides.own], y, form, tables(sides.own), codes[1], sides.same, sides.own, guesses)
+        by_law = tables(category_weights)
+        own = [table[sides.own] for table in by_law]
+        first = weighed_credit(x[sides.own], y, form, own, codes[1], sides.same, sides.own, guesses)
         if alone:
             return first[None]
         together = np.zeros((len(ways), len(guesses), len(y)))
         together[:, :, sides.own] = first
+        laws_tried = [by_law, *(tables(weigh) for weigh in ways[1:])] if named else [by_law]
         holds, attacked = np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)
         holds[sides.holds], attacked[sides.own] = True, True
         for rows in rows_by_code(sides.same):
             mine = np.flatnonzero(holds[rows])
             if len(rows) <= largest and attacked[rows].any():
                 held = rows[mine]
-                for k, weigh in enumerate(ways if named else ways[:1]):
-                    weights = pair_weights(x[held], y[rows], form, tables(held, weigh), codes[1][rows])
+                for k, tried in enumerate(laws_tried):
+                    weights = pair_weights(x[held], y[rows], form, [table[held] for table in tried], codes[1][rows])
                     together[k][:, held] = one_to_one_credit(weights, mine, guesses)
         return np.concatenate([first[None], together[:, :, sides.own]])
 

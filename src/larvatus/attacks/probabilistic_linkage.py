@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from larvatus.attacks.linkage.blocking import without_s
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
@@ -27,6 +28,7 @@ from larvatus.data.score import Score
 LEARNT = ("learnt from equal and near values", "learnt from equal values")
 KNOWN = "with known shares of unchanged values"
 EQUAL = 1e-9  # standard deviations
+_PAIRS_ALONE = 150_000  # pairs from which the weights of the baseline X alone are learnt
 
 
 class ProbabilisticLinkage(Attack):
@@ -55,8 +57,8 @@ class ProbabilisticLinkage(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
-        link = _Linker(frozenset(by.keys.codes), intruder.guesses or (1,))
-        known = link.unchanged_shares(by) if steps and intruder.knows_settings_of(steps) else None
+        link = _Linker(by, intruder.guesses or (1,))
+        known = link.unchanged_shares() if steps and intruder.knows_settings_of(steps) else None
         trials = LEARNT if known is None else (*LEARNT, KNOWN)
         return link_groups(
             self, "share of records whose own released record has the largest weight", original, release, intruder, by,
@@ -66,17 +68,18 @@ class ProbabilisticLinkage(Attack):
 
 @dataclass(frozen=True, slots=True)
 class _Linker:
-    """Links whole sub-groups; `codes` are the categorical columns."""
+    """Links whole sub-groups."""
 
-    codes: frozenset[str]
+    by: GroupKeys
     guesses: Sequence[int]
 
     def credits(self, sides: LinkedGroup, known: Mapping[str, float] | None) -> Floats:
         """Credits, trials × guesses × targets."""
-        from larvatus.stats.linkage.fellegi_sunter import PairSample, frequencies, linkage_credit
+        from larvatus.stats.linkage.fellegi_sunter import MOST_PAIRS, PairSample, frequencies, linkage_credit
 
         x, y = self._in_units(sides)
-        pairs = PairSample.of(x, y, sides.same, sides.holds)
+        most = _PAIRS_ALONE if without_s(sides, self.by) else MOST_PAIRS
+        pairs = PairSample.of(x, y, sides.same, sides.holds, most)
         found = [pairs.learn(), pairs.learn(near=False)]
         if known is not None:
             found.append(pairs.learn(np.array([known[n] for n in sides.names]), near=False))
@@ -86,7 +89,7 @@ class _Linker:
             linkage_credit(own, y, a.weights, sides.same, sides.own, self.guesses, a.equal_weights(often)) for a in found
         ])
 
-    def unchanged_shares(self, by: GroupKeys) -> dict[str, float]:
+    def unchanged_shares(self) -> dict[str, float]:
         """The share of unchanged values in each column of the file, without values that agree by chance."""
         from larvatus.stats.linkage.fellegi_sunter import frequencies
 
@@ -99,16 +102,16 @@ class _Linker:
             x, y = self._in_units(sides)
             return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y, x[sides.holds])).T
 
-        more, most = (np.nansum(by.measure(of), axis=1) for of in (equal, possible))
+        more, most = (np.nansum(self.by.measure(of), axis=1) for of in (equal, possible))
         share = np.clip(np.divide(more, most, out=np.zeros_like(more), where=most > 0), 0.0, 1.0)
-        return dict(zip((*by.masked, *by.soft), share.tolist(), strict=True))
+        return dict(zip((*self.by.masked, *self.by.soft), share.tolist(), strict=True))
 
     def _in_units(self, sides: LinkedGroup) -> tuple[Floats, Floats]:
         """Known and released values: numbers in standard deviations, categories as codes far apart."""
         from larvatus.stats.linkage.fellegi_sunter import names_apart
         from larvatus.stats.linkage.paired_points import in_same_units
 
-        named = [n in self.codes for n in sides.names]
+        named = [n in self.by.keys.codes for n in sides.names]
         x, y = names_apart(sides.originals, named), names_apart(sides.y, named)
         scaled = in_same_units(x, y)
         number = ~np.array(named, dtype=bool)

@@ -5,7 +5,7 @@
 
 Wilson's interval treats targets as independent. An error in the model moves all of them together, and e is the variance that
 this adds, relative to that of m independent targets. The attack is repeated ten times without a tenth of the records, in a
-sample of about 1,000 from at most 20 sub-groups. Both variances fall with the number of records, so that e also holds for a
+sample of about 1,000 from at most 6 sub-groups. Both variances fall with the number of records, so that e also holds for a
 larger file.
 """
 
@@ -28,7 +28,7 @@ from larvatus.data.verbs import take_rows
 from larvatus.engines._resampling import in_memory
 from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 
-_MOST, _MOST_GROUPS = 1000, 20
+_MOST, _MOST_GROUPS = 1000, 6
 
 
 def shared_error(attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> float:

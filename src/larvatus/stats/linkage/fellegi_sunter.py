@@ -28,7 +28,7 @@ AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in 
 AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
 _UNCHANGED = 0.5  # starting value of the share of unchanged values
-FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 200, 1e-9
+FITTED, MOST_PAIRS, _LARGE, _LEAST = 400, 1_000_000, 200, 1e-9
 _TRIED, _ROUNDS, _SETTLED = 8, 60, 1e-4
 _PRIME = 1_000_003  # numbers of combinations are polynomials in it, modulo 2**64
 
@@ -66,13 +66,13 @@ class PairSample:
     background: Floats
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, same: Ints, known: Ints) -> PairSample:
-        """Pairs with the same code of at most 400 of the known rows of x (fewer in large files), spread evenly.
+    def of(cls, x: Floats, y: Floats, same: Ints, known: Ints, pairs: int = MOST_PAIRS) -> PairSample:
+        """Pairs with the same code of at most 400 of the known rows of x, spread evenly; about `pairs` pairs at most.
 
         Values are in standard deviations, categories are codes far apart.
         """
         rows = known[canonical_order(np.nan_to_num(x[known]))]
-        most = min(FITTED, len(rows), max(20, int(_PAIRS / max(float(np.bincount(same)[same[rows]].mean()), 1.0))))
+        most = min(FITTED, len(rows), max(20, int(pairs / max(float(np.bincount(same)[same[rows]].mean()), 1.0))))
         some = rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
         order = np.argsort(same, kind="stable")
         start, stop = (np.searchsorted(same[order], same[some], side) for side in ("left", "right"))

@@ -107,7 +107,8 @@ def pair_weights(x: Floats, y: Floats, form: Floats, tables: Sequence[Floats], c
     for table, released in zip(tables, codes.T, strict=True):
         out += np.where(released >= 0, table[:, np.maximum(released, 0)], 0.0)
     for (a, b, c), u, v in zip(form.T, x.T, y.T, strict=True):
-        out += np.nan_to_num(a + b * (u[:, None] ** 2 + v**2) + c * u[:, None] * v)
+        weight = (a + b * u**2)[:, None] + b * v**2 + np.outer(c * u, v)
+        out += np.where(np.isnan(weight), 0.0, weight)
     return out
 
 
