@@ -35,6 +35,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "bench": frozenset({"dev"}),
     "env": frozenset({"dev", "spark"}),
 }
+PYTEST = ("-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "--durations=10", "--durations-min=1.0")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -227,7 +228,7 @@ def verdict(pytest: Sequence[str]) -> int:
     codes = {
         "ruff": run(["-m", "ruff", "check"]),
         "mypy": run(["-m", "mypy"]),
-        "pytest": run(["-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", *pytest], **threads),
+        "pytest": run([*PYTEST, *pytest], **threads),
     }
     failed = [name for name, code in codes.items() if code]
     say("failed: " + ", ".join(failed) if failed else "all passed: " + ", ".join(codes))

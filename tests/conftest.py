@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Iterator
@@ -50,6 +51,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             return SPARK if on_spark(nodeid) else super()._split_scope(nodeid)
 
     return OneSession(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_second_process() -> Iterator[None]:
+    """Comparisons start a second process only for tests that ask for one: the other core runs tests as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("larvatus.pipeline.candidates.unit_runner.WORTH", math.inf)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import larvatus as lv
+from larvatus.cli import demo_study
 from larvatus.cli.main import main
 from sample import people
 
@@ -79,12 +80,19 @@ def test_mask_then_risk_and_utility_with_the_pairing_file(folder, capsys):
     assert "random row order" in err
 
 
+@pytest.fixture
+def brief_demo(monkeypatch) -> None:
+    """The demonstration's own study with one attack and one measure: with all of them it takes a minute."""
+    monkeypatch.setattr(demo_study, "STUDY", 'attack = ["nearest_record"]\nmeasure = ["moments"]\n' + demo_study.STUDY)
+
+
 @pytest.mark.parametrize("command", [
     ("mask", "in.csv", "-o", "x.csv", *ROLES, "--method", "additive_noise", "--secret-file", "secret"),
     ("run", "study.toml", "-o", "results", "--secret-file", "secret"),
     ("demo", "-o", "shown", "--records", "400"),
     ("list",), ("describe", "additive_noise"),
 ])
+@pytest.mark.usefixtures("brief_demo")
 def test_json_is_one_value_on_standard_output(folder, capsys, command):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     code, out, _ = ran(capsys, *command, "--json")
@@ -96,6 +104,7 @@ def test_json_is_one_value_on_standard_output(folder, capsys, command):
     ("mask", "in.csv", "-o", "x.csv", *ROLES, "--method", "additive_noise"), ("run", "study.toml", "-o", "results"),
     ("demo", "-o", "shown", "--records", "400"), ("risk", "in.csv", "in.csv", *ROLES), ("utility", "in.csv", "in.csv", *ROLES),
 ])
+@pytest.mark.usefixtures("brief_demo")
 def test_quiet_prints_nothing(folder, capsys, command):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     assert ran(capsys, *command, "--quiet") == (0, "", "")
@@ -142,7 +151,17 @@ def test_options_win_over_the_study(folder, capsys):
     assert json.loads(out)["masked"] == ["wealth"]
 
 
+@pytest.mark.usefixtures("brief_demo")
 def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
+    run_the_demonstration_twice(folder, capsys)
+
+
+@pytest.mark.slow
+def test_the_demonstration_with_every_attack_and_measure(folder, capsys):
+    run_the_demonstration_twice(folder, capsys)
+
+
+def run_the_demonstration_twice(folder: Path, capsys) -> None:
     assert ran(capsys, "demo", "-o", "shown", "--records", "400")[0] == 0
     assert sorted(p.name for p in (folder / "shown").iterdir()) == [
         ".larvatus-cache", "households.csv", "internal", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]

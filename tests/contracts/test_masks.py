@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,17 +65,25 @@ def changed(release: pd.DataFrame, frame: pd.DataFrame, names: list[str]) -> pd.
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_same_secret_same_release_and_another_secret_another(mask, frame):
-    once, again, other = (masked(frame, mask, secret=s) for s in (SECRET, SECRET, SECRET[::-1]))
+    once, again, other = in_memory(mask), *(masked(frame, mask, secret=s) for s in (SECRET, SECRET[::-1]))
     pd.testing.assert_frame_equal(once, again)
     if mask.random:
         assert apart(once, other, confidential(mask)) > 1e-3
 
 
+@cache
+def in_memory(mask) -> pd.DataFrame:
+    """The release of the sample by the engine that the others are compared with; tests must not change it."""
+    return masked(people(), mask)
+
+
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
 @pytest.mark.parametrize("mask", MASKS)
-def test_engine_and_partitioning_change_nothing(mask, engine, frame):
-    reference = masked(frame, mask)
-    for _ in range(1 if engine == SPARK else 3):
+def test_engine_and_partitioning_change_nothing(mask, engine, frame, request):
+    """The first settings of each mask are tried three times: the order in which parts are worked on may differ."""
+    reference = in_memory(mask)
+    first = f"{mask.name()}-0-" in request.node.name
+    for _ in range(3 if first and engine != SPARK else 1):
         found = masked(frame, mask, engine)
         assert apart(reference, found, confidential(mask)) <= SAME
         for name in roles_for(mask)["confidential"]:
@@ -83,7 +93,7 @@ def test_engine_and_partitioning_change_nothing(mask, engine, frame):
 @pytest.mark.parametrize("mask", MASKS)
 def test_row_order_changes_nothing(mask, frame):
     shuffled = masked(frame.sample(frac=1, random_state=5), mask)
-    assert apart(masked(frame, mask), shuffled.loc[frame.index[frame.index.isin(shuffled.index)]], confidential(mask)) <= SAME
+    assert apart(in_memory(mask), shuffled.loc[frame.index[frame.index.isin(shuffled.index)]], confidential(mask)) <= SAME
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -98,7 +108,7 @@ def test_original_and_s_are_untouched_and_undeclared_columns_stay(mask, frame):
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_something_is_masked_and_missing_stays_missing(mask, frame):
-    release = masked(frame, mask)
+    release = in_memory(mask)
     assert changed(release, frame, confidential(mask)).sum() > len(frame) / 20
     assert mask.drops or len(release) == len(frame)
     kept = frame.loc[release.index]

@@ -85,11 +85,21 @@ with warnings.catch_warnings(record=True) as said:
     def twice(x):
         return 2 * x
     twice(1)
-    from larvatus.core import philox
-    import numpy as np
-    philox.fill_normal(np.empty((1, 3)), np.arange(3), 0, 0, np.uint64(1), np.uint64(2))
+    import other
+    other.outer(1)
     notes = [str(w.message) for w in said if "kernels" in str(w.message)]
     print(len(notes), kernels.cache_folder(), *notes)
+"""
+
+# Kernels of a second file, one of which calls the other, as in the package; quick to compile.
+OTHER = """
+from larvatus.core.kernels import kernel
+@kernel()
+def inner(x):
+    return 3 * x
+@kernel()
+def outer(x):
+    return inner(x) + 1
 """
 
 
@@ -97,6 +107,7 @@ def notes_and_folder(tmp_path: Path, folder: Path, home: Path | None = None, uma
     (tmp_path / "code").mkdir(exist_ok=True)
     script = tmp_path / "code" / "script.py"
     script.write_text(KERNELS, encoding="utf-8")
+    (tmp_path / "code" / "other.py").write_text(OTHER, encoding="utf-8")
     kept = {k: v for k, v in os.environ.items() if k not in {"XDG_CACHE_HOME", "NUMBA_CACHE_DIR"}}
     environment = kept | {"LARVATUS_CACHE": str(folder), "HOME": str(home or tmp_path / "none"), "PYTHONPATH": SOURCE}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False,

@@ -19,6 +19,7 @@ from sample import SECRET, people
 ROLES = {"confidential": ["income", "wealth"], "non_confidential": ["age"], "sub_groups": ["region"]}
 FLAGS = ["--confidential", "income,wealth", "--non-confidential", "age", "--sub-groups", "region"]
 THREE = "multiple_imputation(copies=3)"
+UNTOLD = lv.Intruder(published="none")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,12 @@ def data() -> lv.Microdata:
 @pytest.fixture(scope="module")
 def release(data) -> lv.Release:
     return lv.mask(data, THREE, secret=SECRET)
+
+
+@pytest.fixture(scope="module")
+def risks(data, release) -> lv.Scores:
+    """Every attack on the release, by an intruder who has not read what is published about it."""
+    return lv.risk(data, release, intruder=UNTOLD)
 
 
 class Leaves(Mask):
@@ -93,15 +100,14 @@ def test_what_is_said_of_all_copies_is_said_once(data):
     assert any(t.startswith(("copy 1: ", "copy 2: ")) for t in texts) or all("copy" not in t for t in texts)
 
 
-def test_risk_is_that_of_the_worst_copy_or_of_their_average(data, release):
+def test_risk_is_that_of_the_worst_copy_or_of_their_average(data, release, risks):
     frames = [release.frame(c) for c in range(3)]
     mean = frames[0].assign(**{n: sum(f[n] for f in frames) / 3 for n in ROLES["confidential"]})
-    untold = lv.Intruder(published="none")
-    for score in lv.risk(data, release, intruder=untold):
+    for score in risks:
         rows = score.details["copies"]
         assert rows.column("copy") == ["1", "2", "3", "average"]
         assert score.value == max(rows.column("value"))
-        alone = [lv.risk(data, f, score.method, intruder=untold)[0].value for f in (*frames, mean)]
+        alone = [lv.risk(data, f, score.method, intruder=UNTOLD)[0].value for f in (*frames, mean)]
         assert rows.column("value") == pytest.approx(alone, abs=1e-12)
         assert any("the worst of 3 copies and their average" in n for n in score.notes)
 
@@ -164,13 +170,11 @@ def test_pooled_sub_groups_are_shown_as_declared_too():
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_written_copies_are_read_back_as_one_release(data, release, tmp_path, suffix):
+def test_written_copies_are_read_back_as_one_release(data, release, risks, tmp_path, suffix):
     release.write(tmp_path / f"out.{suffix}", pairing=tmp_path / "pairs.parquet")
     files = [tmp_path / f"out-{c}.{suffix}" for c in (1, 2, 3)]
-    untold = lv.Intruder(published="none")
-    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet", intruder=untold)
-    here = lv.risk(data, release, intruder=untold)
-    assert [s.value for s in back] == pytest.approx([s.value for s in here], abs=1e-12)
+    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet", intruder=UNTOLD)
+    assert [s.value for s in back] == pytest.approx([s.value for s in risks], abs=1e-12)
     lost = lv.utility(data, files, pairing=tmp_path / "pairs.parquet")
     assert [s.value for s in lost] == pytest.approx([s.value for s in lv.utility(data, release)], abs=1e-9)
     unpaired = lv.utility(data, files, "correlation")[0]
@@ -266,9 +270,10 @@ def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
 def test_a_release_of_one_copy_is_scored_as_before(data):
     release = lv.mask(data, "additive_noise", secret=SECRET)
     assert len(release.copies) == 1
-    assert all("copies" not in s.details for s in (*lv.risk(data, release), *lv.utility(data, release)))
+    risks = lv.risk(data, release)
+    assert all("copies" not in s.details for s in (*risks, *lv.utility(data, release)))
     same = dataclasses.replace(release, copies=release.copies * 2)
-    for one, two in zip(lv.risk(data, release), lv.risk(data, same), strict=True):
+    for one, two in zip(risks, lv.risk(data, same), strict=True):
         assert two.value == pytest.approx(one.value, abs=1e-12)
     assert isinstance(release.frame(), pd.DataFrame)
 

@@ -9,6 +9,7 @@ matchings at once.
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ import pytest
 from scipy.stats import rankdata
 
 import larvatus as lv
+from strongest_attack import strongest
 
 ATTACKED = ("rank_swap", "random_swap", "microaggregation", "reverse_map", "rounding", "recoding", "top_coding")
 CENSUS8 = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA", "ERNVAL", "EMCONTRB", "INTVAL"]
@@ -273,11 +275,6 @@ def with_margin(value: float, n: int) -> float:
     return value + SE * np.sqrt(max(value * (1 - value), 1 / n) / n)
 
 
-def strongest(data: lv.Microdata, release: lv.Release, who: lv.Intruder, attacks: list[str] | None) -> float:
-    scores = lv.risk(data, release, intruder=who) if attacks is None else lv.risk(data, release, attacks, intruder=who)
-    return max(s.value for s in scores if s.identifies)
-
-
 class Case:
     """A release, an intruder against it, and the records that the intruder holds."""
 
@@ -286,8 +283,11 @@ class Case:
         self.steps, self.attack, self.columns, self.n = steps, attack, list(columns), n
         self.share, self.size, self.attacks = share, size, attacks
 
-    def figures(self, census: pd.DataFrame, i: int, folder: Path) -> tuple[float, float, int]:
-        """What the product finds and what the intruder finds, and the number of targets."""
+    def figures(self, census: pd.DataFrame, i: int, folder: Path, stop: bool) -> tuple[float, float, int]:
+        """What the product finds and what the intruder finds, and the number of targets.
+
+        With `stop`, no further attack is run once one finds what the intruder finds.
+        """
         frame = census[self.columns].sample(self.n, random_state=1).reset_index(drop=True)
         known, who = some(self.n, self.share), lv.Intruder()
         if self.share < 1:
@@ -303,7 +303,8 @@ class Case:
             found = equal_rows(shown, known)
         else:
             found = credit(self.attack(frame.to_numpy(float)[known], shown.to_numpy(float)), known)
-        return strongest(data, release, who, self.attacks), float(found.mean()), len(known)
+        intruder = float(found.mean())
+        return strongest(data, release, intruder if stop else math.inf, self.attacks, who), intruder, len(known)
 
 
 ALONE = [[j] for j in range(8)]
@@ -346,7 +347,7 @@ def census(real_files) -> pd.DataFrame:
 
 def not_below(case: Case, census: pd.DataFrame, secrets: int, folder: Path) -> None:
     """Over all secrets together: the records are the same, so the standard error is that of one release."""
-    figures = [case.figures(census, i, folder) for i in range(secrets)]
+    figures = [case.figures(census, i, folder, stop=secrets == 1) for i in range(secrets)]
     product, intruder = (float(np.mean([f[j] for f in figures])) for j in (0, 1))
     print(f"{case.steps}: product {product:.3f}, intruder {intruder:.3f}")
     assert intruder <= with_margin(product, figures[0][2])

@@ -107,10 +107,24 @@ def test_every_table_has_heads_and_a_caption(page):
 RULES = {"light": "", "dark": "{runOnly: {type: 'rule', values: ['color-contrast']}}"}  # dark colours are all that differs
 
 
+# Releases, sub-groups and columns. The checker's time grows with the square of a page's elements, so `make test` has one page
+# of each kind of size; together they have every kind of element of the large page, which `make check` adds.
+SHAPES = {"few": (3, 6, 3), "many releases": (13, 1, 2), "many columns": (1, 16, 13)}
+LARGE = (14, 20, 16)
+
+
 @cache
 def shaped_text(shape: tuple[int, int, int], edition: str) -> str:
     made = shaped(*shape)
     return made.html(edition, made.candidates[0].name if edition == "public" else None)
+
+
+@pytest.mark.parametrize("edition", ["internal", "public"])
+def test_the_checked_pages_have_every_kind_of_element_of_a_large_one(edition, parsed):
+    def kinds(shape: tuple[int, int, int]) -> set[tuple[str, str | None, tuple[str, ...]]]:
+        return {(tag, attrs.get("class"), tuple(sorted(attrs))) for tag, attrs in parsed(shaped_text(shape, edition)).tags}
+
+    assert kinds(LARGE) <= set().union(*(kinds(shape) for shape in SHAPES.values()))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +138,9 @@ def tab() -> Iterator[Browser]:
 @pytest.mark.skipif(not AXE, reason="no axe.min.js: install axe-core-python, or name one in LARVATUS_AXE")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("edition", ["internal", "public"])
-@pytest.mark.parametrize("shape", [(3, 6, 3), (14, 20, 16)], ids=["few", "many"])
+@pytest.mark.parametrize("shape", [
+    *(pytest.param(shape, id=name) for name, shape in SHAPES.items()), pytest.param(LARGE, id="large", marks=pytest.mark.slow),
+])
 def test_axe_finds_nothing(tab, edition, scheme, shape, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(shaped_text(shape, edition), encoding="utf-8")
