@@ -38,6 +38,7 @@ _LEARNT = ("distance", "learnt law", "learnt law of logarithms", "learnt moves o
 _TRIALS = (*_LEARNT, "law", "law, most probable")
 _ASSIGNED = ("distance", "law")  # trials that take the best assignment; the others take the most probable record
 _NARROWEST, _WIDEST = 500, 5000  # records of a window
+_LEARNERS = 10_000  # true pairs of a sub-group from which a law is learnt, at most
 _ASSIGNED_PAIRS, _PROBABLE_PAIRS = 6e6, 1e7  # pairs of a file up to which windows are as wide as they may be
 _SLOWER, _FIXED = 4, 1300  # time of an assignment relative to most probable records, and time of a record, in pairs
 _BUDGET, _BUDGET_ALONE = 1.5e8, 1.2e8  # pairs, all trials together; and those of the baseline X alone
@@ -49,8 +50,9 @@ class OptimalAssignment(Attack):
     Knowing all targets helps: a released record assigned to one target is not available for another, which a search for
     nearest records ignores. The cost is squared distance, in standard deviations of the released values. Four further trials
     learn from true pairs how values change, each half of the pairs from the other: a linear law with normal noise, of the
-    values and of their logarithms, and the distribution and the largest of the moves in rank. They take the most probable
-    record of each target given that every released record belongs to one original record. If the mask has a linear law and
+    values and of their logarithms, and the distribution and the largest of the moves in rank. At most 10,000 pairs of a
+    sub-group are used. These trials take the most probable record of each target given that every released record belongs to
+    one original record. If the mask has a linear law and
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
     record. The most successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share
     the credit: several are found, in keyed random order. One wrong link causes another, for which the interval allows
@@ -194,21 +196,37 @@ class _Linker:
         plan = WindowPlan(width, every, draws_of(sides, self.random) if every > 1 else None, alone)
         return group_windows(x, y, sides.same, sides.holds, plan)
 
+    def _learners(self, sides: LinkedGroup) -> Ints:
+        """The records from whose true pairs laws are learnt: all that are known, or a sample of them."""
+        if len(sides.holds) <= _LEARNERS:
+            return sides.holds
+        draws = draws_of(sides, self.random, "learners")[sides.holds]
+        return np.sort(sides.holds[np.argsort(draws, kind="stable")[:_LEARNERS]])
+
     def _costs(self, sides: LinkedGroup, trials: Sequence[str]) -> tuple[dict[str, Costs | None], bool]:
         """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
         from larvatus.stats.linkage.assignment import distance_costs
-        from larvatus.stats.linkage.learnt_law import learnt_costs, learnt_rank_costs, log_scale
+        from larvatus.stats.linkage.learnt_law import (
+            halves_of_pairs,
+            learnt_costs,
+            learnt_rank_costs,
+            log_scale,
+            ranks_of_pairs,
+        )
 
         x, y = _in_units(sides)
-        holds = sides.holds
+        learners = self._learners(sides)
+        half = halves_of_pairs(x, y, learners)
         out: dict[str, Costs | None] = {"distance": distance_costs(x, y)}
         if "learnt law" in trials:
-            out["learnt law"] = learnt_costs(x, y, holds)
+            out["learnt law"] = learnt_costs(x, y, learners, half)
         if "learnt law of logarithms" in trials:
-            out["learnt law of logarithms"] = learnt_costs(*log_scale(sides.originals, sides.y), holds)
-        for trial, window in (("learnt moves of ranks", False), ("learnt window of ranks", True)):
+            out["learnt law of logarithms"] = learnt_costs(*log_scale(sides.originals, sides.y), learners, half)
+        by_rank = {"learnt moves of ranks": False, "learnt window of ranks": True}
+        ranks = ranks_of_pairs(x, y) if any(trial in trials for trial in by_rank) else ()
+        for trial, window in by_rank.items():
             if trial in trials:
-                out[trial] = learnt_rank_costs(x, y, holds, window)
+                out[trial] = learnt_rank_costs(x, y, learners, window, half, ranks)
         under = None
         if self.pairs is not None and sides.block is not None:
             under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)

@@ -37,6 +37,8 @@ from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
+_ALONE, _ALONE_IN_GROUP = 1500, 60  # targets of the baseline X alone in the file, and at least in a sub-group
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedGroup:
@@ -162,6 +164,7 @@ def link_groups(
     names |= {figure: [f"{figure} {k}" for k in range(m)] for figure in (S_ALONE, CHANCE)}
     parts = [scratch("without part", str(k)) for k in range(PARTS)] if left_out is not None else []
     made = [*(n for own in names.values() for n in own), *parts, OUTLYING]
+    most_alone = max(_ALONE_IN_GROUP, _ALONE // len(keys.joined.groups))
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)
@@ -170,7 +173,12 @@ def link_groups(
         sides = replace(by.sides(block), group=group, block=block)
         if len(sides.own):
             success = _by_guesses(link(sides), guesses, t, one_guess)
-            x_alone = _by_guesses(link(sides.without_s()), guesses, t, one_guess) if keys.exact or by.soft else success
+            x_alone = success
+            if keys.exact or by.soft:
+                some = np.unique(np.linspace(0, len(sides.own) - 1, min(len(sides.own), most_alone)).round().astype(np.int64))
+                few = _by_guesses(link(replace(sides.without_s(), own=sides.own[some])), guesses, t, one_guess)
+                x_alone = np.repeat(_mean_of_linked(few), len(sides.own), axis=2)  # others count as these do on average
+                x_alone[:, :, some] = few
             k = np.array(guesses)[:, None]
             s_alone = _s_alone(sides, by, guesses) if by.soft else np.minimum(k * sides.guess, 1.0)
             chance = np.minimum(k / n, 1.0) * np.ones(len(sides.own))
@@ -212,6 +220,13 @@ def link_groups(
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+def _mean_of_linked(credit: Floats) -> Floats:
+    """The mean credit of each trial and number of guesses over the targets that were linked; 0 if none was."""
+    there = ~np.isnan(credit)
+    total, count = np.where(there, credit, 0.0).sum(axis=2, keepdims=True), there.sum(axis=2, keepdims=True)
+    return np.asarray(total / np.maximum(count, 1))
 
 
 def _interval_of_pairs(score: Score, targets: float, absent: float) -> tuple[float, float]:

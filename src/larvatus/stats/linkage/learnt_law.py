@@ -9,7 +9,8 @@ values that move between records, the distribution of the moves in rank is learn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 if TYPE_CHECKING:
     from larvatus.stats.linkage.assignment import Costs
 
+Ranks: TypeAlias = Sequence[tuple[Floats, Floats]]
 _THIN = 1e-9  # share of a column's variance that a residual has at least
 _BINS, _FINE = 80, 4000  # classes of moves, for their distribution and for the largest one
 _SMOOTH, _FEWEST = 0.05, 40  # what a class counts at least, and the fewest pairs to learn from
@@ -25,15 +27,15 @@ _NEVER = -20.0
 _LOW = 10  # percentile of the absolute values, not zero, that separates the linear from the logarithmic part
 
 
-def learnt_costs(x: Floats, y: Floats, known: Ints) -> Costs | None:
+def learnt_costs(x: Floats, y: Floats, known: Ints, half: Ints | None = None) -> Costs | None:
     """Costs of pairs of rows of x and y, learnt from the true pairs at the known rows; None if there are too few of them.
 
-    Also None if a value is missing, which the law could not use.
+    Also None if a value is missing, which the law could not use. `half` is that of `halves_of_pairs`, if it is at hand.
     """
     width = x.shape[1] + y.shape[1]
     if len(known) < 4 * (width + 1) or not np.isfinite(x[known]).all() or not np.isfinite(y).all():
         return None
-    half = _halves(x, y, known)
+    half = halves_of_pairs(x, y, known) if half is None else half
     sides = []
     for side in (0, 1):
         fitted = known[half[known] != side]
@@ -59,7 +61,7 @@ def learnt_costs(x: Floats, y: Floats, known: Ints) -> Costs | None:
     return costs
 
 
-def _halves(x: Floats, y: Floats, known: Ints) -> Ints:
+def halves_of_pairs(x: Floats, y: Floats, known: Ints) -> Ints:
     """0 or 1 for each record, alternately in an order of the known pairs that does not depend on that of the rows."""
     from larvatus.stats.linkage.paired_points import canonical_order
 
@@ -78,23 +80,33 @@ def log_scale(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.array([u for u, _ in out]).T, np.array([v for _, v in out]).T
 
 
-def learnt_rank_costs(x: Floats, y: Floats, known: Ints, window: bool = False) -> Costs | None:
+def ranks_of_pairs(x: Floats, y: Floats) -> Ranks:
+    """For each column, the ranks of the values of x and of y among those of y, as shares; any number for missing ones."""
+    out = []
+    for u, v in zip(x.T, y.T, strict=True):
+        there = np.sort(v[np.isfinite(v)])
+        spots = [np.searchsorted(there, np.nan_to_num(w), s) for w in (u, v) for s in ("left", "right")]
+        out.append(((spots[0] + spots[1]) / (2 * max(len(there), 1)), (spots[2] + spots[3]) / (2 * max(len(there), 1))))
+    return out
+
+
+def learnt_rank_costs(
+    x: Floats, y: Floats, known: Ints, window: bool = False, half: Ints | None = None, ranks: Ranks | None = None
+) -> Costs | None:
     """Costs of pairs by how far values moved in rank, column by column: −Σ log g_j(move), with g_j learnt from known pairs.
 
     With `window`, every move up to the largest known one is as probable as any other, and farther ones nearly impossible.
 
     Ranks are those among the released values, so a known value has one even if few records are known. A value that stayed
-    the same is an event of its own: a mask may move every value, or leave most alone. A missing value says nothing.
+    the same is an event of its own: a mask may move every value, or leave most alone. A missing value says nothing. `half`
+    and `ranks` are those of `halves_of_pairs` and `ranks_of_pairs`, if they are at hand.
     """
     if len(known) < _FEWEST or not y.shape[1]:
         return None
     bins, learn = (_FINE, _within) if window else (_BINS, _log_shares)
-    half = _halves(x, y, known)
+    half = halves_of_pairs(x, y, known) if half is None else half
     columns = []
-    for u, v in zip(x.T, y.T, strict=True):
-        there = np.sort(v[np.isfinite(v)])
-        spots = [np.searchsorted(there, np.nan_to_num(w), s) for w in (u, v) for s in ("left", "right")]
-        before, after = ((a + b) / (2 * max(len(there), 1)) for a, b in (spots[:2], spots[2:]))
+    for u, v, (before, after) in zip(x.T, y.T, ranks_of_pairs(x, y) if ranks is None else ranks, strict=True):
         gone = np.isnan(u), np.isnan(v)
         moved = _move_codes(before[known], after[known], u[known] == v[known], gone[0][known] | gone[1][known], bins)
         weights = [learn(moved[half[known] != side], bins) for side in (0, 1)]
