@@ -43,13 +43,8 @@ def not_made(job: Job, error: Exception) -> NotMade:
 
 
 def room_for_two(data: Microdata) -> bool:
-    """Whether there are enough cores and memory for two candidates at once.
-
-    On a large file in memory the engine itself uses all cores, so that a second process would only take memory.
-    """
-    from larvatus.engines._memory.table import WORTH_THREADS
-
-    if (os.cpu_count() or 1) < 2 or (data.engine.name == "memory" and data.rows >= WORTH_THREADS):
+    """Whether there are enough cores and memory for two candidates at once."""
+    if (os.cpu_count() or 1) < 2:
         return False
     return 2 * _ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
 
