@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import PairingError, RecordIdError
-from larvatus.data.pairing_digests import RECORD, RELEASE
+from larvatus.data.pairings.pairing_files import RECORD, RELEASE
 from larvatus.data.record_selection import text_id
 from larvatus.engines._files.sources import arrow_table, column_names
 
