@@ -50,7 +50,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_releases_scores_and_report_are_written(tmp_path, study):
     comparison = lv.run(study, tmp_path / "out", secret=SECRET)
     assert list(contents(tmp_path / "out")) == [
-        *(f"internal/{stem}.internal.json" for stem in STEMS),
+        *(f"internal/{stem}.internal.json" for stem in STEMS), *(f"internal/pairings/{stem}.parquet" for stem in STEMS),
+        "internal/run.json", "internal/study.toml",
         *(f"releases/{stem}.{end}" for stem in STEMS for end in ("codebook.csv", "manifest.json", "parquet")),
         "report.html", "scores.csv", "scores.json",
     ]

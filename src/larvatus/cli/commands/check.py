@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -66,7 +67,8 @@ def check(
         data = data_of(original if run is None else str(study.source_path()), study)
         given, others = copies_of(released or []), other_releases
         if run is not None:
-            given, others = _releases(run, release, data, study, other_releases)
+            known = study.intruder_here().other_releases if intruder is None and not other_releases else other_releases
+            given, others = _releases(run, release, data, study, known or ())
         scoring = Scoring(
             attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
             intruder=intruder or study.intruder_here(), targets=targets or study.targets,
@@ -108,10 +110,9 @@ def _finished_run(
 
 
 def _releases(
-    run: FinishedRun, release: str | None, data: Microdata, study: Study, other_releases: list[str] | None
+    run: FinishedRun, release: str | None, data: Microdata, study: Study, others: Sequence[str]
 ) -> tuple[Any, Any]:
     """The release to check, and the other releases that the intruder has; those of the same run are read from the folder."""
-    others = other_releases or study.intruder_here().other_releases
     own = run.release(release)
     known = [run.read_release(run.releases[n], data, study) if n in run.releases else n for n in others if n != own.name]
-    return run.read_release(own, data, study), known
+    return run.read_release(own, data, study), known or None
