@@ -50,7 +50,8 @@ def files(name: str) -> list[str]:
 
 
 def run(*more: str) -> int:
-    return main(["run", "study.toml", "-o", "out", "-q", "--secret-file", "secret", *more])
+    format_of = () if "--format" in more else ("--format", "parquet")
+    return main(["run", "study.toml", "-o", "out", "-q", "--secret-file", "secret", *format_of, *more])
 
 
 def test_the_exit_code_and_the_message_say_what_was_not_made(here, capsys):

@@ -140,6 +140,6 @@ def test_a_release_is_approved_after_it_was_looked_at(tmp_path, study):
     before = file.read_bytes()
     for name in ("A. Board", "B. Board"):
         lv.run(short, tmp_path / "out", decision=lv.Decision(approved_by=name))
-        told = json.loads(next((tmp_path / "out" / "internal").glob("*.json")).read_text(encoding="utf-8"))
+        told = json.loads(next((tmp_path / "out" / "internal").glob("*.internal.json")).read_text(encoding="utf-8"))
         assert told["approved"]["by"] == name
     assert file.read_bytes() == before
