@@ -49,7 +49,8 @@ def typed(line: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "headings"), [
-    ("README.md", ["On the command line"]), ("docs/guides/first-release.md", ["3. Run it", "5. Choose", "6. Row order", "7. Secrets"]),
+    ("README.md", ["On the command line"]),
+    ("docs/guides/first-release.md", ["3. Run it", "5. Choose", "6. Row order", "7. Secrets"]),
 ])
 def test_commands_run_one_after_another(folder, page, headings, capsys):
     found = [line for heading in headings for line in lines(page, heading)]
