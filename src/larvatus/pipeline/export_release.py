@@ -23,7 +23,7 @@ from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_ru
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
@@ -34,7 +34,7 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     """
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in _FORMATS:
         raise WriteError(f"{path.name}: a release can be exported as CSV or Parquet only. Choose a name that ends in .csv or "
                          ".parquet.")
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
@@ -50,7 +50,7 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
 
 def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
     """Write one copy: the bytes of the released file, or its values in the other format."""
-    if FORMATS[source.suffix.lower()] == FORMATS[target.suffix.lower()]:
+    if _FORMATS[source.suffix.lower()] == _FORMATS[target.suffix.lower()]:
         with replace_file(target) as temporary:
             shutil.copyfile(source, temporary)
         return

@@ -28,7 +28,7 @@ from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
 from larvatus.study import Study
 
-RECORD, STUDY = "run.json", "study.toml"
+RUN_RECORD, RUN_STUDY = "run.json", "study.toml"
 _FORMAT = "larvatus run 1"
 
 
@@ -62,7 +62,7 @@ class FinishedRelease:
                                 "the run wrote, or run the study again.")
         for file in (public, *([internal] if internal.is_file() else [])):
             if _read(file).get("files") != list(self.files):
-                raise ManifestError(f"{file} and {self.folder / INSIDE / RECORD} are not of the same run: they describe "
+                raise ManifestError(f"{file} and {self.folder / INSIDE / RUN_RECORD} are not of the same run: they describe "
                                     "different files. Nothing was written. Restore the folder internal/ of this run.")
 
 
@@ -78,7 +78,7 @@ class FinishedRun:
 
     def study(self) -> Study:
         """The study as it was carried out; its source must be where it was."""
-        return Study.read(self.folder / INSIDE / STUDY)
+        return Study.read(self.folder / INSIDE / RUN_STUDY)
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that may not be overwritten: those of the run, and those that its study reads."""
@@ -86,7 +86,7 @@ class FinishedRun:
         try:
             return (*own, *self.study().input_paths())
         except StudyError:  # the source was moved or changed
-            source = str(tomllib.loads((inside / STUDY).read_text(encoding="utf-8")).get("source", ""))
+            source = str(tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", ""))
             return (*own, inside / source)
 
     def release(self, name: str | None) -> FinishedRelease:
@@ -132,7 +132,7 @@ def write_run_record(
         target = targets[candidate.name]
         manifest = next(m for p in (place, folder) if (m := manifest_paths(p / target)[0]).is_file())
         releases.append({"name": candidate.name, "file": target.as_posix(), "files": _read(manifest)["files"]})
-    _write_private(place / INSIDE / STUDY, study.with_paths_from((folder / INSIDE).absolute()).toml())
+    _write_private(place / INSIDE / RUN_STUDY, study.with_paths_from((folder / INSIDE).absolute()).toml())
     write_record(place, {
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
         "comparison": _plain_comparison(comparison),
@@ -141,7 +141,7 @@ def write_run_record(
 
 def write_record(place: Path, record: Mapping[str, Any]) -> None:
     """Write the record of a run into the folder `internal/` of a place."""
-    _write_private(place / INSIDE / RECORD, json.dumps(record, ensure_ascii=False) + "\n")
+    _write_private(place / INSIDE / RUN_RECORD, json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -194,7 +194,7 @@ def read_record(folder: Path) -> dict[str, Any]:
                         "RELEASED.")
     if not folder.is_dir():
         raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run.")
-    path = folder / INSIDE / RECORD
+    path = folder / INSIDE / RUN_RECORD
     if not path.is_file() and not (folder / "releases").is_dir():
         raise ReadError(f"{folder} is not the output folder of larvatus run: it has no folder releases/. Give another folder.")
     if not path.is_file():
@@ -217,7 +217,7 @@ def run_of_record(folder: Path, record: Mapping[str, Any]) -> FinishedRun:
         }
         return FinishedRun(folder, releases, _comparison_of(record["comparison"]), record["row_order"], record["published"])
     except (KeyError, TypeError, ValueError, StudyError):
-        path = folder / INSIDE / RECORD
+        path = folder / INSIDE / RUN_RECORD
         raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
 
 

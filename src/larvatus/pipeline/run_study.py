@@ -34,7 +34,7 @@ from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
-from larvatus.pipeline.finished_run import RECORD, STUDY, write_reports, write_run_record
+from larvatus.pipeline.finished_run import RUN_RECORD, RUN_STUDY, write_reports, write_run_record
 from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
@@ -238,7 +238,7 @@ def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     targets = _targets(folder, study, _suffix(study, files))
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     pairings = [pairing_path(target) for target in targets.values()] if files.pairings else []
-    inside = [Path(INSIDE) / name for name in (RECORD, STUDY)]
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY)]
     return [folder / p for p in (*made, *pairings, *inside)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
 
 

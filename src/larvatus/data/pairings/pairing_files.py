@@ -18,7 +18,7 @@ from larvatus.core.files import replace_file
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairings.column_digests import column_digests
 
-RECORD, RELEASE = "record", "release"  # columns of a pairing file; the second is in CSV files only
+RECORD_COLUMN, RELEASE_COLUMN = "record", "release"  # columns of a pairing file; the second is in CSV files only
 _KEY = b"larvatus.release"
 _PARQUET = {".parquet", ".pq"}
 
@@ -45,7 +45,7 @@ def _add_to_csv(source: Path, target: Path, text: str) -> None:
     cell = base64.urlsafe_b64encode(text.encode()).decode()
     with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as out:
         for i, line in enumerate(lines):
-            more = f'"{RELEASE}"' if i == 0 else f'"{cell}"' if i == 1 else ""
+            more = f'"{RELEASE_COLUMN}"' if i == 0 else f'"{cell}"' if i == 1 else ""
             out.write(f"{line.rstrip()},{more}\n")
 
 
@@ -61,7 +61,7 @@ def check_pairing(pairing: Path, released: Microdata) -> bool:
     raise PairingError(
         f"{pairing.name} was not written with this release: its digests differ from those of {_columns(mine)}. Use the pairing "
         "file written with the release. If the confidential columns were changed after the release was written, make a pairing "
-        f"file that has only the column {RECORD!r}; it is used without this check."
+        f"file that has only the column {RECORD_COLUMN!r}; it is used without this check."
     )
 
 
@@ -91,5 +91,5 @@ def _from_csv(pairing: Path) -> str:
     with pairing.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file)
         header, first = next(rows, []), next(rows, [])
-    cell = first[1] if header == [RECORD, RELEASE] and len(first) > 1 else ""
+    cell = first[1] if header == [RECORD_COLUMN, RELEASE_COLUMN] and len(first) > 1 else ""
     return base64.urlsafe_b64decode(cell).decode()
