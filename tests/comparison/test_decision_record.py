@@ -173,7 +173,9 @@ def test_limits_that_changed_are_judged_anew_without_making_anything_again(folde
 def test_neither_the_secret_nor_a_value_is_in_what_is_written_beside(folder):
     assert ran("--chosen", "far", "--approved-by", "A. Keeper", "-q") == 0
     values = {str(v) for v in people(150, missing=False)[["income", "wealth"]].to_numpy().ravel() if len(str(v)) > 5}
-    for file in [*(folder / "out" / "internal").iterdir(), *(folder / "out" / "releases").glob("*.json")]:
+    inner = [p for p in (folder / "out" / "internal").iterdir() if p.is_file()]
+    assert {"run.json", "study.toml"} < {p.name for p in inner}
+    for file in [*inner, *(folder / "out" / "releases").glob("*.json")]:
         text = file.read_text(encoding="utf-8")
         assert not [v for v in values if v in text], file.name
         for form in (SECRET.decode(), SECRET.hex()):

@@ -190,11 +190,12 @@ def test_a_run_writes_them_for_every_release(tmp_path):
     decision = lv.Decision(public="a", approved_by="A. Keeper")
     comparison = lv.run(study, tmp_path / "out", secret=SECRET, decision=decision, files=lv.OutputFiles(format="csv"))
     names = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file())
-    assert [n for n in names if n.startswith("internal")] == ["internal/a.codebook~2.internal.json", "internal/a.internal.json"]
+    manifests = [n for n in names if n.endswith("internal.json")]
+    assert manifests == ["internal/a.codebook~2.internal.json", "internal/a.internal.json"]
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
     assert verify_files(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.csv"])[0]["same"]
     assert not verify_files(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.codebook~2.csv"])[0]["same"]
-    inside = [json.loads((tmp_path / "out" / n).read_text(encoding="utf-8"))["approved"] for n in names if n[:8] == "internal"]
+    inside = [json.loads((tmp_path / "out" / n).read_text(encoding="utf-8"))["approved"] for n in manifests]
     assert [a and a["by"] for a in inside] == [None, "A. Keeper"]
     assert "age in years" in (tmp_path / "out" / "report_public.html").read_text(encoding="utf-8")
     assert np.array([len(c.codebook) for c in comparison.candidates]).tolist() == [3, 3]

@@ -153,3 +153,71 @@ def test_columns_the_release_lacks_are_noted():
     said = "wealth is not in the released file; there are: region, sex, age, job, income, rooms, house."
     assert [str(n) for n in release.notes] == [said]
     assert release.data.confidential == ("income", "rooms")
+
+
+ALONE = {"confidential": ["income", "wealth"]}  # no column but masked ones, so that only the digests can tell
+
+
+def written(folder, name: str, suffix: str, engine: str = "memory", steps: str = "additive_noise") -> lv.Microdata:
+    data = lv.read(people(200, missing=False), **ALONE, engine=engine)
+    lv.mask(data, steps).write(folder / f"{name}{suffix}", pairing=folder / f"{name}.pairing{suffix}")
+    return data
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_the_pairing_file_of_another_release_is_refused(tmp_path, suffix, engine):
+    """Both pairings have the right records; with the wrong one, values would be compared with those of other records."""
+    data = written(tmp_path, "one", suffix, engine)
+    written(tmp_path, "two", suffix, engine)
+    own = lv.risk(data, tmp_path / f"one{suffix}", "value_disclosure", pairing=tmp_path / f"one.pairing{suffix}")[0]
+    assert own.value > 0.3
+    for score in (lambda *a, **k: lv.risk(*a, "value_disclosure", **k), lambda *a, **k: lv.utility(*a, "moments", **k)):
+        with pytest.raises(PairingError, match=r"two\.pairing.* was not written with this release.*all 2 confidential columns"):
+            score(data, tmp_path / f"one{suffix}", pairing=tmp_path / f"two.pairing{suffix}")
+
+
+def test_a_pairing_file_serves_every_copy_and_other_formats_of_its_release(tmp_path):
+    data = lv.read(people(200, missing=False).assign(income=lambda f: f["income"].astype("float32")), **ALONE)
+    lv.mask(data, "multiple_imputation(copies=2)").write(tmp_path / "out.parquet", pairing=tmp_path / "pairs.parquet")
+    for copy in (1, 2):
+        pd.read_parquet(tmp_path / f"out-{copy}.parquet").to_csv(tmp_path / f"{copy}.csv", index=False)
+    for files in (["out-1.parquet", "out-2.parquet"], ["1.csv", "2.csv"], ["2.csv"]):
+        found = lv.risk(data, [tmp_path / f for f in files], "value_disclosure", pairing=tmp_path / "pairs.parquet")
+        assert not [n for n in found[0].notes if "digest" in n]
+
+
+def test_one_column_that_agrees_is_enough_and_none_is_not(tmp_path):
+    """A file whose columns were changed after it was written is paired as long as one of them still shows the order."""
+    data = written(tmp_path, "one", ".csv")
+    frame = pd.read_csv(tmp_path / "one.csv")
+    frame.assign(income=frame["income"].round(-3)).to_csv(tmp_path / "rounded.csv", index=False)
+    lv.utility(data, tmp_path / "rounded.csv", "moments", pairing=tmp_path / "one.pairing.csv")
+    frame.round(-3).to_csv(tmp_path / "rounded.csv", index=False)
+    with pytest.raises(PairingError, match="a pairing file that has only the column 'record'"):
+        lv.utility(data, tmp_path / "rounded.csv", "moments", pairing=tmp_path / "one.pairing.csv")
+
+
+def test_a_constant_column_proves_nothing():
+    from larvatus.data.pairings.column_digests import column_digests
+
+    frame = people(200, missing=False)
+    data = lv.read(frame.assign(rooms=3.0, house="owned"), confidential=["income", "rooms", "house"])
+    assert list(column_digests(data)) == ["income"]
+    empty = lv.read(frame.assign(rooms=[np.nan] * 199 + [1.0]), confidential=["income", "rooms"])
+    assert list(column_digests(empty)) == ["income", "rooms"]
+
+
+def test_a_pairing_file_of_an_earlier_version_is_used_and_noted(tmp_path):
+    from larvatus.data.pairing import as_release
+
+    data = written(tmp_path, "one", ".csv")
+    own = tmp_path / "one.pairing.csv"
+    assert not as_release(data, tmp_path / "one.csv", own).notes
+    pd.read_csv(own)[["record"]].to_csv(tmp_path / "former.csv", index=False)
+    note, = as_release(data, tmp_path / "one.csv", tmp_path / "former.csv").notes
+    assert (note.kind, "former.csv has no digest of a release" in str(note)) == ("warning", True)
+    damaged = own.read_text(encoding="utf-8").replace(",\"ey", ",\"no", 1)
+    (tmp_path / "damaged.csv").write_text(damaged, encoding="utf-8")
+    with pytest.raises(PairingError, match=r"damaged\.csv: the digests of its release cannot be read"):
+        as_release(data, tmp_path / "one.csv", tmp_path / "damaged.csv")

@@ -246,10 +246,10 @@ STUDY = {
 
 def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     study = lv.Study.of(STUDY, folder)
-    lv.run(study, folder / "out", secret=SECRET, decision=lv.Decision(public="a"), files=lv.OutputFiles(pairings=True))
+    lv.run(study, folder / "out", secret=SECRET, decision=lv.Decision(public="a"), files=lv.OutputFiles(format="parquet"))
     written = sorted(p.name for p in (folder / "out" / "releases").glob("*.parquet"))
     assert written == ["a-1.parquet", "a~2-1.parquet", "a~2-2.parquet"]
-    assert sorted(p.name for p in (folder / "out" / "pairings").iterdir()) == ["a-1.parquet", "a~2.parquet"]
+    assert sorted(p.name for p in (folder / "out" / "internal" / "pairings").iterdir()) == ["a-1.parquet", "a~2.parquet"]
     plain = json.loads((folder / "out" / "scores.json").read_text(encoding="utf-8"))
     assert [r["copies"] for r in plain["releases"]] == [1, 2]
     assert len(plain["releases"][1]["scores"][0]["details"]["copies"]) == 3
@@ -261,7 +261,7 @@ def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     assert "The release has 2 copies of the same records" in public
     data = lv.read(folder / "in.csv", study.roles, sub_groups=study.sub_groups)
     files = [folder / "out" / "releases" / f"a~2-{c}.parquet" for c in (1, 2)]
-    found = lv.risk(data, files, "nearest_record", pairing=folder / "out" / "pairings" / "a~2.parquet")[0]
+    found = lv.risk(data, files, "nearest_record", pairing=folder / "out" / "internal" / "pairings" / "a~2.parquet")[0]
     assert found.value == pytest.approx(plain["releases"][1]["scores"][0]["value"], abs=1e-12)
     with pytest.raises(lv.LarvatusError, match="exists already"):
         lv.run(study, folder / "out", secret=SECRET)

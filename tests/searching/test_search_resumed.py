@@ -169,9 +169,9 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
     for part in ("limits", "goal", "combine", "analysis", "domain", "labels", "attack", "measure", "purpose", "roles"):
         assert getattr(again, part) == getattr(study, part), part
     assert again.limits
-    assert main(["run", "out/study.toml", "-o", "again", "--pairings", "--format", "csv"]) == 0
+    assert main(["run", "out/study.toml", "-o", "again", "--format", "csv"]) == 0
     released, = (tmp_path / "again" / "releases").glob("noise*[0-9].csv")
-    pairing, = (tmp_path / "again" / "pairings").iterdir()
+    pairing, = (tmp_path / "again" / "internal" / "pairings").iterdir()
     code = main(["check", "people.csv", str(released), "--study", "out/study.toml", "--pairing", str(pairing)])
     assert code in (0, 4)
     assert "nearest_record" in capsys.readouterr().out

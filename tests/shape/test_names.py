@@ -42,6 +42,8 @@ BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods ar
 ALONE = {  # short modules with one user, and why each stays a file
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/estimates/category_posteriors.py": "arithmetic on tables of categories, tested by hand",
+    "stats/grouping/tree_cuts.py": "a published function without its overhead, tested against it",
+    "stats/ranks/distribution_gap.py": "one pass that a measure's own file would have to compile at once",
     "stats/ranks/window_variance.py": "arithmetic that the attack's own file would have to import at once",
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",

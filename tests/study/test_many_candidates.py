@@ -230,7 +230,7 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
     study = study_of(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         lv.run(
-            study, tmp_path / "out", secret=SECRET, files=lv.OutputFiles(pairings=True),
+            study, tmp_path / "out", secret=SECRET,
             execution=lv.Execution(progress=stopped_after(tmp_path / "out", 2)),
         )
     kept = tmp_path / "out" / ".larvatus-cache"
@@ -239,10 +239,10 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
         for file in (p for p in kept.rglob("*") if p.is_file()):
             assert SECRET not in file.read_bytes()
             assert SECRET.hex().encode() not in file.read_bytes()
-        lv.run(study, tmp_path / "out", secret=SECRET, files=lv.OutputFiles(pairings=True))
+        lv.run(study, tmp_path / "out", secret=SECRET)
     assert sorted({p.name for p in kept.rglob("*") if p.is_file()}) == ["candidate.json", "written.json"]
-    assert (tmp_path / "out" / "pairings").stat().st_mode & 0o777 == 0o700
-    assert len(list((tmp_path / "out" / "pairings").iterdir())) == 4
+    assert (tmp_path / "out" / "internal" / "pairings").stat().st_mode & 0o777 == 0o700
+    assert len(list((tmp_path / "out" / "internal" / "pairings").iterdir())) == 4
 
 
 def test_a_cache_of_an_earlier_version_keeps_its_name(tmp_path):

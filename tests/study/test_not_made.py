@@ -50,7 +50,8 @@ def files(name: str) -> list[str]:
 
 
 def run(*more: str) -> int:
-    return main(["run", "study.toml", "-o", "out", "-q", "--secret-file", "secret", *more])
+    format_of = () if "--format" in more else ("--format", "parquet")
+    return main(["run", "study.toml", "-o", "out", "-q", "--secret-file", "secret", *format_of, *more])
 
 
 def test_the_exit_code_and_the_message_say_what_was_not_made(here, capsys):
@@ -59,8 +60,8 @@ def test_the_exit_code_and_the_message_say_what_was_not_made(here, capsys):
     told = capsys.readouterr()
     assert "release 'b' was not made" in told.err
     assert "base 1 changes no value" in told.err
-    assert files("a") == ["internal/a.internal.json", "releases/a.codebook.csv", "releases/a.manifest.json",
-                          "releases/a.parquet"]
+    assert files("a") == ["internal/a.internal.json", "internal/pairings/a.parquet", "releases/a.codebook.csv",
+                          "releases/a.manifest.json", "releases/a.parquet"]
     assert files("b") == []
     study(5)
     assert main(["run", "study.toml", "-o", "other", "-q"]) == 0
@@ -69,18 +70,18 @@ def test_the_exit_code_and_the_message_say_what_was_not_made(here, capsys):
 @TOLD
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_older_files_of_that_name_are_removed_and_that_is_said(here, capsys, form):
-    assert run("--pairings", "--format", "parquet") == 0
+    assert run("--format", "parquet") == 0
     assert len(files("b")) == 5
     assert main(["verify", "out/releases/b.manifest.json", "-q"]) == 0
     study(1)
     capsys.readouterr()
-    assert run("--overwrite", "--pairings", "--format", form) == NOT_MADE
+    assert run("--overwrite", "--format", form) == NOT_MADE
     assert re.search(r"'b' was not made.*removed.*releases/b\.parquet", capsys.readouterr().err)
     assert files("b") == []
     assert len(files("a")) == 5 if form == "parquet" else 6
     capsys.readouterr()
     assert main(["verify", "out/releases/b.manifest.json", "-q"]) != 0
-    assert run("--pairings", "--format", form) == NOT_MADE  # nothing of it is left to resume from
+    assert run("--format", form) == NOT_MADE  # nothing of it is left to resume from
 
 
 @TOLD

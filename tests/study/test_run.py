@@ -67,7 +67,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_releases_scores_and_report_are_written(ran):
     comparison, out = ran
     assert list(contents(out)) == [
-        *(f"internal/{stem}.internal.json" for stem in STEMS),
+        *(f"internal/{stem}.internal.json" for stem in STEMS), *(f"internal/pairings/{stem}.parquet" for stem in STEMS),
+        "internal/run.json", "internal/study.toml",
         *(f"releases/{stem}.{end}" for stem in STEMS for end in ("codebook.csv", "manifest.json", "parquet")),
         "report.html", "scores.csv", "scores.json",
     ]
@@ -164,6 +165,6 @@ def test_a_release_is_approved_after_it_was_looked_at(tmp_path, brief):
     before = file.read_bytes()
     for name in ("A. Board", "B. Board"):
         lv.run(short, tmp_path / "out", decision=lv.Decision(approved_by=name))
-        told = json.loads(next((tmp_path / "out" / "internal").glob("*.json")).read_text(encoding="utf-8"))
+        told = json.loads(next((tmp_path / "out" / "internal").glob("*.internal.json")).read_text(encoding="utf-8"))
         assert told["approved"]["by"] == name
     assert file.read_bytes() == before

@@ -55,12 +55,12 @@ class RoleOptions:
         """The files that these options name: the study file and taxonomies."""
         return [*files_of(self.study), *_files_of(self.taxonomy or ()).values()]
 
-    def load(self) -> Study:
-        """The study file or an empty study, with the options applied."""
+    def load(self, base: Study | None = None) -> Study:
+        """The study file, `base` or an empty study, with the options applied."""
         from larvatus.data.roles import Roles, SubGroups
         from larvatus.study import Study
 
-        study = Study.read(self.study) if self.study else Study()
+        study = Study.read(self.study) if self.study else base or Study()
         roles = {n: getattr(self, n) for n in ROLES}
         if self.taxonomy:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
@@ -95,9 +95,9 @@ class MaskOptions(RoleOptions):
     def about_small(self) -> dict[str, Any]:
         return {"smallest": self.smallest, "small": self.small}
 
-    def load(self) -> Study:
+    def load(self, base: Study | None = None) -> Study:
         """The study with the roles and constraints of the command line added."""
-        study = RoleOptions.load(self)
+        study = RoleOptions.load(self, base)
         asked = study.constraints.over(tuple(self.constraint or ()), self.integers, self.repair)
         if self.repair and not asked:
             raise StudyError(["--repair: there is no rule to enforce. Add --constraint or --integers."], "command line")

@@ -12,9 +12,11 @@ from cyclopts import App, CycloptsError
 
 from larvatus import __version__
 from larvatus.cli.commands.advise import advise
+from larvatus.cli.commands.approve import approve
 from larvatus.cli.commands.check import check
 from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
+from larvatus.cli.commands.export import export
 from larvatus.cli.commands.list_methods import list_methods
 from larvatus.cli.commands.mask import mask
 from larvatus.cli.commands.publish_noise import publish_noise
@@ -33,7 +35,10 @@ _NOW_CALLED = {
     "--as-kept": "--stored-only",
 }
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
-_WORKS = {"run", "mask", "risk", "utility", "publish-noise", "check", "demo", "advise", "search", "verify", "reproduce"}
+_WORKS = {
+    "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
+    "reproduce",
+}
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
 app = App(
@@ -53,7 +58,9 @@ app.command(mask)
 app.command(risk)
 app.command(utility)
 app.command(publish_noise, usage="Usage: larvatus publish-noise [OPTIONS] [STUDY]")
-app.command(check)
+app.command(check, usage="Usage: larvatus check [OPTIONS] ORIGINAL RELEASED..., or larvatus check [OPTIONS] FOLDER")
+app.command(approve)
+app.command(export)
 app.command(demo)
 app.command(advise)
 app.command(search)

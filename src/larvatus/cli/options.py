@@ -21,6 +21,10 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False,
 Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite existing files")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
+ReleaseFormat = Annotated[
+    Literal["parquet", "csv"] | None, Parameter(help="format of releases: csv or parquet (default: that of the source)")
+]
+ReleaseName = Annotated[str | None, Parameter(name="--release", help="release in the folder, if it has several")]
 ReleasedOrder = Annotated[
     Literal["checked", "keep"], Parameter(
         help="checked: pair rows by position only if an unmasked column confirms the order; "

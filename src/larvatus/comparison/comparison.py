@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
@@ -246,22 +247,23 @@ class Comparison:
 
     def html(
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
-        reason: str | Sequence[str] = (), warned: Sequence[str] = (),
+        reason: str | Sequence[str] = (), warned: Sequence[str] = (), approved: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
         """The report as HTML text, on all releases or on one; the public edition is about one release.
 
         `chosen` is the release proposed to the board, `reason` gives reasons in addition to the figures, and `warned` lists
-        warnings to print above them.
+        warnings to print above them. `approved` has, by name of release, who approved it and when; it is not published.
         """
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
 
         reasons = (reason,) if isinstance(reason, str) else tuple(reason)
-        return render(compose_report(self, edition, release, chosen, reasons, warned))
+        return render(compose_report(self, edition, release, chosen, reasons, warned, approved))
 
     def report(
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", overwrite: bool = False,
         release: str | None = None, chosen: str | None = None, reason: str | Sequence[str] = (), warned: Sequence[str] = (),
+        approved: Mapping[str, str] = MappingProxyType({}),
     ) -> Path:
         """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
         from larvatus.core.files import write_text
@@ -269,7 +271,7 @@ class Comparison:
 
         target = Path(path)
         refuse_inputs([target], self.inputs)
-        write_text(target, self.html(edition, release, chosen, reason, warned), overwrite)
+        write_text(target, self.html(edition, release, chosen, reason, warned, approved), overwrite)
         return target
 
 

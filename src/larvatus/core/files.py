@@ -148,6 +148,14 @@ def check_folder(folder: Path) -> None:
         raise WriteError(f"folder {there} cannot be written to. Choose another one.")
 
 
+def make_folders_like(file: Path, root: Path, target: Path) -> Path:
+    """The folder in `target` for a file in `root`. Folders that are missing are made with the permissions they have there."""
+    target.mkdir(parents=True, exist_ok=True)
+    for folder in reversed([p for p in file.parents if p.is_relative_to(root) and p != root]):
+        (target / folder.relative_to(root)).mkdir(folder.stat().st_mode & 0o777, exist_ok=True)
+    return target / file.parent.relative_to(root)
+
+
 @contextmanager
 def fill_folder(folder: Path) -> Iterator[Path]:
     """A private folder for several files; at the end all of them are moved into the target, or none."""
@@ -162,9 +170,7 @@ def fill_folder(folder: Path) -> Iterator[Path]:
             yield temporary
         with uninterrupted():
             for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
-                target = folder / file.relative_to(temporary)
-                target.parent.mkdir(file.parent.stat().st_mode & 0o777 if file.parent != temporary else 0o777, True, True)
-                os.replace(file, target)
+                os.replace(file, make_folders_like(file, temporary, folder) / file.name)
     except OSError as error:
         raise not_written(folder, error) from None
     finally:

@@ -12,6 +12,7 @@ from larvatus.core.input_paths import paths_read
 from larvatus.data.alignment import check_same_given, in_records_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.pairings.pairing_files import check_pairing
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.verbs import as_one_group, moments_by_group
@@ -24,8 +25,9 @@ def as_release(
     """A release from a Release (returned as it is), or from a data frame or file masked elsewhere.
 
     Rows are paired with the original by position, record id or pairing file. A list of frames or files is one release with
-    several copies; one pairing file serves all copies. A CSV file does not tell whether its rows were shuffled. It is paired by
-    position only if an unmasked column confirms the order, or if the caller states that the order was kept.
+    several copies; one pairing file serves all copies. A pairing file of another release is refused. A CSV file does not tell
+    whether its rows were shuffled. It is paired by position only if an unmasked column confirms the order, or if the caller
+    states that the order was kept.
     """
     if isinstance(other, Release):
         return other
@@ -44,6 +46,9 @@ def as_release(
             )
     absent = [n for n in data.confidential if n not in names]
     notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
+    if pairing and not check_pairing(Path(pairing), released):
+        notes.append(Note(f"{Path(pairing).name} has no digest of a release: whether it was written with this release is not "
+                          "checked", "warning"))
     try:
         if pairing is None and roles.record_id is None:
             _check_by_position(data, released, data.engine.has_random_order(other))

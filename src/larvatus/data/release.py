@@ -14,6 +14,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
+from larvatus.data.pairings.column_digests import column_digests
+from larvatus.data.pairings.pairing_files import add_digests
 from larvatus.data.score import Rows
 
 if TYPE_CHECKING:
@@ -118,8 +120,8 @@ class Release:
         """Write the release at full precision. The file appears complete under its final name, or not at all.
 
         Rows are written in keyed random order unless `row_order="keep"`. `pairing` is a file, readable by the owner only, that
-        lets a later call pair the rows with the original. Several copies are written as `name-1`, `name-2` … in the same row
-        order, so that one pairing file serves all of them.
+        lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. Several
+        copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
         """
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
@@ -135,6 +137,8 @@ class Release:
         for target, data in zip(targets, self.copies, strict=True):
             data.engine.write(data.table, data.released, target, words, beside, overwrite)
             beside = None
+        if pairing:
+            add_digests(Path(pairing), [column_digests(copy) for copy in self.copies])
 
     def plain(self) -> Mapping[str, Any]:
         """Name and steps as plain values; a list of record ids is given as its length."""

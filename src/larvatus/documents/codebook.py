@@ -55,6 +55,11 @@ def codebook_text(rows: Sequence[Row]) -> str:
     return csv_text(Rows.of({k: _inert(v) for k, v in row.items()} for row in rows))
 
 
+def codebook_in_format(rows: Rows, suffix: str) -> Rows:
+    """The codebook of a release for a file of another format: the code for missing values is the one of that format."""
+    return Rows.of({**row, "missing": row["missing"] if row["missing"] == "none" else _CODES[suffix.lower()]} for row in rows)
+
+
 def codebook_path(release: Path) -> Path:
     """Path of the codebook of a release."""
     return release.with_name(f"{release.stem if release.suffix else release.name}.codebook.csv")

@@ -23,7 +23,7 @@ from larvatus.data.steps import columns_of_step
 from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
 from larvatus.documents.file_digests import describe_file, file_descriptions
 
-FORMAT, INSIDE = "larvatus manifest 1", "internal"
+FORMAT, INSIDE, PAIRINGS = "larvatus manifest 1", "internal", "pairings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +57,52 @@ def approved_release(approved_by: str, public: str | None, names: Sequence[str])
     return public or names[0]
 
 
-def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by: str = "") -> None:
-    """Add decisions made after a release was written to its internal manifest. An earlier approval is kept.
+def complete(before: Sequence[Path], target: Path, told: Mapping[str, Any], approved: Mapping[str, str] | None = None) -> None:
+    """Write an internal manifest with decisions made after the release was written. An earlier approval is kept.
 
-    If the internal manifest was removed, a new one starts from the public one.
+    It starts from the first manifest of `before` that exists: an internal one, or the public one if that was removed. If an
+    approval is replaced by another one, it goes to the list `earlier_approvals`.
     """
-    approved = {"approved": {"by": approved_by, "at": _now()}} if approved_by else {}
-    before = json.loads((internal if internal.is_file() else public).read_text(encoding="utf-8"))
-    internal.parent.mkdir(mode=0o700, exist_ok=True)
-    whole = {**before, "internal": True, **told, **approved}
-    with replace_file(internal, private=True) as temporary:
-        temporary.write_text(_text(whole), encoding="utf-8")
+    start = json.loads(next(p for p in before if p.is_file()).read_text(encoding="utf-8"))
+    decided = dict(told)
+    if approved:
+        replaced = [start["approved"]] if start.get("approved") else []
+        decided |= {"approved": dict(approved), "earlier_approvals": [*start.get("earlier_approvals", ()), *replaced]}
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    with replace_file(target, private=True) as temporary:
+        temporary.write_text(_text({**start, "internal": True, **decided}), encoding="utf-8")
+
+
+def approval_now(by: str) -> dict[str, str]:
+    """An approval as a manifest records it: who, and when."""
+    return {"by": by, "at": _now()}
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The approval of a release recorded by an earlier run."""
+    """The approval of a release, as its internal manifest records it."""
 
     release: str
     by: str
-    published: bool
-    reason: str
+    at: str
+    published: bool = False
+    reason: str = ""
+
+    def in_words(self) -> str:
+        """Who approved the release, and on which day."""
+        return f"{self.by} on {self.at[:10]}" if self.at else self.by
 
 
-def approved_before(internal: Mapping[str, Path]) -> Approval | None:
-    """The latest approval in the internal manifests of releases; None if there is none."""
-    found: list[tuple[str, Approval]] = []
+def approvals_in(internal: Mapping[str, Path]) -> dict[str, Approval]:
+    """The approvals in the internal manifests of releases, the earliest first."""
+    found: list[Approval] = []
     for name, file in internal.items():
         told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         approved = told.get("approved") or {}
         if approved.get("by"):
             reason, published = str(told.get("reason", told.get("why")) or ""), bool(told.get("published"))
-            found.append((str(approved.get("at")), Approval(name, str(approved["by"]), published, reason)))
-    return max(found, key=lambda f: f[0])[1] if found else None
+            found.append(Approval(name, str(approved["by"]), str(approved.get("at") or ""), published, reason))
+    return {a.release: a for a in sorted(found, key=lambda a: a.at)}
 
 
 def _now() -> str:
@@ -101,6 +114,11 @@ def manifest_paths(release: Path, inside: Path | None = None) -> tuple[Path, Pat
     stem = release.stem if release.suffix else release.name
     internal = release.with_name(f"{stem}.internal.json") if inside is None else inside / f"{stem}.internal.json"
     return release.with_name(f"{stem}.manifest.json"), internal
+
+
+def pairing_path(target: Path) -> Path:
+    """Path of the pairing file of a release of a study, inside the output folder."""
+    return Path(INSIDE) / PAIRINGS / f"{target.stem}.parquet"
 
 
 def paths_beside(release: Path, inside: Path | None = None) -> tuple[Path, ...]:

@@ -103,12 +103,13 @@ def _distances_in_memory(original: Microdata, released: Microdata, names: Sequen
     whole: _Distances = {}
     inside: _Distances = {}
     for j, name in enumerate(names):
-        both = [dict(zip(d.groups.labels, _sorted_by_group(d, name), strict=True)) for d in (original, released)]
+        x, y = (dict(zip(d.groups.labels, _sorted_by_group(d, name), strict=True)) for d in (original, released))
         inside[name] = {
-            label: distance(*(v.get(label, none) for v in both), in_groups[label][j] if label in in_groups else 1.0)
+            label: distance(x.get(label, none), y.get(label, none), in_groups[label][j] if label in in_groups else 1.0)
             for label in labels
         }
-        whole[name] = {(): distance(*(np.sort(np.concatenate([none, *v.values()])) for v in both), in_file[j])}
+        all_x, all_y = (np.sort(np.concatenate([none, *v.values()])) for v in (x, y))
+        whole[name] = {(): distance(all_x, all_y, in_file[j])}
     return whole, inside
 
 

@@ -1,4 +1,4 @@
-"""The order of the work: read, mask, attack, measure, compare, run, search. No other package knows it."""
+"""The order of the work: read, mask, attack, measure, compare, run, approve, export, search. No other package knows it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from larvatus.pipeline.approve_release import approve
     from larvatus.pipeline.attack_release import risk
     from larvatus.pipeline.check_limits import check
     from larvatus.pipeline.compare_releases import compare
+    from larvatus.pipeline.export_release import export
     from larvatus.pipeline.make_release import mask
     from larvatus.pipeline.measure_release import utility
     from larvatus.pipeline.read_source import read
@@ -17,12 +19,16 @@ if TYPE_CHECKING:
     from larvatus.pipeline.search_release import advise, search
 
 _HOME = {
-    "risk": "attack_release", "check": "check_limits", "compare": "compare_releases", "mask": "make_release",
+    "approve": "approve_release", "risk": "attack_release", "check": "check_limits", "compare": "compare_releases",
+    "export": "export_release", "mask": "make_release",
     "utility": "measure_release", "read": "read_source", "search_study": "run_search", "file_stem": "run_study",
     "run": "run_study", "advise": "search_release", "search": "search_release",
 }
 
-__all__ = ["advise", "check", "compare", "file_stem", "mask", "read", "risk", "run", "search", "search_study", "utility"]
+__all__ = [
+    "advise", "approve", "check", "compare", "export", "file_stem", "mask", "read", "risk", "run", "search", "search_study",
+    "utility",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.documents.codebook import make_codebook
-from larvatus.documents.manifest import INSIDE, write_beside
+from larvatus.documents.manifest import INSIDE, pairing_path, write_beside
 from larvatus.measures.analyses.spec import METHOD, analyses_of
 from larvatus.pipeline.attack_release import AttackedRelease, check_known, others_of
 from larvatus.pipeline.candidates.cache import FILES, data_digest, open_cache
@@ -39,8 +39,6 @@ from larvatus.pipeline.measure_release import NULL_STAGE, MeasuredRelease, Measu
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
-
-PAIRINGS = "pairings"
 
 
 def compare(
@@ -289,11 +287,11 @@ def _unit(job: Job, part: Literal["attack", "measure"], place: int, method: Atta
 
 def _write(work: Work, release: Release, place: Path, target: Path) -> None:
     """Write the files of a release into its folder in the cache."""
+    inside = place / FILES / INSIDE
     (place / FILES / target.parent).mkdir()
-    pairing = place / FILES / PAIRINGS / f"{target.stem}.parquet" if work.pairings else None
+    inside.mkdir(mode=0o700)
+    pairing = place / FILES / pairing_path(target) if work.pairings else None
     if pairing is not None:
         pairing.parent.mkdir(mode=0o700)
     release.write(place / FILES / target, work.row_order, pairing)
-    inside = place / FILES / INSIDE
-    inside.mkdir(mode=0o700)
     write_beside(release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside)

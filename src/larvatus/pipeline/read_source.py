@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
-from larvatus.core.errors import LarvatusWarning, RolesError
+from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
@@ -15,7 +16,16 @@ from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
+from larvatus.engines._files.sources import parts_of
 from larvatus.study import Study
+
+
+def format_of_source(source: str | Path) -> Literal["csv", "parquet"]:
+    """The format in which releases of a source are written by default: CSV if the source is CSV, otherwise Parquet."""
+    try:
+        return "csv" if parts_of(source).text else "parquet"
+    except ReadError:  # whoever reads the source reports it
+        return "parquet"
 
 
 def read(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import warnings
 from collections.abc import Collection, Mapping
@@ -13,27 +12,30 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LarvatusWarning, LimitWarning, MaskError, StudyError, WriteError, nearest_names
-from larvatus.core.files import check_folder, fill_folder, write_text
+from larvatus.core.files import check_folder, fill_folder
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.copies import copies_of_steps
 from larvatus.data.release import copy_paths
-from larvatus.data.score import csv_text
 from larvatus.documents.manifest import (
     INSIDE,
+    PAIRINGS,
     Approval,
-    approved_before,
+    approval_now,
+    approvals_in,
     approved_release,
     complete,
     decision_facts,
     manifest_paths,
+    pairing_path,
     paths_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
-from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates
-from larvatus.pipeline.read_source import read_for_study
+from larvatus.pipeline.compare_releases import compare_candidates
+from larvatus.pipeline.finished_run import RUN_RECORD, RUN_STUDY, write_reports, write_run_record
+from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
 
@@ -48,12 +50,14 @@ def run(
     """Run a study or a study file: make every release, score them, and write releases, scores and report into a folder.
 
     `scoring` overrides what the study says of it, field by field. `decision` names the release that the report recommends, the
-    one that a public report is written for, the reason and the approver. `files` is the format of the released files, their
-    row order, and whether pairing files are written into a folder that only the owner can read.
+    one that a public report is written for, the reason and the approver. `files` is the format of the released files (that of
+    the source by default), their row order, and whether pairing files are kept.
 
-    A codebook and a public manifest are written next to each release. Internal manifests, with everything but the secret, are
-    in `internal/`; the approver is recorded in that of the public release, else of the chosen or only one. If a release that is
-    approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the result.
+    A codebook and a public manifest are written next to each release. What only the owner may read is in `internal/`: manifests
+    with everything but the secret, pairing files, the study, and a record of the run. With them a release can later be checked,
+    approved and exported. The approver is recorded in the manifest of the public release, else of the chosen or only one. If a
+    release that is approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the
+    result.
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
     set. If a secret is given, the finished scores of an unfinished release are not computed again either.
     """
@@ -68,6 +72,8 @@ def run(
     for what, wanted in (("public", public), ("chosen", chosen)):
         if wanted is not None and wanted not in [r.name for r in study.release]:
             raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
+    if reason and chosen is None and public is None and not approved_by:
+        raise StudyError(["reason: no release is chosen. Name the release that the reason is for with --chosen (chosen=…)."])
     if how.cache_dir is not None:
         raise StudyError(["cache_dir: a study stores finished releases in its output folder. Leave cache_dir out."])
     approved = approved_release(approved_by, public or chosen, [r.name for r in study.release])
@@ -81,7 +87,7 @@ def run(
         return _told_loudly(replace(found, warnings=tuple(warnings_of(found, public, approved, approved_by).values())))
     folder = Path(output_dir)
     refuse_inputs(output_files(study, folder, files), (*data.inputs, *study.input_paths()))
-    targets = _targets(folder, study, f".{files.format}")
+    targets = _targets(folder, study, _suffix(study, files))
     with open_cache(cache_in_output(folder), folder) as kept:
         there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
         keys: dict[str, str] = {}
@@ -95,9 +101,13 @@ def run(
         )
         made = [keys[c.name] for c in comparison.candidates]
         forward, by = chosen or public or approved, approved_by
-        if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
+        approvals, now = _earlier_approvals(comparison, folder, targets), approval_now(by) if by else None
+        if forward is None and approvals:
+            earlier = list(approvals.values())[-1]
             forward = approved = earlier.release
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
+        elif now is not None and approved is not None:
+            approvals[approved] = Approval(approved, **now)
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
         how.progress("writing the report", 0, 1)
@@ -105,24 +115,39 @@ def run(
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            _write_scores(comparison, temporary, public, forward, reason)
+            _check_reported(comparison, public, forward)
+            write_reports(comparison, temporary, public, forward, reason, approvals.values())
+            for candidate in comparison.candidates:
+                told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
+                places = [manifest_paths(p / targets[candidate.name], p / INSIDE) for p in (temporary, folder)]
+                before = [places[0][1], places[1][1], places[0][0], places[1][0]]
+                complete(before, places[0][1], told, now if candidate.name == approved else None)
+            write_run_record(temporary, folder, _with_scoring(study, scoring), comparison, targets, files.row_order, public)
             written = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
-        for candidate in comparison.candidates:
-            told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
-            manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
-            complete(*manifests, told, approved_by if candidate.name == approved else "")
         removed = _remove_earlier(comparison, folder, targets, study, kept.earlier_run()["files"])
-        before = [f for f in kept.earlier_run()["files"] if f not in written and (folder / f).is_file()]
-        kept.finish(made, [*written, *before])
+        earlier_files = [f for f in kept.earlier_run()["files"] if f not in written and (folder / f).is_file()]
+        kept.finish(made, [*written, *earlier_files])
     for text in removed:
         warnings.warn(text, LarvatusWarning, stacklevel=2)
     return _told_loudly(comparison)
 
 
-def _decided_before(comparison: Comparison, folder: Path, targets: Mapping[str, Path]) -> Approval | None:
-    """The earlier approval of a release, if that release is unchanged. It holds until another release is chosen."""
+def _earlier_approvals(comparison: Comparison, folder: Path, targets: Mapping[str, Path]) -> dict[str, Approval]:
+    """Earlier approvals of releases that are unchanged. The latest one holds until another release is chosen."""
     there = [n for n in comparison.reused if n in targets]
-    return approved_before({n: manifest_paths(folder / targets[n], folder / INSIDE)[1] for n in there})
+    return approvals_in({n: manifest_paths(folder / targets[n], folder / INSIDE)[1] for n in there})
+
+
+def _with_scoring(study: Study, scoring: Scoring | None) -> Study:
+    """The study with the scoring that was carried out, as it is kept in the output folder."""
+    fields = {"attacks": "attack", "measures": "measure", "domains": "domain", "analyses": "analysis"}
+    stated = {n: getattr(scoring, n) for n in (scoring.model_fields_set if scoring else ()) if n != "null_resamples"}
+    if "intruder" in stated:
+        who, names = stated["intruder"], [r.name for r in study.release]
+        others = tuple(n if n in names else str(Path(n).absolute()) for n in who.other_releases)
+        file = str(Path(who.file).absolute()) if who.file else None
+        stated["intruder"] = who.model_copy(update={"file": file, "other_releases": others})
+    return study.model_copy(update={fields.get(n, n): value for n, value in stated.items()})
 
 
 def _remove_earlier(
@@ -134,12 +159,13 @@ def _remove_earlier(
     """
     copies = {r.name: copies_of_steps(r.steps)[0] for r in study.release}
     made = {folder / f for c in comparison.candidates for f in _made_of(targets[c.name], copies[c.name])}
-    made |= {folder / PAIRINGS / f"{targets[c.name].stem}.parquet" for c in comparison.candidates}
+    made |= {folder / pairing_path(targets[c.name]) for c in comparison.candidates}
     removed = []
     for lost in comparison.not_made:
         target = targets[lost.name]
-        own = re.compile(rf"(releases/{re.escape(target.stem)}(-[0-9]+)?|{PAIRINGS}/{re.escape(target.stem)})\.(parquet|csv)")
-        earlier = [*_made_of(target, copies[lost.name]), Path(PAIRINGS) / f"{target.stem}.parquet"]
+        stem, inside = re.escape(target.stem), rf"({INSIDE}/)?{PAIRINGS}"
+        own = re.compile(rf"(releases/{stem}(-[0-9]+)?|{inside}/{stem})\.(parquet|csv)")
+        earlier = [*_made_of(target, copies[lost.name]), pairing_path(target)]
         earlier += [Path(f) for f in written if own.fullmatch(Path(f).as_posix())]
         there = [p for p in dict.fromkeys(folder / f for f in earlier) if p.is_file() and p not in made]
         for path in there:
@@ -158,17 +184,13 @@ def _told_loudly(comparison: Comparison) -> Comparison:
     return comparison
 
 
-def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str) -> None:
+def _check_reported(comparison: Comparison, public: str | None, chosen: str | None) -> None:
+    """Refuse a report on a release that could not be made."""
     made = [c.name for c in comparison.candidates]
     lost = next((n for n in (public, chosen) if n is not None and n not in made), None)
     if lost is not None:
         failed = next(n.reason for n in comparison.not_made if n.name == lost)
         raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {failed}")
-    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
-    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
-    comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings)
-    if public is not None:
-        comparison.report(folder / "report_public.html", "public", release=public)
 
 
 def _check_free(
@@ -192,8 +214,9 @@ def _check_free(
         raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")
     if theirs[taken[0]] is not None:
         raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases differ: the secret, the data, the "
-                         "settings, the list of releases, the output options (--format, --row-order, --pairings) or larvatus "
-                         f"itself has changed. {way}")
+                         "settings, the list of releases, the output options (--format, --row-order, --no-pairings) or "
+                         "larvatus itself has changed. To use a release that is there without making it again: larvatus check, "
+                         f"approve or export {folder} --release NAME. {way}")
     raise WriteError(f"{taken[0]} exists already. {way}")
 
 
@@ -212,10 +235,16 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
 
 def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     """Every file that a run writes into a folder, and the folder of finished releases."""
-    targets = _targets(folder, study, f".{files.format}")
+    targets = _targets(folder, study, _suffix(study, files))
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
-    pairings = [Path(PAIRINGS) / f"{target.stem}.parquet" for target in targets.values()] if files.pairings else []
-    return [folder / p for p in (*made, *pairings)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
+    pairings = [pairing_path(target) for target in targets.values()] if files.pairings else []
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY)]
+    return [folder / p for p in (*made, *pairings, *inside)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
+
+
+def _suffix(study: Study, files: OutputFiles) -> str:
+    """The suffix of the released files: the format that was asked for, or that of the source."""
+    return f".{files.format or format_of_source(study.source_path())}"
 
 
 def _made_of(target: Path, copies: int) -> list[Path]:

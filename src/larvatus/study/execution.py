@@ -57,8 +57,10 @@ class Decision(_Stated):
 class OutputFiles(_Stated):
     """The released files of a study."""
 
-    format: Literal["parquet", "csv"] = Field(default="parquet", description="format of the releases")
+    format: Literal["parquet", "csv"] | None = Field(
+        default=None, description="format of the releases (default: CSV if the source is CSV, otherwise Parquet)"
+    )
     row_order: Literal["random", "keep"] = Field(default="random", description="order of the rows in the released files")
     pairings: bool = Field(
-        default=False, description="write a file for each release that pairs its rows with the original's; keep it inside"
+        default=True, description="keep a file for each release that pairs its rows with the original's, in internal/pairings"
     )

@@ -166,17 +166,27 @@ class Study(BaseModel):
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
         """The same study with one release instead of the search, and with file paths that are valid from another folder."""
+        planned = (PlannedRelease(name=name, steps=self._steps_from(steps, folder)),)
+        return self.with_paths_from(folder).model_copy(update={"release": planned, "search": ()})
+
+    def _steps_from(self, steps: Sequence[Mask], folder: Path) -> tuple[Mask, ...]:
+        """Steps of the study, with paths of lists of records that are valid from another folder."""
+        start = self.folder or Path()
+        return tuple(
+            s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})
+            if isinstance(s.where, str) and s.where.startswith(MARK) else s for s in steps
+        )
+
+    def with_paths_from(self, folder: Path) -> Study:
+        """The same study with file paths that are valid from another folder."""
         start, names = self.folder or Path(), [r.name for r in self.release]
         who = self.intruder.model_copy(update={
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
             "other_releases": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.other_releases),
         })
-        moved = tuple(
-            s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})
-            if isinstance(s.where, str) and s.where.startswith(MARK) else s for s in steps
-        )
+        planned = tuple(r.model_copy(update={"steps": self._steps_from(r.steps, folder)}) for r in self.release)
         return self.model_copy(update={
-            "release": (PlannedRelease(name=name, steps=moved),), "search": (), "intruder": who, "folder": folder,
+            "release": planned, "intruder": who, "folder": folder,
             "source": _from(folder, start, self.source) if self.source else "",
         })
 

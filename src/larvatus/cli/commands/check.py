@@ -1,8 +1,10 @@
-"""`larvatus check`: check a released file against limits, with an exit code for scripts."""
+"""`larvatus check`: check a released file, or a release of a finished run, against limits; an exit code for scripts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -12,22 +14,27 @@ from larvatus.cli.options import (
     OtherReleases,
     Pairing,
     Quiet,
-    Released,
     ReleasedOrder,
+    ReleaseName,
+    Several,
     TargetRecords,
     Who,
-    open_command,
 )
+from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import StudyError
 
 if TYPE_CHECKING:
+    from larvatus.data.microdata import Microdata
     from larvatus.data.score import Row
+    from larvatus.pipeline.finished_run import FinishedRun
+    from larvatus.study import Study
 
 BROKEN = 4
 
 
 def check(
-    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    original: str, released: Annotated[list[str] | None, Several] = None, *, release: ReleaseName = None,
+    roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", intruder: Who = None,
     tier: Annotated[
         Literal["public", "scientific", "secure"] | None,
@@ -38,10 +45,12 @@ def check(
 ) -> int:
     """Check whether a released file meets the study's limits; exit code 4 if one is broken.
 
+    With the output folder of larvatus run, a release in it is checked: study, source and pairing file are those of the run.
+
     Parameters
     ----------
     original
-        the confidential file
+        the confidential file; or the output folder of larvatus run
     released
         the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
@@ -49,18 +58,24 @@ def check(
     from larvatus.pipeline import check as check_release
     from larvatus.study import Scoring
 
-    with open_command(roles, quiet, json) as (terminal, study, progress):
-        limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
-        if not limits:
-            raise StudyError(["no limit is set. Give --study FILE with [limits], or --tier public."], "command line")
-        data = data_of(original, study)
+    run = _finished_run(original, released, release, pairing, roles)
+    terminal, study = Terminal(quiet, json), roles.load(run.study() if run is not None else None)
+    limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
+    if not limits:
+        raise StudyError(["no limit is set. Give --study FILE with [limits], or --tier public."], "command line")
+    with terminal.progress() as progress:
+        data = data_of(original if run is None else str(study.source_path()), study)
+        given, others = copies_of(released or []), other_releases
+        if run is not None:
+            known = study.intruder_here().other_releases if intruder is None and not other_releases else other_releases
+            given, others = _releases(run, release, data, study, known or ())
         scoring = Scoring(
             attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
             intruder=intruder or study.intruder_here(), targets=targets or study.targets,
         )
         with progress_to(progress):
             found = check_release(
-                data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
+                data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order
             )
     rows: list[Row] = [{**r, "met": "yes" if r["met"] else "NO"} for r in found.rows]
     for said in found.warnings:
@@ -70,3 +85,34 @@ def check(
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
     terminal.data({"met": found.meets_limits, "warnings": list(found.warnings), "limits": [dict(r) for r in found.rows]})
     return 0 if found.meets_limits else BROKEN
+
+
+def _finished_run(
+    original: str, released: list[str] | None, release: str | None, pairing: Path | None, roles: RoleOptions
+) -> FinishedRun | None:
+    """The run in the folder, if a folder is given instead of two files; None for two files."""
+    if released and release is None:
+        return None
+    problems = []
+    if released:
+        problems.append("--release: names a release in the output folder of larvatus run. Give that folder, and no file.")
+    if pairing is not None:
+        problems.append("--pairing: is not needed, because the folder has the pairing file. Leave it out.")
+    if roles.study is not None:
+        problems.append("--study: the study of the run is used. Leave it out, or give two files: ORIGINAL RELEASED.")
+    if problems:
+        raise StudyError(problems, "command line")
+    from larvatus.pipeline.finished_run import open_run
+
+    run = open_run(original)
+    run.release(release).check_files()
+    return run
+
+
+def _releases(
+    run: FinishedRun, release: str | None, data: Microdata, study: Study, others: Sequence[str]
+) -> tuple[Any, Any]:
+    """The release to check, and the other releases that the intruder has; those of the same run are read from the folder."""
+    own = run.release(release)
+    known = [run.read_release(run.releases[n], data, study) if n in run.releases else n for n in others if n != own.name]
+    return run.read_release(own, data, study), known or None

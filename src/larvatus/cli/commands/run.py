@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -20,6 +20,7 @@ from larvatus.cli.options import (
     Overwrite,
     Public,
     Quiet,
+    ReleaseFormat,
     RowOrder,
     SecretFile,
     Who,
@@ -32,8 +33,10 @@ NOT_MADE = 5
 
 def run(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
-    format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
-    pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="write pairing files to pairings/")] = False,
+    format: ReleaseFormat = None,
+    pairings: Annotated[bool, Parameter(
+        show_default=False, help="keep pairing files in internal/pairings/, which larvatus check needs (default: yes)"
+    )] = True,
     public: Public = None, chosen: Chosen = None,
     reason: Annotated[str, Parameter(help="reason for the choice, in your words", show_default=False)] = "",
     intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None,
@@ -45,6 +48,7 @@ def run(
 
     Rerunning resumes: finished releases are not made again.
     Exit code 5 if a planned release could not be made; files of an earlier release of that name are then removed.
+    Afterwards, larvatus check, approve and export use the releases in the folder and make nothing again.
 
     Parameters
     ----------

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import files_of, override, secret_of, with_engine
-from larvatus.cli.options import ApprovedBy, EngineName, Jobs, Json, MemoryLimit, Output, Overwrite, Quiet, RowOrder, SecretFile
+from larvatus.cli.options import (
+    ApprovedBy,
+    EngineName,
+    Jobs,
+    Json,
+    MemoryLimit,
+    Output,
+    Overwrite,
+    Quiet,
+    ReleaseFormat,
+    RowOrder,
+    SecretFile,
+)
 from larvatus.cli.output.summaries import delay_limit_warnings
 from larvatus.cli.output.terminal import Terminal
 
@@ -22,7 +34,7 @@ _SHOWN = 10
 
 def search(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
-    format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
+    format: ReleaseFormat = None,
     trials: Annotated[int | None, Parameter(help="number of candidates to try; overrides the study")] = None,
     approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None, jobs: Jobs = None,
     overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
@@ -42,6 +54,7 @@ def search(
     from larvatus.core.errors import SearchError
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import search_study
+    from larvatus.pipeline.read_source import format_of_source
     from larvatus.pipeline.run_search import search_files
     from larvatus.searching.result import rank_trials
     from larvatus.study import Study
@@ -49,10 +62,11 @@ def search(
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory)
     if trials is not None:
         plan = plan.model_copy(update={"goal": override(type(plan.goal), plan.goal, {"trials": trials})})
-    refuse_inputs(search_files(output, f".{format}"), [secret_file, *files_of(study)])
+    suffix = f".{format or format_of_source(plan.source_path())}"
+    refuse_inputs(search_files(output, suffix), [secret_file, *files_of(study)])
     with terminal.progress() as progress, delay_limit_warnings():
         found = search_study(
-            plan, output, secret=secret_of(secret_file), overwrite=overwrite, suffix=f".{format}", row_order=row_order,
+            plan, output, secret=secret_of(secret_file), overwrite=overwrite, suffix=suffix, row_order=row_order,
             approved_by=approved_by, jobs=jobs, progress=progress,
         )
     best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in rank_trials(found.tried)[:_SHOWN]]

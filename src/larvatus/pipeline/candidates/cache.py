@@ -22,7 +22,7 @@ import numpy as np
 import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
-from larvatus.core.files import folder_in_place, lock, replace_file
+from larvatus.core.files import folder_in_place, lock, make_folders_like, replace_file
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
@@ -120,9 +120,11 @@ class CandidateCache:
     def write(self, place: Path, candidate: Candidate) -> Candidate:
         """Write the scores next to the files; return the candidate as it will be read back.
 
-        Internal manifests are excluded from the check for changes, because an approval may be added to them later.
+        What is in `internal/` is excluded from the check for changes: an approval may be added to a manifest later, and who
+        removes a pairing file does not ask for another release.
         """
-        there = sorted(p for p in (place / FILES).rglob("*") if p.is_file() and p.parent.name != INSIDE)
+        outside = [p for p in (place / FILES).iterdir() if p.name != INSIDE]
+        there = sorted(p for folder in outside for p in folder.rglob("*") if p.is_file())
         files = {str(p.relative_to(place / FILES)): file_digest(p) for p in there}
         text = json.dumps({"candidate": plain_of(candidate), "files": files}, ensure_ascii=False)
         (place / _CANDIDATE).write_text(text, encoding="utf-8")
@@ -132,8 +134,7 @@ class CandidateCache:
         """Copy a candidate's files into a folder; they stay in the cache until the run is finished."""
         waiting = self.folder / key / FILES
         for file in sorted(p for p in waiting.rglob("*") if p.is_file()):
-            there = target / file.relative_to(waiting)
-            there.parent.mkdir(file.parent.stat().st_mode & 0o777, parents=True, exist_ok=True)
+            there = make_folders_like(file, waiting, target) / file.name
             try:
                 os.link(file, there)
             except OSError:
@@ -147,12 +148,21 @@ class CandidateCache:
         except (OSError, ValueError, KeyError, TypeError):
             return {"files": {}, "keys": []}
 
+    def update_digests(self, files: Sequence[str]) -> None:
+        """Record that files of an earlier run were written anew, so that a later run does not take them for changed."""
+        assert self.output_dir is not None
+        before = self.earlier_run()
+        if before["files"]:
+            self._write_digests({**before["files"], **{f: file_digest(self.output_dir / f) for f in files}}, before["keys"])
+
+    def _write_digests(self, files: Mapping[str, str], keys: Sequence[str]) -> None:
+        with replace_file(self.folder / _WRITTEN, private=True) as temporary:
+            temporary.write_text(json.dumps({"files": dict(files), "keys": list(keys)}), encoding="utf-8")
+
     def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
         """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
         assert self.output_dir is not None
-        said = {"files": {f: file_digest(self.output_dir / f) for f in files}, "keys": list(keys)}
-        with replace_file(self.folder / _WRITTEN, private=True) as temporary:
-            temporary.write_text(json.dumps(said), encoding="utf-8")
+        self._write_digests({f: file_digest(self.output_dir / f) for f in files}, keys)
         for place in self.folder.iterdir():
             if place.name not in (*keys, _WRITTEN):
                 shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)

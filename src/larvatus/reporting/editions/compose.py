@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import get_args
 
 from larvatus.comparison.comparison import Candidate, Comparison
@@ -15,7 +16,7 @@ from larvatus.reporting.page.blocks import Edition, Report
 
 def compose_report(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
-    warned: Sequence[str] = (),
+    warned: Sequence[str] = (), approved: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """The report on a comparison or on one of its releases; the public edition always covers one release."""
     from larvatus import __version__
@@ -28,7 +29,8 @@ def compose_report(
         raise LarvatusError(f"report: chosen: no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
         whole = ReleaseSubset(candidates, comparison.about, comparison)
-        return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned))
+        own = {n: who for n, who in approved.items() if n in names}
+        return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned), own)
     if len(candidates) > 1:
         raise LarvatusError(
             f"report: the public edition describes one release and {len(names)} are compared. "

@@ -5,9 +5,10 @@ A section is a function of the comparison; add a new one to _SECTIONS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
+from types import MappingProxyType
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
@@ -62,16 +63,20 @@ class Subject:
     why: tuple[str, ...]
     limits: JudgedLimits | None
     warned: tuple[str, ...]
+    approved: Mapping[str, str]
 
 
 def internal(
     comparison: ComparisonLike, version: str, chosen: str | None = None, why: tuple[str, ...] = (),
-    warned: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (), approved: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
-    """The internal report; `chosen` is the release proposed to the board, `why` gives reasons, `warned` lists warnings."""
+    """The internal report.
+
+    `chosen` is the release proposed to the board, `why` gives reasons, `warned` lists warnings, `approved` says by whom.
+    """
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
-    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
+    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned, approved)
     aside, said = attacks_outside_rule(candidates), release_warnings(candidates)
     opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits, aside, said), "lead")]
     if comparison.about.purpose:
@@ -148,7 +153,7 @@ def _intruder(subject: Subject) -> Section:
 
 def _chosen(subject: Subject) -> Section:
     s = subject
-    made = choice_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
+    made = choice_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned, s.approved)
     return Section(made.title, (*made.blocks, *score_sentences(s.comparison, s.chosen)))
 
 

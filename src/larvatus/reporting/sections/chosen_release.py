@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, on_frontier
@@ -24,13 +25,15 @@ _TITLE = "The chosen release"
 
 def choice_section(
     candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None, why: Sequence[str],
-    limits: JudgedLimits | None = None, warned: Sequence[str] = (),
+    limits: JudgedLimits | None = None, warned: Sequence[str] = (), approved: Mapping[str, str] = MappingProxyType({}),
 ) -> Section:
     """The figures for and against the chosen release, or a note that none is chosen.
 
-    `warned` lists warnings, such as a release that is published although it breaks a limit.
+    `warned` lists warnings, such as a release that is published although it breaks a limit. `approved` has, by name of release,
+    who approved it and when.
     """
     loud: list[ReportBlock] = [NotesList(tuple(("warning", w) for w in warned))] if warned else []
+    loud += [Paragraph(f"{quote(name)} was approved by {who}.") for name, who in approved.items()]
     given: list[ReportBlock] = [Paragraph("Reasons given:"), Listing(tuple(why))] if why else []
     if chosen is None:
         best = preferred_release(heads, limits)

@@ -1,0 +1,95 @@
+"""Pairing files: digests of the release are written into them, and compared with a released file.
+
+A pairing file fits a released file if the digest of at least one confidential column agrees. A file that was converted to
+another format, or of which some columns were changed later, is therefore still paired.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from larvatus.core.errors import PairingError
+from larvatus.core.files import replace_file
+from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.column_digests import column_digests
+
+RECORD_COLUMN, RELEASE_COLUMN = "record", "release"  # columns of a pairing file; the second is in CSV files only
+_KEY = b"larvatus.release"
+_PARQUET = {".parquet", ".pq"}
+
+
+def add_digests(pairing: Path, copies: Sequence[Mapping[str, str]]) -> None:
+    """Write the digests of every copy of a release into its pairing file."""
+    text = json.dumps({"columns": [dict(c) for c in copies]})
+    with replace_file(pairing, private=True) as temporary:
+        if pairing.suffix.lower() in _PARQUET:
+            _add_to_parquet(pairing, temporary, text)
+        else:
+            _add_to_csv(pairing, temporary, text)
+
+
+def _add_to_parquet(source: Path, target: Path, text: str) -> None:
+    from pyarrow import parquet
+
+    table = parquet.read_table(source)
+    parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text.encode()}), target)
+
+
+def _add_to_csv(source: Path, target: Path, text: str) -> None:
+    """Add a column that has the digests in its first row; in base 64, so that the cell needs no quotation marks."""
+    cell = base64.urlsafe_b64encode(text.encode()).decode()
+    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as out:
+        for i, line in enumerate(lines):
+            more = f'"{RELEASE_COLUMN}"' if i == 0 else f'"{cell}"' if i == 1 else ""
+            out.write(f"{line.rstrip()},{more}\n")
+
+
+def check_pairing(pairing: Path, released: Microdata) -> bool:
+    """Refuse a pairing file that was written with another release; False if the file has no digest to tell."""
+    copies = _digests_in(pairing)
+    known = {n for columns in copies for n in columns}
+    mine = {n: d for n, d in column_digests(released).items() if n in known}
+    if not mine:
+        return False
+    if any(columns.get(n) == d for columns in copies for n, d in mine.items()):
+        return True
+    raise PairingError(
+        f"{pairing.name} was not written with this release: its digests differ from those of {_columns(mine)}. Use the pairing "
+        "file written with the release. If the confidential columns were changed after the release was written, make a pairing "
+        f"file that has only the column {RECORD_COLUMN!r}; it is used without this check."
+    )
+
+
+def _columns(digests: Mapping[str, str]) -> str:
+    return f"column {next(iter(digests))}" if len(digests) == 1 else f"all {len(digests)} confidential columns"
+
+
+def _digests_in(pairing: Path) -> list[dict[str, str]]:
+    """The digests in a pairing file by column, one table for each copy; none in a file of an earlier version."""
+    try:
+        text = _from_parquet(pairing) if pairing.suffix.lower() in _PARQUET else _from_csv(pairing)
+        found: Any = json.loads(text)["columns"] if text else []
+        return [{str(n): str(d) for n, d in columns.items()} for columns in found]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise PairingError(
+            f"{pairing.name}: the digests of its release cannot be read. Use the pairing file as it was written."
+        ) from None
+
+
+def _from_parquet(pairing: Path) -> str:
+    from pyarrow import parquet
+
+    return ((parquet.read_schema(pairing).metadata or {}).get(_KEY) or b"").decode()
+
+
+def _from_csv(pairing: Path) -> str:
+    with pairing.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file)
+        header, first = next(rows, []), next(rows, [])
+    cell = first[1] if header == [RECORD_COLUMN, RELEASE_COLUMN] and len(first) > 1 else ""
+    return base64.urlsafe_b64decode(cell).decode()

@@ -1,0 +1,77 @@
+"""Export a release of a finished run as a file of its own, in the format of the file name, and make nothing again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from larvatus.core.errors import WriteError
+from larvatus.core.files import check_free, replace_file, write_text
+from larvatus.core.input_paths import refuse_inputs
+from larvatus.data.release import copy_paths
+from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
+from larvatus.documents.file_digests import describe_file, file_descriptions
+from larvatus.documents.manifest import manifest_paths
+from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.sources import batches_of, column_names
+from larvatus.engines._files.targets import write_batches
+from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Write a release in the output folder of a run to a CSV or Parquet file, with a codebook and a public manifest next to it.
+
+    The released files are compared with their hashes first. A file of the same format is a copy, byte for byte; in another
+    format it has the same values in the same order. Several copies are written as `name-1`, `name-2` …
+    """
+    run, path = open_run(output_dir), Path(target)
+    one = run.release(release)
+    if path.suffix.lower() not in _FORMATS:
+        raise WriteError(f"{path.name}: a release can be exported as CSV or Parquet only. Choose a name that ends in .csv or "
+                         ".parquet.")
+    targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
+    refuse_inputs([*targets, manifest, codebook_path(path)], run.inputs())
+    for file in (*targets, manifest, codebook_path(path)):
+        check_free(file, overwrite)
+    one.check_files()
+    for source, file in zip(one.paths, targets, strict=True):
+        _write_copy(run, source, file)
+    _write_documents(run, one, path, targets, overwrite)
+    return targets
+
+
+def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
+    """Write one copy: the bytes of the released file, or its values in the other format."""
+    if _FORMATS[source.suffix.lower()] == _FORMATS[target.suffix.lower()]:
+        with replace_file(target) as temporary:
+            shutil.copyfile(source, temporary)
+        return
+    order = "keyed" if run.row_order == "random" else "keep"
+    write_batches(((batch, None) for batch in _batches(run, source)), target, order, None)
+
+
+def _batches(run: FinishedRun, source: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a released file. In CSV, columns of codes are text if the study reads them as categories."""
+    about = run.comparison.about
+    names = column_names(source)
+    codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
+    _, batches = batches_of(source, names, Uses(codes=codes) if source.suffix.lower() == ".csv" else Uses())
+    return batches()
+
+
+def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path], overwrite: bool) -> None:
+    """Write the codebook and, last of all, the public manifest with the hashes of the exported files."""
+    candidate = next(c for c in run.comparison.candidates if c.name == one.name)
+    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, path.suffix)), overwrite)
+    told = json.loads(one.manifests[0].read_text(encoding="utf-8"))
+    told["files"] = file_descriptions(targets, [f["records"] for f in one.files])
+    told["codebook"] = describe_file(codebook_path(path))
+    write_text(manifest_paths(path)[0], json.dumps(told, indent=1, ensure_ascii=False) + "\n", overwrite)

@@ -1,0 +1,233 @@
+"""A finished run: what its output folder keeps to check, approve and export a release without making it again.
+
+`internal/run.json` has the names and hashes of the released files, and the comparison with all scores. `internal/study.toml` is
+the study as it was carried out, and `internal/pairings/` has the pairing files. Only the owner can read them.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from larvatus.comparison.combined_scores import Combination
+from larvatus.comparison.comparison import About, Comparison, NotMade
+from larvatus.comparison.limits import limits_of
+from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
+from larvatus.core.files import replace_file, write_text
+from larvatus.data.microdata import Microdata
+from larvatus.data.pairing import as_release
+from larvatus.data.record_selection import with_records
+from larvatus.data.release import Release, copy_paths
+from larvatus.data.score import csv_text
+from larvatus.documents.manifest import INSIDE, Approval, approvals_in, manifest_paths, pairing_path
+from larvatus.documents.verification import verify_files
+from larvatus.pipeline.candidates.cache import candidate_of, plain_of
+from larvatus.study import Study
+
+RUN_RECORD, RUN_STUDY = "run.json", "study.toml"
+_FORMAT = "larvatus run 1"
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRelease:
+    """A release in the output folder of a run. `files` has the size and the hash of each copy."""
+
+    name: str
+    target: Path
+    files: tuple[Mapping[str, Any], ...]
+    folder: Path
+
+    @property
+    def paths(self) -> list[Path]:
+        """The released files."""
+        return copy_paths(self.folder / self.target, len(self.files))
+
+    @property
+    def manifests(self) -> tuple[Path, Path]:
+        """The public and the internal manifest."""
+        return manifest_paths(self.folder / self.target, self.folder / INSIDE)
+
+    def check_files(self) -> None:
+        """Refuse files that are not those of the run: one changed later, or an `internal/` folder of another run."""
+        public, internal = self.manifests
+        wrong = [r for r in verify_files(public, [p for p in self.paths if p.exists()] or self.paths) if r["same"] is not True]
+        if wrong:
+            one = wrong[0]
+            name = one["file"] or ("the codebook" if one["what"] == "codebook" else f"copy {one['copy']}")
+            raise ManifestError(f"{name} does not match its manifest: {one['why']}. Nothing was written. Restore the file that "
+                                "the run wrote, or run the study again.")
+        for file in (public, *([internal] if internal.is_file() else [])):
+            if _read(file).get("files") != list(self.files):
+                raise ManifestError(f"{file} and {self.folder / INSIDE / RUN_RECORD} are not of the same run: they describe "
+                                    "different files. Nothing was written. Restore the folder internal/ of this run.")
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """The releases of a run by name, their comparison, and the name of the published release."""
+
+    folder: Path
+    releases: Mapping[str, FinishedRelease]
+    comparison: Comparison
+    row_order: str
+    public: str | None
+
+    def study(self) -> Study:
+        """The study as it was carried out; its source must be where it was."""
+        return Study.read(self.folder / INSIDE / RUN_STUDY)
+
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that may not be overwritten: those of the run, and those that its study reads."""
+        inside, own = self.folder / INSIDE, (self.folder / "releases", self.folder / INSIDE)
+        try:
+            return (*own, *self.study().input_paths())
+        except StudyError:  # the source was moved or changed
+            source = str(tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", ""))
+            return (*own, inside / source)
+
+    def release(self, name: str | None) -> FinishedRelease:
+        """The named release, or the only one."""
+        names = list(self.releases)
+        if name is None and len(names) == 1:
+            return self.releases[names[0]]
+        if name is None:
+            raise StudyError([f"--release: {self.folder} has {len(names)} releases. Name one of them: {', '.join(names)}."],
+                             "command line")
+        if name not in self.releases:
+            failed = next((f" It was not made: {n.reason}" for n in self.comparison.not_made if n.name == name), "")
+            said = f"--release: {self.folder} has no release {name!r}; {nearest_names(name, names)}{failed}"
+            raise StudyError([said], "command line")
+        return self.releases[name]
+
+    def approvals(self) -> dict[str, Approval]:
+        """The approvals by release, the earliest first."""
+        return approvals_in({n: r.manifests[1] for n, r in self.releases.items()})
+
+    def read_release(self, one: FinishedRelease, data: Microdata, study: Study) -> Release:
+        """A release from its files, paired with the original, with the steps that made it."""
+        pairing = self.folder / pairing_path(one.target)
+        if not pairing.is_file() and self.row_order == "random":
+            raise PairingError(f"{pairing} does not exist, so the rows of {one.name!r} cannot be paired with the original. The "
+                               "run was made with --no-pairings, or the file was removed. With the secret file of the run, run "
+                               "the study again into a new folder.")
+        given = pairing if pairing.is_file() else None
+        found = as_release(data, one.paths, given, name=one.name, row_order="keep" if given is None else "checked")
+        planned = next((r.steps for r in study.release if r.name == one.name), ())
+        steps = tuple(with_records(s, study.folder, data.roles.record_id) for s in planned)
+        return replace(found, name=one.name, steps=steps)
+
+
+def write_run_record(
+    place: Path, folder: Path, study: Study, comparison: Comparison, targets: Mapping[str, Path], row_order: str,
+    public: str | None,
+) -> None:
+    """Write the study and the record of a run into `place`, from where they are moved into the output folder."""
+    (place / INSIDE).mkdir(mode=0o700, exist_ok=True)
+    releases = []
+    for candidate in comparison.candidates:
+        target = targets[candidate.name]
+        manifest = next(m for p in (place, folder) if (m := manifest_paths(p / target)[0]).is_file())
+        releases.append({"name": candidate.name, "file": target.as_posix(), "files": _read(manifest)["files"]})
+    _write_private(place / INSIDE / RUN_STUDY, study.with_paths_from((folder / INSIDE).absolute()).toml())
+    write_record(place, {
+        "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
+        "comparison": _plain_comparison(comparison),
+    })
+
+
+def write_record(place: Path, record: Mapping[str, Any]) -> None:
+    """Write the record of a run into the folder `internal/` of a place."""
+    _write_private(place / INSIDE / RUN_RECORD, json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _write_private(path: Path, text: str) -> None:
+    with replace_file(path, private=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _plain_comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "about": {f.name: getattr(comparison.about, f.name) for f in fields(About)},
+        "candidates": [plain_of(c) for c in comparison.candidates],
+        "not_made": [{"name": n.name, "steps": [dict(s) for s in n.steps], "reason": n.reason} for n in comparison.not_made],
+        "combine": [c.model_dump(mode="json") for c in comparison.combine],
+        "limits": comparison.limits.plain(),
+    }
+
+
+def _comparison_of(plain: Mapping[str, Any]) -> Comparison:
+    combine = tuple(Combination.model_validate(c) for c in plain["combine"])
+    return Comparison(
+        tuple(candidate_of(c) for c in plain["candidates"]), About(**{n: _frozen(v) for n, v in plain["about"].items()}),
+        tuple(NotMade(n["name"], tuple(n["steps"]), n["reason"]) for n in plain["not_made"]), combine,
+        limits_of(plain["limits"], combine),
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
+        return found
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, TypeError):
+        raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
+
+
+def open_run(folder: str | Path) -> FinishedRun:
+    """The finished run in an output folder."""
+    return run_of_record(Path(folder), read_record(Path(folder)))
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of the run in a folder, as plain values."""
+    if folder.is_file():
+        raise ReadError(f"{folder} is a file. Give the output folder of larvatus run, or two files: larvatus check ORIGINAL "
+                        "RELEASED.")
+    if not folder.is_dir():
+        raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run.")
+    path = folder / INSIDE / RUN_RECORD
+    if not path.is_file() and not (folder / "releases").is_dir():
+        raise ReadError(f"{folder} is not the output folder of larvatus run: it has no folder releases/. Give another folder.")
+    if not path.is_file():
+        raise ReadError(
+            f"{path} does not exist: an earlier version of larvatus wrote {folder}, or internal/ was removed. Run the study "
+            "with the same secret file into a new folder, which will have all that is needed. To check a released file on its "
+            "own, use larvatus check ORIGINAL RELEASED --study FILE --pairing FILE."
+        )
+    record = _read(path)
+    if record.get("format") != _FORMAT:
+        raise ReadError(f"{path} is not a record of this version of larvatus. Run the study again into a new folder.")
+    return record
+
+
+def run_of_record(folder: Path, record: Mapping[str, Any]) -> FinishedRun:
+    """The run that a record describes."""
+    try:
+        releases = {
+            r["name"]: FinishedRelease(r["name"], Path(r["file"]), tuple(r["files"]), folder) for r in record["releases"]
+        }
+        return FinishedRun(folder, releases, _comparison_of(record["comparison"]), record["row_order"], record["published"])
+    except (KeyError, TypeError, ValueError, StudyError):
+        path = folder / INSIDE / RUN_RECORD
+        raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
+
+
+def write_reports(
+    comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str, approvals: Iterable[Approval]
+) -> None:
+    """Write the scores, the report and, if a release is published, the public report."""
+    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
+    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
+    approved = {a.release: a.in_words() for a in approvals}
+    comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings, approved=approved)
+    if public is not None:
+        comparison.report(folder / "report_public.html", "public", release=public)
