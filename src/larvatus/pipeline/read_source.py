@@ -14,6 +14,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
+from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.study import Study
 
@@ -57,7 +58,9 @@ def read(
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
-    return Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    check_weight(data)
+    return data
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:
