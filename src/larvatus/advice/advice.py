@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -136,9 +137,10 @@ def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
     empty = [c.name for c in columns if not c.values]
     out = [f"Whole numbers only: {first_names(whole)}. The study rounds the masked values."] if whole else []
     if few:
+        listed = shlex.quote(",".join(c.name for c in few))
         out.append(
             f"Few different whole numbers: {first_names([f'{c.name} {c.distinct}' for c in few])}. If these are codes "
-                   f"and not counts or amounts, run advise again with --nominal {','.join(c.name for c in few)}; they are then "
+                   f"and not counts or amounts, run advise again with --nominal {listed}; they are then "
                    "masked as categories. Noise with reverse_map hardly changes such columns.")
     if running:
         out.append(f"Only number the records: {first_names(running)}. List them in --identifiers, or one in --record-id.")

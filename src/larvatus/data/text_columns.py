@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,7 +75,7 @@ class Text:
                 are = "is not a number" if self.stray == 1 else "are not numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
             return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
-                    f"cells in the file and try again, or use --nominal {self.name} if the values are codes.")
+                    f"cells in the file and try again, or use --nominal {shlex.quote(self.name)} if the values are codes.")
         if self.naming:
             return (f"{self.name}: {self.distinct:,} distinct categories in {of}, as in identifiers or remarks. No mask of "
                     "categories hides them. Declare it in --identifiers, or recode it into fewer classes.")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import parse_rule
+from larvatus.constraints.rules import readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
@@ -62,7 +62,7 @@ def codebook_path(release: Path) -> Path:
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     """How each masked column was masked, in words that may be published."""
-    derived = derived_order([parse_rule(str(r["rule"])) for r in release.rules])
+    derived = derived_order(readable_rules(str(r["rule"]) for r in release.rules))
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
     taken = columns_by_step(original.with_confidential(names), release.steps)

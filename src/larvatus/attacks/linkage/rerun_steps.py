@@ -7,7 +7,6 @@ by a key of the intruder. After reverse mapping, a record has one of the values 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -232,14 +231,10 @@ def as_masked(original: Microdata, release: Release) -> Microdata:
 
 def derived_columns(release: Release) -> set[str]:
     """Columns that a rule of the release computes from others after the steps."""
-    from larvatus.constraints.rules import Rule, RuleProblem, parse_rule
+    from larvatus.constraints.rules import readable_rules
     from larvatus.constraints.settings import derived_order
 
-    rules: list[Rule] = []
-    for row in release.rules:
-        with suppress(RuleProblem):
-            rules.append(parse_rule(str(row["rule"])))
-    return set(derived_order(rules))
+    return set(derived_order(readable_rules(str(row["rule"]) for row in release.rules)))
 
 
 def in_release(data: Microdata, release: Release) -> Microdata:
