@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_groups import settle, usable
+from larvatus.data.sub_group_pools import level_nearness, resolved_columns, usable
+from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import count_present
 
 _MOST, POOLED = 0.5, 'small = "pool"'
@@ -88,10 +89,11 @@ def foreseen_pooling(data: Microdata, limit: int) -> Pooling:
     small = [g for g, counts in enumerate(present) if usable(counts, limit) < limit]
     dropped = sum(groups.sizes[g] for g in small)
     try:
-        outcome = settle(groups, present, limit, "pool", "advise")
+        near = level_nearness(data.roles, data.table.columns, groups.columns)
+        outcome = settle(groups, present, limit, "pool", "advise", nearness=near)
     except SubGroupError:
         return Pooling(limit, groups.sizes, len(small), 0, 0, (), dropped)
-    pools = {t: len(outcome.labels[t]) for t in outcome.target if len(outcome.declared[t]) > 1}
+    pools = {t: resolved_columns(outcome.labels[t]) for t in outcome.target if len(outcome.declared[t]) > 1}
     merged = sum(n for n, t in zip(groups.sizes, outcome.target, strict=True) if t in pools)
     gone = groups.columns[min(pools.values(), default=len(groups.columns)):]
     mixed = len(set(pools.values())) > 1

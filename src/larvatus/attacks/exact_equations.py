@@ -122,7 +122,7 @@ def _design(data: Microdata) -> Design | None:
         design = design_of(data, data.non_confidential)
     except RolesError:
         return None
-    return with_pooled_levels(data, design)[0] if data.sub_groups.small == "pool" else design
+    return with_pooled_levels(data, design)[0] if data.sub_groups.pools else design
 
 
 def _usable(by: GroupKeys, step: _ExactStep, release: Release, intruder: Intruder) -> bool:

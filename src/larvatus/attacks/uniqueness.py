@@ -46,6 +46,7 @@ from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
+from larvatus.data.sub_group_pools import resolved_columns
 from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
@@ -86,7 +87,7 @@ class Uniqueness(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data, pool = release.data, pool_of(release.data, intruder)
-        inside = data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
+        inside = data.sub_groups.columns[min(resolved_columns(label) for label in pool.groups.labels):]
         first = tuple(n for n in data.confidential if n not in release.internals.original_columns)
         masked, given = intruder.columns(first, (*inside, *data.known))
         known = (*masked, *given, *data.sub_groups.columns)

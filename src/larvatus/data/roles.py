@@ -20,7 +20,7 @@ def _names(value: Any) -> Any:
 
 OFFERED = 40
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-Small = Literal["refuse", "pool", "suppress"]
+Small = Literal["refuse", "pool", "pool_all", "suppress"]
 
 
 class Roles(BaseModel):
@@ -51,8 +51,14 @@ class SubGroups(BaseModel):
     smallest: Annotated[int, Field(ge=1)] = Field(default=1, description="smallest number of records allowed in a sub-group")
     small: Small = Field(
         default="refuse",
-        description="what to do with smaller ones: refuse; pool them by dropping trailing columns; suppress their records",
+        description="what to do with smaller ones: refuse; pool them with their nearest or smallest siblings; pool_all "
+        "siblings by dropping trailing columns; suppress their records",
     )
+
+    @property
+    def pools(self) -> bool:
+        """Whether small sub-groups are pooled."""
+        return self.small in ("pool", "pool_all")
 
 
 def has_order(roles: Roles, name: str) -> bool:

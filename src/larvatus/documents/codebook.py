@@ -23,10 +23,11 @@ from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import columns_by_step
+from larvatus.data.sub_group_pools import RARE, pools_in_words, resolved_columns
 from larvatus.data.verbs import reduce_groups
 from larvatus.documents.setting_phrases import setting_phrases
 
-_SMALLEST, _MOST_LEVELS = 10, 50
+_SMALLEST, _MOST_LEVELS = RARE, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
 
 
@@ -35,7 +36,7 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
     """One row per released column: label, type, code for missing values, whether and how it was masked, and its levels."""
     data, named = release.data, labels or {}
     facts = [_facts(copy) for copy in release.copies]
-    masked = masked_by(release, original)
+    masked = {**pooled_columns(release, original), **masked_by(release, original)}
     rows: list[Row] = []
     for name in data.released:
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
@@ -79,6 +80,19 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     weight = release.data.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         out[weight] = "recomputed for the released records"
+    return out
+
+
+def pooled_columns(release: Release, original: Microdata) -> dict[str, str]:
+    """Sub-group columns of which small levels were masked together, with the levels."""
+    after = release.data.groups
+    members = original.groups.sizes_by_pool(after)
+    out = {}
+    for j, name in enumerate(after.columns):
+        at = [g for g, label in enumerate(after.labels) if len(label) > j == resolved_columns(label)]
+        pools = pools_in_words([after.labels[g] for g in at], after.columns, [members[g] for g in at], RARE)
+        if pools:
+            out[name] = f"released unchanged; masked together: {'; '.join(pools)}"
     return out
 
 

@@ -25,6 +25,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
 from larvatus.data.steps import apply_step, codes_in, columns_by_step, columns_of_step
+from larvatus.data.sub_group_pools import level_nearness
 from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import as_one_group, count_present, map_groups, settle_groups, with_table
 
@@ -223,7 +224,8 @@ def as_masked(original: Microdata, release: Release) -> Microdata:
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
     limit = max([data.sub_groups.smallest, *needs])
     try:
-        outcome = settle(data.groups, count_present(data).tolist(), limit, data.sub_groups.small, "rerun")
+        near = level_nearness(data.roles, data.table.columns, data.groups.columns)
+        outcome = settle(data.groups, count_present(data).tolist(), limit, data.sub_groups.small, "rerun", nearness=near)
     except SubGroupError:  # masked elsewhere, in sub-groups that the steps would refuse here
         return data
     return data if outcome.target == tuple(range(len(data.groups))) else settle_groups(data, outcome)
