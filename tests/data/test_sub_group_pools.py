@@ -1,4 +1,4 @@
-"""Small sub-groups: only those that are too small are pooled, with their nearest or smallest siblings, and the pools are named."""
+"""Only sub-groups that are too small are pooled, with their nearest or smallest siblings, and the pools are named."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_left_over_joins_the_smallest_pool():
 
 def test_siblings_agree_in_the_other_columns_and_all_of_them_together_lose_the_column():
     found = pooled({("n", 1): 3, ("n", 2): 40, ("s", 1): 40, ("s", 2): 3, ("s", 3): 30}, 10)
-    assert found == {("n", 1): ("n",), ("n", 2): ("n",), ("s", 1): ("s", 1), ("s", 2): ("s", "2 or 3"), ("s", 3): ("s", "2 or 3")}
+    assert list(found.values()) == [("n",), ("n",), ("s", 1), ("s", "2 or 3"), ("s", "2 or 3")]
     found = pooled({("n", 1): 3, ("n", 2): 4, ("s", 1): 40, ("s", 2): 30, ("w", 1): 90, ("w", 2): 9}, 10)
     assert found[("n", 1)] == found[("s", 2)] == ("n or s",)
     assert found[("w", 1)] == ("w",)
