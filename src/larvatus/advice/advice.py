@@ -35,6 +35,7 @@ from larvatus.data.method_parsing import method_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import has_order
 from larvatus.data.text_columns import Text, texts
+from larvatus.engines._files.text_cells import text_places
 
 _WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1
 
@@ -191,7 +192,7 @@ def _rule_sentences(identities: Sequence[str], perhaps: Sequence[str]) -> list[s
 def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
     """Sentences on problems of text columns, and on which columns are categorical."""
     names = [n for n in data.confidential if n not in data.numeric(data.confidential) and n not in odd]
-    out = [t.sentence() for t in written if t.sentence()]
+    out = [t.sentence(text_places(data, t.name) if t.spoilt else "") for t in written if t.sentence()]
     return [*out,
             f"Categorical, and not masked by masks for numbers: {first_names(names)}."] if names else out
 

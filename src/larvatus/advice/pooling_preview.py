@@ -55,7 +55,7 @@ class Pooling:
         said = f"{_groups(len(self.sizes))}, the smallest of {least}; "
         if not self.few:
             return f"{said}none under {self.limit}."
-        said += f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
+        said += self._small()
         if not self.left:
             return f"{said}, and pooling cannot help: in some column the whole file has fewer. Leave that column out."
         left = f"{_groups(self.left)} remain{'s' * (self.left == 1)}"
@@ -66,6 +66,12 @@ class Pooling:
         if self.suppress:
             return f'{said} To preserve them, {recode}, or set small = "suppress", which leaves {_records(self.dropped)} out.'
         return f"{said} To preserve them, {recode}."
+
+    def _small(self) -> str:
+        """How many sub-groups are too small, and of what they have too few."""
+        if self.few == sum(n < self.limit for n in self.sizes):
+            return f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
+        return f"in {self.few}, some confidential column has fewer than {self.limit} values"
 
     def _lost(self) -> str:
         some = "some of " * (self.mixed and len(self.gone) > 1)

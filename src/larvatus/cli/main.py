@@ -24,6 +24,7 @@ from larvatus.cli.commands.run import run
 from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
+from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 
@@ -133,7 +134,7 @@ def _run(given: Sequence[str]) -> int:
         print(f"See `larvatus {name} --help`.".replace("  ", " "), file=sys.stderr)
         return WRONG_INPUT
     except LarvatusError as error:
-        print(f"larvatus: {error}", file=sys.stderr)
+        print(f"larvatus: {in_option_words(str(error), given)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         _interrupted(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from larvatus.stats.linear.moments import SampleMoments
 
 
-def check_weight(data: Microdata) -> None:
-    """Refuse a survey weight that is not numeric, such as a column of regions or of numbers with decimal commas."""
+def check_weight(data: Microdata, places: Callable[[Microdata, str], str]) -> None:
+    """Refuse a survey weight that is not numeric, such as a column of regions or of numbers with decimal commas.
+
+    `places` says where the first cells are that are not numbers.
+    """
     name = data.roles.weight
     if name is None or name not in data.table.columns or data.table.columns[name].kind == "number":
         return
@@ -28,6 +31,7 @@ def check_weight(data: Microdata) -> None:
     why = next((t for t in texts(data, [name])), None)
     commas = " Write decimals with a point and without thousands separators." if why is not None and why.dressed else ""
     where = f" in {why.stray + why.dressed:,} of {why.cells:,} cells" if why is not None else ""
+    where += f" ({found})" if (found := places(data, name)) else ""
     raise RolesError(f"{name!r} contains text{where}, and a survey weight must be numeric.{commas} Correct these cells, or "
                      "declare another column, or none.", subject="weight")
 

@@ -16,6 +16,7 @@ from larvatus.data.sub_group_pools import RARE, level_nearness, pools_in_words, 
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import count_present, reduce_groups, settle_groups
+from larvatus.engines._files.text_cells import text_places
 
 _NOTABLE = 0.1
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -55,7 +56,9 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
         return (f"{step.name()}: needs numeric or ordered categorical columns, and {name!r} is categorical without an "
                 "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")
     if data.table.columns[name].kind == "nominal":
-        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in texts(data, [name]) if t.spoilt)
+        spoilt = [t for t in texts(data, [name]) if t.spoilt]
+        places = text_places(data, name) if spoilt else ""
+        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in spoilt) + f" ({places})" * bool(places)
         return (f"{step.name()}: needs numbers, and {name!r} contains text{why}. Add a step for text columns (larvatus list "
                 "masks), remove what is not a number from the column (thousands separators too; only empty cells and NA count "
                 "as missing), or do not declare it confidential.")

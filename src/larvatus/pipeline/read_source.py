@@ -16,6 +16,7 @@ from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
+from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
 
@@ -59,7 +60,7 @@ def read(
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
     data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
-    check_weight(data)
+    check_weight(data, text_places)
     return data
 
 
