@@ -111,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
+    if arguments is None:
+        os.environ["LARVATUS_PROGRESS"] = "off"  # the commands show progress themselves
     if arguments is None and given and given[0] in _WORKS and not _asks_for_help(given) and can_supervise():
         run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
     return _run(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.roles import Small, SubGroups
@@ -148,4 +148,5 @@ def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:
     """Sub-group settings from column names, or from complete settings."""
     if isinstance(columns, SubGroups):
         return columns
-    return SubGroups.model_validate({"columns": columns if columns is not None else ()})
+    given: dict[str, Any] = {"columns": columns if columns is not None else ()}
+    return SubGroups(**given)

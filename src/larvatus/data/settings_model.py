@@ -1,0 +1,31 @@
+"""Settings that people write in Python: their problems are reported as those of a study, with the nearest name."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ValidationError
+
+from larvatus.core.errors import StudyError
+
+
+class _Reporting(type(BaseModel)):  # type: ignore[misc]
+    """Calling the class reports problems in the words of the package; `model_validate` raises pydantic's own error.
+
+    A study reads its parts by `model_validate`, and reports the problems of all of them together.
+    """
+
+    def __call__(cls, *given: Any, **settings: Any) -> Any:
+        try:
+            return super().__call__(*given, **settings)
+        except ValidationError as error:
+            from larvatus.data.method_parsing import validation_problems
+
+            fields = [*cls.model_fields, *cls.more_fields]
+            raise StudyError(validation_problems(cls.__name__, error, fields)) from None
+
+
+class Settings(BaseModel, metaclass=_Reporting):
+    """A model with that behaviour. `more_fields` are names inside its fields that a message may refer to."""
+
+    more_fields: ClassVar[tuple[str, ...]] = ()
