@@ -62,6 +62,7 @@ app.command(verify, usage="Usage: larvatus verify [OPTIONS] MANIFEST [FILES...]"
 app.command(reproduce, usage="Usage: larvatus reproduce [OPTIONS] [TABLES...]")
 app.command(list_methods, name="list")
 app.command(describe)
+app.register_install_completion_command(help="Install completion of commands and options for your shell (bash, zsh or fish).")
 
 
 def _shown(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
