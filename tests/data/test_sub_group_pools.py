@@ -8,8 +8,14 @@ import pytest
 
 import larvatus as lv
 from catalogue import SMALL, engine_of
+from larvatus.data.pooling.sub_group_pools import (
+    LevelNearness,
+    PooledLevels,
+    level_nearness,
+    pool_small_groups,
+    resolved_columns,
+)
 from larvatus.data.roles import Roles
-from larvatus.data.sub_group_pools import LevelNearness, PooledLevels, level_nearness, pool_small_groups, resolved_columns
 from larvatus.documents.codebook import make_codebook
 from sample import SECRET
 

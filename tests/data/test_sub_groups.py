@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from larvatus.core.errors import SubGroupError
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.roles import SubGroups
-from larvatus.data.sub_group_pools import resolved_columns
 from larvatus.data.sub_groups import Groups, label_text, settings_of, settle
 
 GROUPS = Groups(

@@ -39,7 +39,8 @@ def test_a_misspelt_setting_is_reported_with_the_nearest_name(make, said):
 def test_a_study_still_reports_all_problems_of_all_parts_together():
     with pytest.raises(StudyError) as error:
         lv.Study.of({"roles": {"confidental": ["x"]}, "sub_groups": {"small": "drop"}, "intruder": {"knows": ["x"]}})
-    assert [p.partition(":")[0] for p in error.value.problems][:3] == ["roles.confidental", "sub_groups.small", "intruder.knows"]
+    places = [p.partition(":")[0] for p in error.value.problems]
+    assert places[:3] == ["roles.confidental", "sub_groups.small", "intruder.knows"]
 
 
 def test_reading_without_roles_lists_the_columns(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_group_pools import level_nearness, resolved_columns, usable
+from larvatus.data.pooling.sub_group_pools import level_nearness, resolved_columns, usable
 from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import count_present
 

@@ -42,11 +42,11 @@ from larvatus.data.exposure.unchanged_records import (
 )
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
-from larvatus.data.sub_group_pools import resolved_columns
 from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]

@@ -30,7 +30,7 @@ from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_cat
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.method_parsing import problems_by_field
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
@@ -78,7 +78,7 @@ class Limit(BaseModel):
         return out["at_most"] if list(out) == ["at_most"] else out
 
 
-class Limits(Settings):
+class Limits(SettingsModel):
     """Limits by name of an attack, a measure or a combination, and by access tier.
 
     `tier` and `every_attack` apply to every attack that decides between releases; if both are given, both apply. A limit for

@@ -13,7 +13,7 @@ from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 
 Repair = Literal["nearest", "redraw", "reverse_map"]
 HOW_BOUNDS = "write a bound with least, most, or both, such as { least = 0, most = 100 }"
@@ -51,7 +51,7 @@ class ColumnBounds(BaseModel):
         return self
 
 
-class Constraints(Settings):
+class Constraints(SettingsModel):
     """The constraints that every released record must obey, and how to repair records that break them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.roles import Names
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 
 Guesses = Annotated[int, Field(ge=1, le=1000)]
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -19,7 +19,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class Intruder(Settings):
+class Intruder(SettingsModel):
     """By default the worst case: the intruder knows the original values of every released column, and how they were masked.
 
     In a study, `preset` sets the other fields: "worst", or "realistic" (three keys with 5 % error, no parameters).

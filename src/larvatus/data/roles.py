@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 
 
 def _names(value: Any) -> Any:
@@ -24,7 +24,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Small = Literal["refuse", "pool", "pool_all", "suppress"]
 
 
-class Roles(Settings):
+class Roles(SettingsModel):
     """Which columns are masked, which are released unmasked, and which are never released."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,7 +43,7 @@ class Roles(Settings):
     )
 
 
-class SubGroups(Settings):
+class SubGroups(SettingsModel):
     """The cross-classification within which masks run, and what to do with sub-groups that are too small."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -104,10 +104,10 @@ def _offered(existing: Sequence[str] | None) -> str:
     """The existing columns, shortened to a readable list."""
     if not existing:
         return ""
-    return f" (--confidential A,B on the command line); the file has: {listed_columns(existing)}"
+    return f" (--confidential A,B on the command line); the file has: {column_list(existing)}"
 
 
-def listed_columns(names: Sequence[str]) -> str:
+def column_list(names: Sequence[str]) -> str:
     """Names of columns, shortened if they are many."""
     return ", ".join(names[:OFFERED]) + (f" and {len(names) - OFFERED} more" if len(names) > OFFERED else "")
 

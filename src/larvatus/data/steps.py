@@ -14,9 +14,9 @@ from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import record_numbers, where_text
 from larvatus.data.roles import Small, has_order
-from larvatus.data.sub_group_pools import level_nearness
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.verbs import as_one_group, count_present, map_rows, reduce_groups, settle_groups, take_rows, with_table
 

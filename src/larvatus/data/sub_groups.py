@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from larvatus.core.errors import SubGroupError
+from larvatus.data.pooling.sub_group_pools import LevelNearness, added, pool_small_groups, resolved_columns, usable
 from larvatus.data.roles import Small, SubGroups
-from larvatus.data.sub_group_pools import LevelNearness, added, pool_small_groups, resolved_columns, usable
 
 Level: TypeAlias = str | int | float | bool | None
 GroupLabel: TypeAlias = tuple[Level, ...]

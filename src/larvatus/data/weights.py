@@ -31,7 +31,7 @@ def check_weight(data: Microdata, places: Callable[[Microdata, str], str]) -> No
     why = next((t for t in texts(data, [name])), None)
     commas = " Write decimals with a point and without thousands separators." if why is not None and why.dressed else ""
     where = f" in {why.stray + why.dressed:,} of {why.cells:,} cells" if why is not None else ""
-    where += f" ({found})" if (found := places(data, name)) else ""
+    where += f" ({found})" if why is not None and why.spoilt and (found := places(data, name)) else ""
     raise RolesError(f"{name!r} contains text{where}, and a survey weight must be numeric.{commas} Correct these cells, or "
                      "declare another column, or none.", subject="weight")
 

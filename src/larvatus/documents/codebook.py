@@ -19,15 +19,15 @@ from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.microdata import Microdata
+from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import columns_by_step
-from larvatus.data.sub_group_pools import RARE, pools_in_words, resolved_columns
 from larvatus.data.verbs import reduce_groups
 from larvatus.documents.setting_phrases import setting_phrases
 
-_SMALLEST, _MOST_LEVELS = RARE, 50
+_SMALLEST, _MOST_LEVELS = FEW_RECORDS, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
 
 
@@ -90,7 +90,7 @@ def pooled_columns(release: Release, original: Microdata) -> dict[str, str]:
     out = {}
     for j, name in enumerate(after.columns):
         at = [g for g, label in enumerate(after.labels) if len(label) > j == resolved_columns(label)]
-        pools = pools_in_words([after.labels[g] for g in at], after.columns, [members[g] for g in at], RARE)
+        pools = pools_in_words([after.labels[g] for g in at], after.columns, [members[g] for g in at], FEW_RECORDS)
         if pools:
             out[name] = f"released unchanged; masked together: {'; '.join(pools)}"
     return out

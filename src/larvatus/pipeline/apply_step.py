@@ -11,8 +11,8 @@ from larvatus.data.contracts import Array, Block, Mask
 from larvatus.data.exposure.value_changes import ColumnChange
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, level_nearness, pools_in_words, resolved_columns
 from larvatus.data.steps import columns_by_step, columns_of_step, is_maskable
-from larvatus.data.sub_group_pools import RARE, level_nearness, pools_in_words, resolved_columns
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import count_present, reduce_groups, settle_groups
@@ -130,7 +130,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         notes.append(Note("records of small sub-groups are not released", step="sub_groups", public=True))
     if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
         said = _pooled(after.groups.columns, [resolved_columns(x) for x in after.groups.labels])
-        pools = pools_in_words(after.groups.labels, after.groups.columns, data.groups.sizes_by_pool(after.groups), RARE)
+        pools = pools_in_words(after.groups.labels, after.groups.columns, data.groups.sizes_by_pool(after.groups), FEW_RECORDS)
         said += f"; masked together: {'; '.join(pools)}" if pools else ""
         notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes

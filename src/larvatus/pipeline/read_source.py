@@ -12,7 +12,7 @@ from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.microdata import Microdata
-from larvatus.data.roles import Roles, SubGroups, listed_columns, released_columns
+from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
@@ -48,7 +48,7 @@ def read(
         if confidential is None:
             names = engine_for(source, engine, memory, 0, master)[0].names(source)
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
-                             f"(confidential=[…]); the columns are: {listed_columns(names)}.")
+                             f"(confidential=[…]); the columns are: {column_list(names)}.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,

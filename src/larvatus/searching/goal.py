@@ -16,7 +16,7 @@ from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Attack, Measure
 from larvatus.data.method_parsing import all_of
 from larvatus.data.score import Score
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 
 Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
 _NAMED = "analyses"  # the score of the user's own analyses; it is not a measure
@@ -28,7 +28,7 @@ class LimitJudge(Protocol):
     def violation(self, scores: Sequence[Score]) -> float: ...
 
 
-class Goal(Settings):
+class Goal(SettingsModel):
     """Settings of a search; `[goal]` in a study. The limits are those of the study."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

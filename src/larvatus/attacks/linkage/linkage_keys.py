@@ -17,9 +17,9 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.data.sub_group_pools import resolved_columns
 from larvatus.data.verbs import as_one_group, map_rows, with_table
 
 TARGET = scratch("target")

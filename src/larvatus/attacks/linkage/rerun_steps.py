@@ -22,10 +22,10 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column, Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
+from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
 from larvatus.data.steps import apply_step, codes_in, columns_by_step, columns_of_step
-from larvatus.data.sub_group_pools import level_nearness
 from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import as_one_group, count_present, map_groups, settle_groups, with_table
 

@@ -12,7 +12,7 @@ from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.data.contracts import Column
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.measures.analyses.formulas import Formula
 from larvatus.measures.analyses.formulas import formula as read_formula
 
@@ -36,7 +36,7 @@ def _listed(value: Any) -> Any:
     return value
 
 
-class Analysis(Settings):
+class Analysis(SettingsModel):
     """One kind of estimate, computed in the same way from the original and from the release."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

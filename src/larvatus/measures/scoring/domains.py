@@ -24,7 +24,7 @@ from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows
-from larvatus.data.settings_model import Settings
+from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.data.sub_groups import label_text
 from larvatus.data.verbs import as_one_group, reduce_groups, take_rows, with_table
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
@@ -35,7 +35,7 @@ _MOST_VALUES, _MOST_LEVELS = 50, 200
 _Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class Domain(Settings):
+class Domain(SettingsModel):
     """One partition of the file: by the values of a column, by a condition, or by quantiles of a column."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

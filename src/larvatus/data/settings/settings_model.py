@@ -25,7 +25,7 @@ class _Reporting(type(BaseModel)):  # type: ignore[misc]
             raise StudyError(validation_problems(cls.__name__, error, fields)) from None
 
 
-class Settings(BaseModel, metaclass=_Reporting):
+class SettingsModel(BaseModel, metaclass=_Reporting):
     """A model with that behaviour. `more_fields` are names inside its fields that a message may refer to."""
 
     more_fields: ClassVar[tuple[str, ...]] = ()

@@ -20,7 +20,7 @@ from larvatus.data.roles import Roles
 from larvatus.data.taxonomy import ROOT, Taxonomy
 
 _SHOWN = 3
-RARE = 10  # sub-groups with fewer records are not named in public
+FEW_RECORDS = 10  # sub-groups with fewer records are not named in public
 
 
 class PooledLevels(str):
