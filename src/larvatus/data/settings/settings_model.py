@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ValidationError
 
 from larvatus.core.errors import StudyError
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
 
-class _Reporting(type(BaseModel)):  # type: ignore[misc]
+
+class _Reporting(ModelMetaclass):
     """Calling the class reports problems in the words of the package; `model_validate` raises pydantic's own error.
 
     A study reads its parts by `model_validate`, and reports the problems of all of them together.
@@ -21,7 +26,8 @@ class _Reporting(type(BaseModel)):  # type: ignore[misc]
         except ValidationError as error:
             from larvatus.data.method_parsing import validation_problems
 
-            fields = [*cls.model_fields, *cls.more_fields]
+            model: Any = cls
+            fields = [*model.model_fields, *model.more_fields]
             raise StudyError(validation_problems(cls.__name__, error, fields)) from None
 
 
