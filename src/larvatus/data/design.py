@@ -115,7 +115,7 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
 
 def _frequent_levels(data: Microdata, name: str) -> list[int]:
     """The most frequent levels of a column with too many of them, in their order; the other levels share the value 0."""
-    counted = {level: times for (level,), times in data.table.counts([name]).items() if level is not None}
+    counted: dict[object, int] = {level: times for (level,), times in data.table.counts([name]).items()}
     levels = data.table.columns[name].levels
     return sorted(sorted(range(len(levels)), key=lambda i: (-counted.get(levels[i], 0), i))[:MOST_LEVELS])
 
