@@ -42,15 +42,15 @@ def test_it_is_what_masking_does(sizes):
         assert found.dropped == read.rows - in_workable_groups(data(sizes, "suppress"), [AdditiveNoise()])[0].rows
 
 
-def test_one_tiny_sub_group_that_takes_all_with_it_is_told_with_a_way_out():
+def test_one_tiny_sub_group_that_takes_half_the_records_with_it_is_reported_with_a_way_out():
     read = data(TINY)
     found = lv.advise(read)
     said = next(s for s in found.seen if s.startswith("5 sub-groups"))
-    assert "1 has fewer than 30, and the study pools them: 1 sub-group remains, and relations with " in said
-    assert "with town, sex are not preserved for 401 of 401 records." in said
+    assert "1 has fewer than 30, and the study pools them: 3 sub-groups remain, and relations with " in said
+    assert "with town, sex are not preserved for 201 of 401 records." in said
     assert 'or set small = "suppress", which leaves 1 record out.' in said
     shuffled = next(o.why for o in found.opinions if o.mask == "data_shuffling")
-    assert "keeps its collected values in the whole file and not in each declared sub-group" in shuffled
+    assert "keeps its collected values in every sub-group after pooling" in shuffled
     text = found.study_text(study_from_advice(found.plan, read).toml())
     assert 'small = "pool"\n# With pooling, relations with town, sex' in text
     taken = text.replace('small = "pool"\n', "").replace('# small = "suppress"', 'small = "suppress"')
@@ -80,7 +80,7 @@ def test_where_all_are_small_leaving_out_is_not_offered():
     assert "suppress" not in found.text()
     assert "To preserve them, put town, sex into fewer classes" in " ".join(found.seen)
     mixed = next(s for s in lv.advise(data(MIXED)).seen if s.startswith("5 sub-groups"))
-    assert "relations with town, sex are not preserved for 405 of 405" in mixed
+    assert "2 sub-groups remain, and relations with some of town, sex are not preserved for 405 of 405" in mixed
 
 
 def test_pools_of_different_width_are_told_as_such():
@@ -98,3 +98,9 @@ def test_a_column_with_too_few_values_cannot_be_helped():
     found = foreseen_pooling(lv.read(frame, confidential=["x", "y"], sub_groups=["town", "sex"]), 30)
     assert "pooling cannot help" in found.sentence()
     assert found.choice() == []
+
+
+def test_missing_values_are_what_is_too_few():
+    frame = data(LONE).frame().assign(x=lambda f: f.x.where((f.town == "a") | (np.arange(len(f)) % 20 == 0)))
+    said = foreseen_pooling(lv.read(frame, confidential=["x", "y"], sub_groups=["town", "sex"]), 30).sentence()
+    assert said.startswith("3 sub-groups, the smallest of 200 records; in 1, some confidential column has fewer than 30 values")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import larvatus as lv
-from larvatus.core.errors import RolesError
+from larvatus.core.errors import RolesError, StudyError
 from larvatus.data.roles import check_roles, released_columns, role_problems
 
 COLUMNS = ["income", "wealth", "age", "region", "sex", "w", "id"]
@@ -29,13 +29,13 @@ def test_a_name_with_a_comma_stands_in_a_list():
 
 
 def test_roles_are_frozen_and_know_no_other_names():
-    with pytest.raises(ValidationError):
+    with pytest.raises(StudyError, match=r"Roles\.confidental: no such setting; did you mean 'confidential'"):
         lv.Roles(confidental=["income"])
     with pytest.raises(ValidationError):
         lv.Roles(confidential=["income"]).weight = "w"
-    with pytest.raises(ValidationError):
+    with pytest.raises(StudyError, match=r"SubGroups\.small: .*'pool'.*, got 'drop'"):
         lv.SubGroups(small="drop")
-    with pytest.raises(ValidationError):
+    with pytest.raises(StudyError, match=r"SubGroups\.smallest: must be at least 1, got 0"):
         lv.SubGroups(smallest=0)
 
 

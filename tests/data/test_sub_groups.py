@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from larvatus.core.errors import SubGroupError
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.roles import SubGroups
 from larvatus.data.sub_groups import Groups, label_text, settings_of, settle
 
@@ -25,7 +26,7 @@ def test_names():
 
 
 def test_nothing_changes_where_all_are_large_enough():
-    for small in ("refuse", "pool", "suppress"):
+    for small in ("refuse", "pool", "pool_all", "suppress"):
         settled = settle(GROUPS, PRESENT, 1, small, "asker")
         assert settled.target == (0, 1, 2, 3, 4, 5)
         assert settled.labels == GROUPS.labels
@@ -47,15 +48,22 @@ def test_a_long_list_of_small_sub_groups_is_cut():
         settle(groups, [[1]] * 9, 2, "refuse", "asker")
 
 
-def test_pooling_drops_the_last_column_where_that_is_needed():
-    settled = settle(Groups(GROUPS.columns, GROUPS.labels[:4], GROUPS.sizes[:4]), PRESENT[:4], 5, "pool", "asker")
+@pytest.mark.parametrize("small", ["pool", "pool_all"])
+def test_pooling_drops_the_last_column_where_that_is_needed(small):
+    settled = settle(Groups(GROUPS.columns, GROUPS.labels[:4], GROUPS.sizes[:4]), PRESENT[:4], 5, small, "asker")
     assert settled.labels == (("n",), ("s", 1), ("s", 2))
     assert settled.target == (0, 0, 1, 2)
     assert settled.declared == ((("n", 1), ("n", 2)), (("s", 1),), (("s", 2),))
 
 
-def test_pooling_goes_on_to_all_records():
+def test_only_what_is_too_small_is_pooled():
     settled = settle(GROUPS, PRESENT, 5, "pool", "asker")
+    assert settled.labels == (("n",), ("s", 1), ("s", 2), ("w or missing",))
+    assert settled.target == (0, 0, 1, 2, 3, 3)
+
+
+def test_pooling_all_goes_on_to_all_records():
+    settled = settle(GROUPS, PRESENT, 5, "pool_all", "asker")
     assert settled.labels == ((),)
     assert settled.target == (0,) * 6
     assert settled.declared == (GROUPS.labels,)
@@ -105,13 +113,15 @@ def test_settings_from_names_or_whole():
     assert settings_of(None) == SubGroups()
 
 
+@pytest.mark.parametrize("small", ["pool", "pool_all"])
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), unique=True, min_size=1), st.data())
-def test_every_pool_is_large_enough_and_every_declared_group_has_a_place(labels, data):
+def test_every_pool_is_large_enough_and_every_declared_group_has_a_place(small, labels, data):
     sizes = data.draw(st.lists(st.integers(1, 9), min_size=len(labels), max_size=len(labels)))
     limit = data.draw(st.integers(1, sum(sizes)))
-    settled = settle(Groups(("a", "b", "c"), tuple(labels), tuple(sizes)), [[s] for s in sizes], limit, "pool", "asker")
+    settled = settle(Groups(("a", "b", "c"), tuple(labels), tuple(sizes)), [[s] for s in sizes], limit, small, "asker")
     assert sorted(label for held in settled.declared for label in held) == sorted(labels)
     for i, held in enumerate(settled.declared):
         assert sum(sizes[labels.index(label)] for label in held) >= limit
-        assert all(label[: len(settled.labels[i])] == settled.labels[i] for label in held)
+        same = resolved_columns(settled.labels[i])
+        assert all(label[:same] == settled.labels[i][:same] for label in held)
     assert all(labels[g] in settled.declared[t] for g, t in enumerate(settled.target))

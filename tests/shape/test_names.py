@@ -47,6 +47,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/ranks/window_variance.py": "arithmetic that the attack's own file would have to import at once",
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",
+    "cli/output/option_words.py": "which option a setting is: a table to add a line to",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",

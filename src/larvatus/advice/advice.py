@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,8 +77,8 @@ class Advice:
         return "\n".join([*comments, "", *body[:place], *self.constraints.toml().splitlines(), "", *body[place:], ""])
 
 
-def advice(data: Microdata) -> Advice:
-    """Examine the data and recommend masks."""
+def advice(data: Microdata, places: Callable[[Microdata, str], str] = lambda data, name: "") -> Advice:
+    """Examine the data and recommend masks. `places` says where the first cells of a column are that are not numbers."""
     columns, related, rules = column_profiles(data), find_relations(data), detect_rules(data)
     running, few = record_numbering(data, data.non_confidential)
     rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
@@ -94,7 +95,7 @@ def advice(data: Microdata) -> Advice:
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
     seen += _rule_sentences(rules.identities, perhaps)
-    seen += _names(data, written, odd)
+    seen += _names(data, written, odd, places)
     seen += _singled_out(data, running)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
@@ -136,9 +137,10 @@ def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
     empty = [c.name for c in columns if not c.values]
     out = [f"Whole numbers only: {first_names(whole)}. The study rounds the masked values."] if whole else []
     if few:
+        listed = shlex.quote(",".join(c.name for c in few))
         out.append(
             f"Few different whole numbers: {first_names([f'{c.name} {c.distinct}' for c in few])}. If these are codes "
-                   f"and not counts or amounts, run advise again with --nominal {','.join(c.name for c in few)}; they are then "
+                   f"and not counts or amounts, run advise again with --nominal {listed}; they are then "
                    "masked as categories. Noise with reverse_map hardly changes such columns.")
     if running:
         out.append(f"Only number the records: {first_names(running)}. List them in --identifiers, or one in --record-id.")
@@ -186,10 +188,12 @@ def _rule_sentences(identities: Sequence[str], perhaps: Sequence[str]) -> list[s
     return [*out, f"Also holds in every record, perhaps by chance: {', '.join(perhaps)}."] if perhaps else out
 
 
-def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
+def _names(
+    data: Microdata, written: Sequence[Text], odd: Sequence[str], places: Callable[[Microdata, str], str]
+) -> list[str]:
     """Sentences on problems of text columns, and on which columns are categorical."""
     names = [n for n in data.confidential if n not in data.numeric(data.confidential) and n not in odd]
-    out = [t.sentence() for t in written if t.sentence()]
+    out = [t.sentence(places(data, t.name) if t.spoilt else "") for t in written if t.sentence()]
     return [*out,
             f"Categorical, and not masked by masks for numbers: {first_names(names)}."] if names else out
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from larvatus.advice.column_profile import FEWEST_VALUES, ColumnProfile
 from larvatus.advice.rule_detection import DetectedRules
-from larvatus.constraints.rules import parse_rule
+from larvatus.constraints.rules import parse_rule, quote_name
 
 HEAD = (
     "# Every record of the original obeys these, and so will every released record. Delete those that are not intended: each",
@@ -62,7 +62,7 @@ def advise_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -
               and c.name not in derived}
     floors = {kind: [c.name for c in columns if c.floor == kind] for kind in ("seen", "guessed")}
     follows = {n for n, parts in derived.items() if all(k > 0 and p in floors["seen"] for p, k in parts.terms)}
-    beneath = {f"{p} <= {n}" for n in follows for p in derived[n].columns}
+    beneath = {f"{quote_name(p)} <= {quote_name(n)}" for n in follows for p in derived[n].columns}
     seen = {
         "integers": [c.name for c in rounded if c.integer and c.values >= FEWEST_VALUES],
         "decimals": {c.name: c.decimals for c in rounded if not c.integer and c.values >= FEWEST_VALUES},
@@ -72,6 +72,6 @@ def advise_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -
     guessed = {
         "integers": tuple(c.name for c in rounded if c.integer and c.values < FEWEST_VALUES),
         "non_negative": tuple(n for n in floors["guessed"] if n not in follows),
-        "rules": tuple(r for r in rules.inequalities if r.replace("`", "") not in beneath),
+        "rules": tuple(r for r in rules.inequalities if r not in beneath),
     }
     return DraftConstraints({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v})

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_groups import settle, usable
+from larvatus.data.pooling.sub_group_pools import level_nearness, resolved_columns, usable
+from larvatus.data.sub_groups import settle
 from larvatus.data.verbs import count_present
 
 _MOST, POOLED = 0.5, 'small = "pool"'
@@ -54,7 +55,7 @@ class Pooling:
         said = f"{_groups(len(self.sizes))}, the smallest of {least}; "
         if not self.few:
             return f"{said}none under {self.limit}."
-        said += f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
+        said += self._small()
         if not self.left:
             return f"{said}, and pooling cannot help: in some column the whole file has fewer. Leave that column out."
         left = f"{_groups(self.left)} remain{'s' * (self.left == 1)}"
@@ -65,6 +66,12 @@ class Pooling:
         if self.suppress:
             return f'{said} To preserve them, {recode}, or set small = "suppress", which leaves {_records(self.dropped)} out.'
         return f"{said} To preserve them, {recode}."
+
+    def _small(self) -> str:
+        """How many sub-groups are too small, and of what they have too few."""
+        if self.few == sum(n < self.limit for n in self.sizes):
+            return f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
+        return f"in {self.few}, some confidential column has fewer than {self.limit} values"
 
     def _lost(self) -> str:
         some = "some of " * (self.mixed and len(self.gone) > 1)
@@ -88,10 +95,11 @@ def foreseen_pooling(data: Microdata, limit: int) -> Pooling:
     small = [g for g, counts in enumerate(present) if usable(counts, limit) < limit]
     dropped = sum(groups.sizes[g] for g in small)
     try:
-        outcome = settle(groups, present, limit, "pool", "advise")
+        near = level_nearness(data.roles, data.table.columns, groups.columns)
+        outcome = settle(groups, present, limit, "pool", "advise", nearness=near)
     except SubGroupError:
         return Pooling(limit, groups.sizes, len(small), 0, 0, (), dropped)
-    pools = {t: len(outcome.labels[t]) for t in outcome.target if len(outcome.declared[t]) > 1}
+    pools = {t: resolved_columns(outcome.labels[t]) for t in outcome.target if len(outcome.declared[t]) > 1}
     merged = sum(n for n, t in zip(groups.sizes, outcome.target, strict=True) if t in pools)
     gone = groups.columns[min(pools.values(), default=len(groups.columns)):]
     mixed = len(set(pools.values())) > 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.constraints.rules import quote_name
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
@@ -43,7 +43,7 @@ def detect_rules(data: Microdata) -> DetectedRules:
     kept = [p for p, (n, broken) in zip(pairs, beneath, strict=True) if n >= _FEWEST and not broken and low[p[1]] < high[p[0]]]
     direct = [(a, b) for a, b in kept if not any((a, c) in kept and (c, b) in kept for c in range(len(names)))]
     return DetectedRules(tuple(identities),
-                         tuple(f"{_quoted(names[a])} <= {_quoted(names[b])}" for a, b in direct[:MOST_RULES]))
+                         tuple(f"{quote_name(names[a])} <= {quote_name(names[b])}" for a, b in direct[:MOST_RULES]))
 
 
 def _first_rows(data: Microdata, names: Sequence[str]) -> Floats:
@@ -121,9 +121,9 @@ def _solved(sums: Sequence[tuple[int, tuple[int, ...]]], names: Sequence[str], d
             if any(left in _needed(o, made) for o in others):
                 continue
             made[left] = others
-            right = " + ".join(map(_quoted, terms)) if left == total else " - ".join(
-                [_quoted(total), *(_quoted(t) for t in terms if t != left)])
-            out.append(f"{_quoted(left)} = {right}")
+            right = " + ".join(map(quote_name, terms)) if left == total else " - ".join(
+                [quote_name(total), *(quote_name(t) for t in terms if t != left)])
+            out.append(f"{quote_name(left)} = {right}")
             break
     return out
 
@@ -131,7 +131,3 @@ def _solved(sums: Sequence[tuple[int, tuple[int, ...]]], names: Sequence[str], d
 def _needed(name: str, made: dict[str, set[str]]) -> set[str]:
     """All columns that a column is recomputed from, itself included."""
     return {name}.union(*(_needed(n, made) for n in made.get(name, ())))
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) and name not in ("if", "then", "and", "or", "not") else f"`{name}`"

@@ -42,6 +42,7 @@ from larvatus.data.exposure.unchanged_records import (
 )
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
@@ -86,7 +87,7 @@ class Uniqueness(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data, pool = release.data, pool_of(release.data, intruder)
-        inside = data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
+        inside = data.sub_groups.columns[min(resolved_columns(label) for label in pool.groups.labels):]
         first = tuple(n for n in data.confidential if n not in release.internals.original_columns)
         masked, given = intruder.columns(first, (*inside, *data.known))
         known = (*masked, *given, *data.sub_groups.columns)

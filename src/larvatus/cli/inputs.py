@@ -80,7 +80,7 @@ class MaskOptions(RoleOptions):
         help="minimum number of records in a sub-group (default: what the mask needs)"
     )] = None
     small: Annotated[str | None, Parameter(
-        help="how to treat smaller sub-groups: refuse, pool or suppress (default: refuse)"
+        help="how to treat smaller sub-groups: refuse, pool, pool_all or suppress (default: refuse)"
     )] = None
     constraint: Annotated[list[str] | None, Parameter(
         negative=(), help="rule that every record must satisfy, e.g. 'TAXINC <= AGI'; repeatable",

@@ -26,6 +26,7 @@ from larvatus.cli.commands.run import run
 from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
+from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 
@@ -68,6 +69,7 @@ app.command(verify, usage="Usage: larvatus verify [OPTIONS] MANIFEST [FILES...]"
 app.command(reproduce, usage="Usage: larvatus reproduce [OPTIONS] [TABLES...]")
 app.command(list_methods, name="list")
 app.command(describe)
+app.register_install_completion_command(help="Install completion of commands and options for your shell (bash, zsh or fish).")
 
 
 def _shown(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
@@ -117,6 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
+    if arguments is None:
+        os.environ["LARVATUS_PROGRESS"] = "off"  # the commands show progress themselves
     if arguments is None and given and given[0] in _WORKS and not _asks_for_help(given) and can_supervise():
         run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
     return _run(given)
@@ -140,7 +144,7 @@ def _run(given: Sequence[str]) -> int:
         print(f"See `larvatus {name} --help`.".replace("  ", " "), file=sys.stderr)
         return WRONG_INPUT
     except LarvatusError as error:
-        print(f"larvatus: {error}", file=sys.stderr)
+        print(f"larvatus: {in_option_words(str(error), given)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         _interrupted(given)

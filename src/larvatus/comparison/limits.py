@@ -30,6 +30,7 @@ from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_cat
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.method_parsing import problems_by_field
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.settings.settings_model import SettingsModel
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
@@ -77,7 +78,7 @@ class Limit(BaseModel):
         return out["at_most"] if list(out) == ["at_most"] else out
 
 
-class Limits(BaseModel):
+class Limits(SettingsModel):
     """Limits by name of an attack, a measure or a combination, and by access tier.
 
     `tier` and `every_attack` apply to every attack that decides between releases; if both are given, both apply. A limit for
@@ -278,7 +279,7 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
     names = [n for n in given if n not in own]
     unknown = _name_problems(names, combinations)
     try:
-        made = Limits(**{n: given[n] for n in own if n in given}, scores={n: given[n] for n in names})
+        made = Limits.model_validate({**{n: given[n] for n in own if n in given}, "scores": {n: given[n] for n in names}})
     except ValidationError as error:
         raise StudyError(_told(error, [*own, *Limit.model_fields, *names], unknown)) from None
     problems = [*unknown.values(), *_figure_problems(made, combinations)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -149,6 +151,21 @@ def parse_rule(text: str) -> Rule:
     parts = consequence.values if several and isinstance(consequence, ast.BoolOp) else [consequence]
     lines = tuple(line for part in parts for line in _lines(part, names, said))
     return Rule(text, lines, given)
+
+
+def quote_name(name: str) -> str:
+    """A column name as a rule writes it: in backquotes unless it is a plain word."""
+    plain = re.fullmatch(r"[A-Za-z]\w*", name) and not keyword.iskeyword(name) and name not in ("if", "then")
+    return name if plain else f"`{name}`"
+
+
+def readable_rules(texts: Iterable[str]) -> list[Rule]:
+    """The rules among these texts that can be parsed. A bound on a column with a backquote in its name cannot."""
+    out: list[Rule] = []
+    for text in texts:
+        with suppress(RuleProblem):
+            out.append(parse_rule(text))
+    return out
 
 
 def _tree(text: str, said: str) -> ast.expr:

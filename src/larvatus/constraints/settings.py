@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.constraints.feasibility import contradicting
-from larvatus.constraints.rules import Linear, LinearTerm, Rule, parse_rule
+from larvatus.constraints.rules import Linear, LinearTerm, Rule, parse_rule, quote_name
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
+from larvatus.data.settings.settings_model import SettingsModel
 
 Repair = Literal["nearest", "redraw", "reverse_map"]
 HOW_BOUNDS = "write a bound with least, most, or both, such as { least = 0, most = 100 }"
@@ -50,7 +51,7 @@ class ColumnBounds(BaseModel):
         return self
 
 
-class Constraints(BaseModel):
+class Constraints(SettingsModel):
     """The constraints that every released record must obey, and how to repair records that break them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -79,9 +80,9 @@ class Constraints(BaseModel):
             least = max(0.0, bound.least or 0.0) if name in self.non_negative else bound.least
             column = Linear(((name, 1.0),))
             if least is not None:
-                out.append(Rule(f"{name} >= {least:g}", (LinearTerm(Linear((), least), "<=", column),)))
+                out.append(Rule(f"{quote_name(name)} >= {least:g}", (LinearTerm(Linear((), least), "<=", column),)))
             if bound.most is not None:
-                out.append(Rule(f"{name} <= {bound.most:g}", (LinearTerm(column, "<=", Linear((), bound.most)),)))
+                out.append(Rule(f"{quote_name(name)} <= {bound.most:g}", (LinearTerm(column, "<=", Linear((), bound.most)),)))
         return tuple(out)
 
     def units(self) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +21,31 @@ class Progress(Protocol):
 
 def silent(doing: str, done: int, total: int) -> None:
     """Report nothing."""
+
+
+class ProgressLines:
+    """Prints a line on standard error every few seconds: what is being done, and for how long the work has run."""
+
+    def __init__(self, pause: float = 5.0, now: Callable[[], float] = time.monotonic) -> None:
+        self.pause, self.now = pause, now
+        self.began = self.said = now()
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        now = self.now()
+        if now - self.said >= max(self.pause, _SOON * (now - self.began)):  # hours of work should not fill a notebook
+            self.said = now
+            print(f"{now - self.began:6.0f} s  {doing}{f' ({done + 1} of {total})' if total > 1 else ''}", file=sys.stderr)
+
+
+def default_progress() -> Progress:
+    """Lines in a notebook, and in a script or console on a terminal; nothing if the output goes elsewhere.
+
+    `LARVATUS_PROGRESS=off` in the environment turns them off. The command line does so: it has a display of its own.
+    """
+    if os.environ.get("LARVATUS_PROGRESS", "").lower() == "off":
+        return silent
+    shown = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    return ProgressLines() if shown else silent
 
 
 _current: ContextVar[Progress] = ContextVar("progress", default=silent)

@@ -86,14 +86,17 @@ class Design:
 
 
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) -> Design:
-    """The terms for the columns. A categorical column with more than fifty levels is refused."""
+    """The terms for the columns. A categorical column with more than fifty levels is refused.
+
+    A sub-group column, which varies only inside pools of small sub-groups, has indicators for its most frequent levels.
+    """
     terms: list[Term] = []
     for name in columns:
         column = data.table.columns[name]
         if column.kind == "number" or name in data.roles.ordered:
             terms += _numeric(data, name)
             continue
-        if len(column.levels) > MOST_LEVELS:
+        if len(column.levels) > MOST_LEVELS and name not in data.sub_groups.columns:
             spoilt = "".join(
                 f" It was read as categorical because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers. If "
                 "it should be numeric, correct or empty these cells." for t in texts(data, [name]) if t.spoilt
@@ -103,10 +106,18 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
                 f"indicators. Make it a sub-group column, or recode it.{spoilt}"
             )
         first = 1 if drop_first else 0
-        terms += [Term(f"{name}={v}", name, level=i) for i, v in enumerate(column.levels) if i >= first]
+        chosen = _frequent_levels(data, name) if len(column.levels) > MOST_LEVELS else range(first, len(column.levels))
+        terms += [Term(f"{name}={column.levels[i]}", name, level=i) for i in chosen]
         if _some_absent(data, name):
             terms.append(Term(f"{name} missing", name, level=-1))
     return Design(tuple(terms))
+
+
+def _frequent_levels(data: Microdata, name: str) -> list[int]:
+    """The most frequent levels of a column with too many of them, in their order; the other levels share the value 0."""
+    counted: dict[object, int] = {level: times for (level,), times in data.table.counts([name]).items()}
+    levels = data.table.columns[name].levels
+    return sorted(sorted(range(len(levels)), key=lambda i: (-counted.get(levels[i], 0), i))[:MOST_LEVELS])
 
 
 def _some_absent(data: Microdata, name: str) -> bool:

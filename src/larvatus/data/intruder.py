@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.roles import Names
+from larvatus.data.settings.settings_model import SettingsModel
 
 Guesses = Annotated[int, Field(ge=1, le=1000)]
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -18,7 +19,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class Intruder(BaseModel):
+class Intruder(SettingsModel):
     """By default the worst case: the intruder knows the original values of every released column, and how they were masked.
 
     In a study, `preset` sets the other fields: "worst", or "realistic" (three keys with 5 % error, no parameters).
@@ -71,7 +72,7 @@ class Intruder(BaseModel):
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
         """A predefined intruder, "worst" or "realistic", with changes."""
-        return cls.model_validate({"preset": name, **changes})
+        return cls(**{"preset": name, **changes})
 
     def columns(
         self, confidential: tuple[str, ...], non_confidential: tuple[str, ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
+from larvatus.data.settings.settings_model import SettingsModel
 
 
 def _names(value: Any) -> Any:
@@ -20,10 +21,10 @@ def _names(value: Any) -> Any:
 
 OFFERED = 40
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-Small = Literal["refuse", "pool", "suppress"]
+Small = Literal["refuse", "pool", "pool_all", "suppress"]
 
 
-class Roles(BaseModel):
+class Roles(SettingsModel):
     """Which columns are masked, which are released unmasked, and which are never released."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,7 +43,7 @@ class Roles(BaseModel):
     )
 
 
-class SubGroups(BaseModel):
+class SubGroups(SettingsModel):
     """The cross-classification within which masks run, and what to do with sub-groups that are too small."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,8 +52,14 @@ class SubGroups(BaseModel):
     smallest: Annotated[int, Field(ge=1)] = Field(default=1, description="smallest number of records allowed in a sub-group")
     small: Small = Field(
         default="refuse",
-        description="what to do with smaller ones: refuse; pool them by dropping trailing columns; suppress their records",
+        description="what to do with smaller ones: refuse; pool them with their nearest or smallest siblings; pool_all "
+        "siblings by dropping trailing columns; suppress their records",
     )
+
+    @property
+    def pools(self) -> bool:
+        """Whether small sub-groups are pooled."""
+        return self.small in ("pool", "pool_all")
 
 
 def has_order(roles: Roles, name: str) -> bool:
@@ -97,8 +104,12 @@ def _offered(existing: Sequence[str] | None) -> str:
     """The existing columns, shortened to a readable list."""
     if not existing:
         return ""
-    more = f" and {len(existing) - OFFERED} more" if len(existing) > OFFERED else ""
-    return f" (--confidential A,B on the command line); the file has: {', '.join(existing[:OFFERED])}{more}"
+    return f" (--confidential A,B on the command line); the file has: {column_list(existing)}"
+
+
+def column_list(names: Sequence[str]) -> str:
+    """Names of columns, shortened if they are many."""
+    return ", ".join(names[:OFFERED]) + (f" and {len(names) - OFFERED} more" if len(names) > OFFERED else "")
 
 
 def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:

@@ -14,6 +14,7 @@ from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import record_numbers, where_text
 from larvatus.data.roles import Small, has_order
 from larvatus.data.sub_groups import GroupSettlement, settle
@@ -138,9 +139,12 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
 
 def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
-    small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
+    small: Small = taken.sub_groups.small if taken.sub_groups.pools else "refuse"
     asked_by = f"{step.name()} with where"
-    outcome = settle(taken.groups, count_present(taken).tolist(), step.smallest(taken), small, asked_by, step.smallest_reason())
+    near = level_nearness(taken.roles, taken.table.columns, taken.groups.columns)
+    outcome = settle(
+        taken.groups, count_present(taken).tolist(), step.smallest(taken), small, asked_by, step.smallest_reason(), near
+    )
     return taken if outcome.target == tuple(range(len(taken.groups))) else settle_groups(taken, outcome)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from larvatus.core.errors import SubGroupError
+from larvatus.data.pooling.sub_group_pools import LevelNearness, added, pool_small_groups, resolved_columns, usable
 from larvatus.data.roles import Small, SubGroups
 
 Level: TypeAlias = str | int | float | bool | None
@@ -41,6 +42,16 @@ class Groups:
         """All names, in order."""
         return tuple(self.name(g) for g in range(len(self)))
 
+    def unresolved(self, group: int) -> tuple[str, ...]:
+        """The columns in which the records of an effective sub-group have several levels."""
+        return self.columns[resolved_columns(self.labels[group]) :]
+
+    def sizes_by_pool(self, effective: Groups) -> list[list[int]]:
+        """Numbers of records of these sub-groups in each effective one."""
+        size = dict(zip(self.labels, self.sizes, strict=True))
+        held = effective.declared or tuple((label,) for label in effective.labels)
+        return [[size.get(label, 0) for label in labels] for labels in held]
+
     def holds(self, group: int) -> tuple[str, ...]:
         """The declared sub-groups in an effective one; the sub-group itself if nothing was pooled."""
         held = self.declared[group] if self.declared else (self.labels[group],)
@@ -56,17 +67,14 @@ class GroupSettlement:
     declared: tuple[tuple[GroupLabel, ...], ...]
 
 
-def usable(present: Sequence[int], limit: int) -> int:
-    """Smallest number of non-missing values over the columns that have any. A group with no values needs no protection."""
-    return min((n for n in present if n), default=limit)
-
-
 def settle(
-    groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str, reason: str = ""
+    groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str, reason: str = "",
+    nearness: Sequence[LevelNearness] | None = None,
 ) -> GroupSettlement:
     """Refuse, pool or suppress sub-groups in which some column has too few values. This is done once, before the first step.
 
-    `reason` is a sentence on why that number of values is needed, for the error.
+    `reason` is a sentence on why that number of values is needed, for the error. `nearness` is that of the levels of each
+    sub-group column; without it, the smallest sub-groups are pooled.
     """
     workable = [usable(counts, limit) for counts in present]
     too_small = [g for g in range(len(groups)) if workable[g] < limit]
@@ -82,7 +90,11 @@ def settle(
         place = {g: i for i, g in enumerate(kept)}
         target = tuple(place.get(g, -1) for g in range(len(groups)))
         return GroupSettlement(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
-    pooled = _pool(groups, labels, present, limit, asked_by, reason) if too_small else labels
+    pooled = labels
+    if too_small:
+        _check_whole_file(present, limit, asked_by, reason)
+        near = nearness or [LevelNearness()] * len(groups.columns)
+        pooled = _pool_all(groups, present, limit) if small == "pool_all" else pool_small_groups(labels, present, limit, near)
     held: dict[GroupLabel, list[GroupLabel]] = {}
     for effective, label in zip(pooled, labels, strict=True):
         held.setdefault(effective, []).append(label)
@@ -90,31 +102,27 @@ def settle(
     return GroupSettlement(tuple(index[e] for e in pooled), tuple(held), tuple(tuple(v) for v in held.values()))
 
 
-def _pool(
-    groups: Groups, labels: Sequence[GroupLabel], present: Sequence[Sequence[int]], limit: int, asked_by: str,
-    reason: str,
-) -> list[GroupLabel]:
-    """Shorten labels from the end, for all sub-groups that share the shortened label, until every pool is large enough."""
-    pooled = list(labels)
-    whole = usable(_added(present), limit)
+def _check_whole_file(present: Sequence[Sequence[int]], limit: int, asked_by: str, reason: str) -> None:
+    whole = usable(added(present), limit)
     if whole < limit:
         raise SubGroupError(
             f"{asked_by}: the whole file has {whole} usable records, and {limit} are needed, so pooling cannot help. "
             f"{_spaced(reason)}Use a mask that needs fewer records, or fewer confidential columns."
         )
+
+
+def _pool_all(groups: Groups, present: Sequence[Sequence[int]], limit: int) -> list[GroupLabel]:
+    """Shorten labels from the end, for all sub-groups that share the shortened label, until every pool is large enough."""
+    pooled = list(groups.labels)
     for length in range(len(groups.columns) - 1, -1, -1):
         held: dict[GroupLabel, list[Sequence[int]]] = {}
         for label, counts in zip(pooled, present, strict=True):
             held.setdefault(label, []).append(counts)
-        short = {label[:length] for label, parts in held.items() if usable(_added(parts), limit) < limit}
+        short = {label[:length] for label, parts in held.items() if usable(added(parts), limit) < limit}
         if not short:
             break
         pooled = [label[:length] if label[:length] in short else label for label in pooled]
     return pooled
-
-
-def _added(present: Sequence[Sequence[int]]) -> list[int]:
-    return [sum(column) for column in zip(*present, strict=True)]
 
 
 def _refusal(
@@ -140,8 +148,5 @@ def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:
     """Sub-group settings from column names, or from complete settings."""
     if isinstance(columns, SubGroups):
         return columns
-    return SubGroups.model_validate({"columns": columns if columns is not None else ()})
-
-
-
-
+    given: dict[str, Any] = {"columns": columns if columns is not None else ()}
+    return SubGroups(**given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,8 +60,11 @@ class Text:
         """Whether it can be masked as a categorical column."""
         return not (self.dated or self.naming or (self.spoilt and self.distinct > FEW_CODES))
 
-    def sentence(self) -> str:
-        """The problem and its remedy, with counts and without any cell; empty if there is no problem."""
+    def sentence(self, places: str = "") -> str:
+        """The problem and its remedy, with counts and without any cell; empty if there is no problem.
+
+        `places` says where the first cells are that are not numbers.
+        """
         of = f"{self.cells:,} cells"
         if self.dated:
             return (f"{self.name}: {self.dates:,} of {of} are dates or times. Masks need numbers: convert the column to days "
@@ -73,12 +77,19 @@ class Text:
             if self.stray:
                 are = "is not a number" if self.stray == 1 else "are not numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
+            said[-1] += f" ({places})" if places else ""
             return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
-                    f"cells in the file and try again, or use --nominal {self.name} if the values are codes.")
+                    f"cells in the file and try again, or use --nominal {shlex.quote(self.name)} if the values are codes.")
         if self.naming:
             return (f"{self.name}: {self.distinct:,} distinct categories in {of}, as in identifiers or remarks. No mask of "
                     "categories hides them. Declare it in --identifiers, or recode it into fewer classes.")
         return ""
+
+
+def is_number_or_missing(cell: str) -> bool:
+    """Whether a cell contains a plain number or nothing."""
+    text = cell.strip()
+    return text in MISSING or _NUMBER.fullmatch(text) is not None
 
 
 def texts(data: Microdata, names: Sequence[str]) -> tuple[Text, ...]:

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, RolesError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
+from larvatus.data.text_columns import texts
 from larvatus.data.verbs import reduce_groups
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.moments import SampleMoments
+
+
+def check_weight(data: Microdata, places: Callable[[Microdata, str], str]) -> None:
+    """Refuse a survey weight that is not numeric, such as a column of regions or of numbers with decimal commas.
+
+    `places` says where the first cells are that are not numbers.
+    """
+    name = data.roles.weight
+    if name is None or name not in data.table.columns or data.table.columns[name].kind == "number":
+        return
+    if name in (*data.roles.nominal, *data.sub_groups.columns, *data.roles.ordered, *data.roles.taxonomies):
+        raise RolesError(f"{name!r} is declared categorical, and a survey weight must be numeric. Declare another column, or "
+                         "none.", subject="weight")
+    why = next((t for t in texts(data, [name])), None)
+    commas = " Write decimals with a point and without thousands separators." if why is not None and why.dressed else ""
+    where = f" in {why.stray + why.dressed:,} of {why.cells:,} cells" if why is not None else ""
+    where += f" ({found})" if why is not None and why.spoilt and (found := places(data, name)) else ""
+    raise RolesError(f"{name!r} contains text{where}, and a survey weight must be numeric.{commas} Correct these cells, or "
+                     "declare another column, or none.", subject="weight")
 
 
 def weight_column(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import parse_rule
+from larvatus.constraints.rules import readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.microdata import Microdata
+from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
@@ -26,7 +27,7 @@ from larvatus.data.steps import columns_by_step
 from larvatus.data.verbs import reduce_groups
 from larvatus.documents.setting_phrases import setting_phrases
 
-_SMALLEST, _MOST_LEVELS = 10, 50
+_SMALLEST, _MOST_LEVELS = FEW_RECORDS, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
 
 
@@ -35,7 +36,7 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
     """One row per released column: label, type, code for missing values, whether and how it was masked, and its levels."""
     data, named = release.data, labels or {}
     facts = [_facts(copy) for copy in release.copies]
-    masked = masked_by(release, original)
+    masked = {**pooled_columns(release, original), **masked_by(release, original)}
     rows: list[Row] = []
     for name in data.released:
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
@@ -67,7 +68,7 @@ def codebook_path(release: Path) -> Path:
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     """How each masked column was masked, in words that may be published."""
-    derived = derived_order([parse_rule(str(r["rule"])) for r in release.rules])
+    derived = derived_order(readable_rules(str(r["rule"]) for r in release.rules))
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
     taken = columns_by_step(original.with_confidential(names), release.steps)
@@ -84,6 +85,19 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     weight = release.data.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         out[weight] = "recomputed for the released records"
+    return out
+
+
+def pooled_columns(release: Release, original: Microdata) -> dict[str, str]:
+    """Sub-group columns of which small levels were masked together, with the levels."""
+    after = release.data.groups
+    members = original.groups.sizes_by_pool(after)
+    out = {}
+    for j, name in enumerate(after.columns):
+        at = [g for g, label in enumerate(after.labels) if len(label) > j == resolved_columns(label)]
+        pools = pools_in_words([after.labels[g] for g in at], after.columns, [members[g] for g in at], FEW_RECORDS)
+        if pools:
+            out[name] = f"released unchanged; masked together: {'; '.join(pools)}"
     return out
 
 

@@ -11,10 +11,12 @@ from larvatus.data.contracts import Array, Block, Mask
 from larvatus.data.exposure.value_changes import ColumnChange
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, level_nearness, pools_in_words, resolved_columns
 from larvatus.data.steps import columns_by_step, columns_of_step, is_maskable
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import count_present, reduce_groups, settle_groups
+from larvatus.engines._files.text_cells import text_places
 
 _NOTABLE = 0.1
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -54,7 +56,9 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
         return (f"{step.name()}: needs numeric or ordered categorical columns, and {name!r} is categorical without an "
                 "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")
     if data.table.columns[name].kind == "nominal":
-        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in texts(data, [name]) if t.spoilt)
+        spoilt = [t for t in texts(data, [name]) if t.spoilt]
+        places = text_places(data, name) if spoilt else ""
+        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in spoilt) + f" ({places})" * bool(places)
         return (f"{step.name()}: needs numbers, and {name!r} contains text{why}. Add a step for text columns (larvatus list "
                 "masks), remove what is not a number from the column (thousands separators too; only empty cells and NA count "
                 "as missing), or do not declare it confidential.")
@@ -107,7 +111,8 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
                 f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. {_spaced(m.smallest_reason())}"
                 "Use settings that need fewer (a larger window or rate, a smaller k), or leave the column out."
             )
-    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason)
+    near = level_nearness(data.roles, data.table.columns, data.groups.columns)
+    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason, near)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
     after = settle_groups(data, outcome)
@@ -115,7 +120,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     for g, held in enumerate(outcome.declared):
         if len(held) > 1:
             names = "; ".join(after.groups.holds(g)[:5]) + (" …" if len(held) > 5 else "")
-            gone = ", ".join(after.groups.columns[len(after.groups.labels[g]) :])
+            gone = ", ".join(after.groups.unresolved(g))
             pooled = f"{len(held)} sub-groups are pooled into ({after.groups.name(g)})"
             notes.append(Note(f"{pooled}; relations with {gone} are not preserved: {names}", "warning", "sub_groups"))
     lost = data.rows - after.rows
@@ -124,7 +129,9 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         notes.append(Note(f"{lost:,} records of {few} small sub-groups are not released", "warning", "sub_groups"))
         notes.append(Note("records of small sub-groups are not released", step="sub_groups", public=True))
     if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
-        said = _pooled(after.groups.columns, [len(x) for x in after.groups.labels])
+        said = _pooled(after.groups.columns, [resolved_columns(x) for x in after.groups.labels])
+        pools = pools_in_words(after.groups.labels, after.groups.columns, data.groups.sizes_by_pool(after.groups), FEW_RECORDS)
+        said += f"; masked together: {'; '.join(pools)}" if pools else ""
         notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes
 

@@ -15,7 +15,7 @@ from larvatus.comparison.limits import Limits
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
 from larvatus.core.interruptible import call_interruptibly
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, default_progress, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -57,7 +57,7 @@ def risk(
     data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
-    row_order: Literal["checked", "keep"] = "checked", targets: TargetCount = None, progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", targets: TargetCount = None, progress: Progress | None = None,
 ) -> Scores:
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
@@ -66,8 +66,14 @@ def risk(
     `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
     `other_pairings` are their pairing files, in the same order. `targets` is the number of records that each linkage attack
     takes as targets, or "all"; by default a large file is sampled (docs/guides/intervals.md).
+
+    Example:
+        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
+        >>> print(lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"]).summary())
+        >>> lv.risk(data, "masked_elsewhere.csv", intruder="realistic")
     """
     check_microdata(data)
+    progress = progress or default_progress()
     methods = state_targets(all_of(Attack, attacks), check_target_count(targets))
     must = [] if attacks is None else methods
     return risk_of_methods(

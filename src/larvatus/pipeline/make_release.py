@@ -11,7 +11,7 @@ from larvatus.constraints.enforcement import ConstraintEnforcer
 from larvatus.constraints.settings import Constraints, ConstraintsLike, constraints_of
 from larvatus.core.errors import MaskError
 from larvatus.core.interruptible import call_interruptibly
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, default_progress
 from larvatus.core.randomness import RecordRandom, secret_or_new, stream_key
 from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
@@ -40,15 +40,23 @@ from larvatus.pipeline.fingerprint import confidential_fingerprint
 
 def mask(
     data: Microdata, *steps: StepLike | Sequence[StepLike], secret: bytes | None = None, name: str | None = None,
-    constraints: ConstraintsLike | None = None, progress: Progress = silent, folder: Path | None = None,
+    constraints: ConstraintsLike | None = None, progress: Progress | None = None, folder: Path | None = None,
 ) -> Release:
     """Apply masks to the data one after another. The same secret, steps and data give the same release.
 
     After a step that makes several copies, every step runs on each copy with separate random draws. `constraints` are rules
     that every record must satisfy: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
-    `folder` is the folder of files of record ids (`where = "@ids.csv"`; default: the working directory).
+    `folder` is the folder of files of record ids (`where = "@ids.csv"`; default: the working directory). `progress` is called
+    when a piece of work begins; by default, long work prints lines in a notebook or on a terminal.
+
+    Example:
+        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
+        >>> release = lv.mask(data, "additive_noise(variance=0.25)")
+        >>> release = lv.mask(data, lv.masks.DataShuffling(), constraints=["income >= 0"])
+        >>> release.write("released.parquet", pairing="pairing.parquet")
     """
     check_microdata(data)
+    progress = progress or default_progress()
     if name is not None and not isinstance(name, str):
         raise MaskError(f"needs a text, got {type(name).__name__}.", subject="name")
     told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))

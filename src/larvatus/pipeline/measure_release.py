@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from larvatus.core.errors import UtilityError
 from larvatus.core.interruptible import call_interruptibly
-from larvatus.core.progress import Progress, current_progress, silent
+from larvatus.core.progress import Progress, current_progress, default_progress, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import MeasureLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
@@ -39,7 +39,7 @@ def utility(
     data: Microdata, release: ReleaseLike, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
     analyses: AnalysisLike | Sequence[AnalysisLike] | None = None, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", domains: DomainLike | Sequence[DomainLike] = (),
-    null_resamples: int = 0, progress: Progress = silent,
+    null_resamples: int = 0, progress: Progress | None = None,
 ) -> Scores:
     """Measure what analysts lose, by all measures unless some are named. For several copies, the mean loss is reported.
 
@@ -50,7 +50,7 @@ def utility(
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
     check_microdata(data)
-    methods = all_of(Measure, measures)
+    methods, progress = all_of(Measure, measures), progress or default_progress()
     nulls = Nulls(methods, resample_count(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 

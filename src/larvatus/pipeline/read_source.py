@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.microdata import Microdata
-from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
+from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._files.sources import parts_of
+from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
 
@@ -53,12 +55,15 @@ def read(
     """
     if roles is None:
         if confidential is None:
-            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one.")
-        roles = Roles.model_validate({
+            names = engine_for(source, engine, memory, 0, master)[0].names(source)
+            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
+                             f"(confidential=[…]); the columns are: {column_list(names)}.")
+        given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,
             "taxonomies": dict(taxonomies or {}),
-        })
+        }
+        roles = Roles(**given)
     elif confidential is not None or taxonomies:
         raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
     settings = settings_of(sub_groups)
@@ -67,7 +72,9 @@ def read(
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
-    return Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    check_weight(data, text_places)
+    return data
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:

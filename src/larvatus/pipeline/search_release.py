@@ -14,6 +14,7 @@ from larvatus.core.progress import Progress
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
+from larvatus.engines._files.text_cells import text_places
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
 from larvatus.searching.goal import (
@@ -36,7 +37,7 @@ from larvatus.study.scoring import refuse_unused, scoring_of
 def advise(data: Microdata) -> Advice:
     """Describe the data and recommend masks, with reasons."""
     check_microdata(data)
-    return advice(data)
+    return advice(data, text_places)
 
 
 def search(

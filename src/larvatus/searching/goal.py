@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits import Limits, limits_of, needed_for
@@ -16,6 +16,7 @@ from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Attack, Measure
 from larvatus.data.method_parsing import all_of
 from larvatus.data.score import Score
+from larvatus.data.settings.settings_model import SettingsModel
 
 Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
 _NAMED = "analyses"  # the score of the user's own analyses; it is not a measure
@@ -27,7 +28,7 @@ class LimitJudge(Protocol):
     def violation(self, scores: Sequence[Score]) -> float: ...
 
 
-class Goal(BaseModel):
+class Goal(SettingsModel):
     """Settings of a search; `[goal]` in a study. The limits are those of the study."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

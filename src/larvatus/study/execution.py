@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, default_progress
 from larvatus.data.method_parsing import validation_problems
 
 
@@ -33,8 +33,9 @@ class Execution(_Stated):
         default=None, description="folder that stores finished releases, so that a later call resumes (default: none)"
     )
     progress: SkipValidation[Progress] = Field(
-        default=silent, repr=False,
-        description="function that receives what is being done; it may be called from another thread",
+        default_factory=default_progress, repr=False,
+        description="function that receives what is being done; it may be called from another thread (default: lines in a "
+        "notebook or on a terminal)",
     )
 
     @field_validator("jobs")

@@ -136,7 +136,7 @@ def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
         problems.append(f"{name}: must be a table, [{name}], got {type(value).__name__}.{way}")
         return kind()
     try:
-        return kind(**value)
+        return kind.model_validate(dict(value))
     except ValidationError as error:
         fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
         if kind is Goal:

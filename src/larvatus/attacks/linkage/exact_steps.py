@@ -117,4 +117,4 @@ def exact_design(data: Microdata) -> Design | None:
         design = design_of(data, data.non_confidential)
     except RolesError:
         return None
-    return with_pooled_levels(data, design)[0] if data.sub_groups.small == "pool" else design
+    return with_pooled_levels(data, design)[0] if data.sub_groups.pools else design

@@ -17,6 +17,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.verbs import as_one_group, map_rows, with_table
@@ -150,7 +151,7 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
 
 def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
     """Sub-group columns that vary within the pool: they are released unchanged, so the intruder can use them."""
-    shortest = min(len(label) for label in pool.groups.labels)
+    shortest = min(resolved_columns(label) for label in pool.groups.labels)
     return data.sub_groups.columns[shortest:]
 
 

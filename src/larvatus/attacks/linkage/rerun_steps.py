@@ -7,7 +7,6 @@ by a key of the intruder. After reverse mapping, a record has one of the values 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column, Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
+from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
 from larvatus.data.steps import apply_step, codes_in, columns_by_step, columns_of_step
@@ -224,7 +224,8 @@ def as_masked(original: Microdata, release: Release) -> Microdata:
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
     limit = max([data.sub_groups.smallest, *needs])
     try:
-        outcome = settle(data.groups, count_present(data).tolist(), limit, data.sub_groups.small, "rerun")
+        near = level_nearness(data.roles, data.table.columns, data.groups.columns)
+        outcome = settle(data.groups, count_present(data).tolist(), limit, data.sub_groups.small, "rerun", nearness=near)
     except SubGroupError:  # masked elsewhere, in sub-groups that the steps would refuse here
         return data
     return data if outcome.target == tuple(range(len(data.groups))) else settle_groups(data, outcome)
@@ -232,14 +233,10 @@ def as_masked(original: Microdata, release: Release) -> Microdata:
 
 def derived_columns(release: Release) -> set[str]:
     """Columns that a rule of the release computes from others after the steps."""
-    from larvatus.constraints.rules import Rule, RuleProblem, parse_rule
+    from larvatus.constraints.rules import readable_rules
     from larvatus.constraints.settings import derived_order
 
-    rules: list[Rule] = []
-    for row in release.rules:
-        with suppress(RuleProblem):
-            rules.append(parse_rule(str(row["rule"])))
-    return set(derived_order(rules))
+    return set(derived_order(readable_rules(str(row["rule"]) for row in release.rules)))
 
 
 def in_release(data: Microdata, release: Release) -> Microdata:

@@ -12,6 +12,7 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.roles import Small
 from larvatus.data.sub_groups import GroupLabel, Groups, settle
 from larvatus.data.verbs import reduce_groups, with_table
 
@@ -71,7 +72,8 @@ def _by_pattern(
     all_pass = bytes([1]) * len(names)
     counts = [[size if pattern != all_pass else max(size, smallest)] for size, (pattern, _) in zip(sizes, found, strict=True)]
     columns = (level, *data.groups.columns)
-    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, data.sub_groups.small, asked_by, reason)
+    small: Small = "pool_all" if data.sub_groups.pools else data.sub_groups.small  # a pattern is never pooled with another
+    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, small, asked_by, reason)
     if () in outcome.labels:
         raise SubGroupError(
             f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "

@@ -33,7 +33,7 @@ def movable_records(
     if small == "refuse":
         raise SubGroupError(_refusal(data, held, method, "Pool rare categories (small = \"pool\"), suppress these records "
                                      "(small = \"suppress\"), recode the column, or leave it out."))
-    if small == "pool":
+    if small in ("pool", "pool_all"):
         pooled, changed = with_pooled_levels(data, design)
         still = records_in_place(data, pooled, masked)
         if still:

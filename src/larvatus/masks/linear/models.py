@@ -118,7 +118,7 @@ def linear_law(
     if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
         return None
     plain = design_of(original, original.non_confidential)
-    design = with_pooled_levels(original, plain)[0] if original.sub_groups.small == "pool" else plain
+    design = with_pooled_levels(original, plain)[0] if original.sub_groups.pools else plain
     p = len(names)
 
     def moments(group: int, block: Block) -> SampleMoments:

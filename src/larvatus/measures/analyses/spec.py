@@ -6,12 +6,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.data.contracts import Column
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names
+from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.measures.analyses.formulas import Formula
 from larvatus.measures.analyses.formulas import formula as read_formula
 
@@ -35,7 +36,7 @@ def _listed(value: Any) -> Any:
     return value
 
 
-class Analysis(BaseModel):
+class Analysis(SettingsModel):
     """One kind of estimate, computed in the same way from the original and from the release."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -124,7 +125,7 @@ def _tried(where: str, given: Any, problems: list[str]) -> Analysis | None:
     try:
         settings = _written(given) if isinstance(given, str) else given
         if isinstance(settings, Mapping):
-            return Analysis(**settings)
+            return Analysis.model_validate(dict(settings))
         problems.append(f"{where}: needs a formula or a table of settings, got {type(given).__name__}.")
     except ValidationError as error:
         whole = [str(e["ctx"]["error"]) for e in error.errors() if e["type"] == "value_error" and not e["loc"]]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.core.errors import RolesError, StudyError, UtilityError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -24,6 +24,7 @@ from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows
+from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.data.sub_groups import label_text
 from larvatus.data.verbs import as_one_group, reduce_groups, take_rows, with_table
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
@@ -34,7 +35,7 @@ _MOST_VALUES, _MOST_LEVELS = 50, 200
 _Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class Domain(BaseModel):
+class Domain(SettingsModel):
     """One partition of the file: by the values of a column, by a condition, or by quantiles of a column."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
