@@ -1,7 +1,7 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains.
+    standard deviation, in more cells than chance explains. For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
     chance   the same if the shared values are exchanged at random between the cells
@@ -61,11 +61,11 @@ class SharedValues(Attack):
 
     Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
     there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
-    standard deviation, and only if there are more of them than chance explains. If there are none, the value is 0 and a note
-    says so. The shared value is predicted from the mean and the median of the released values: as they are, drawn towards the
-    overall mean, and by a regression, alone or beside S, fitted without the cell. It is also predicted by the value that
-    occurs more often in the cell than elsewhere in the file, which undoes swaps. For each confidential column the most
-    successful rule and the most telling columns of S count.
+    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. If
+    there are none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median
+    of the released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without
+    the cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
+    swaps. For each confidential column the most successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
@@ -74,12 +74,20 @@ class SharedValues(Attack):
     five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
     also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
+    A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
+    original category given all released categories of the cell. The transition probabilities are those of the file, counted
+    without the cell. The value is the share of the records whose shared category is predicted right. S alone is the same for a
+    regression on S fitted without the cell. Chance is the same for the most frequent category, or with categories exchanged at
+    random between cells, whichever is larger. If the release does no better than with each of twenty such exchanges, it is
+    taken to tell nothing. The value is then that of the most frequent category. If both numbers and categories are shared,
+    the value is the mean over all these columns.
+
     Parameters: none.
     """
 
     assumes: ClassVar[str] = (
         "The intruder knows S of the target, knows which values records with equal S share, and how far released means are "
-        "from them in other cells."
+        "from them in other cells. For categories, how likely the mask changes each of them into each other one."
     )
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
@@ -195,7 +203,9 @@ def _common_columns(original: Microdata, released: Microdata) -> list[str]:
 
 
 def _originals(joined: Microdata, name: str, x: Array) -> Neighbours | Categories:
-    return Neighbours.of(x) if joined.table.columns[name].kind == "number" else Categories.of(_codes(joined, name, _was(name))[x])
+    if joined.table.columns[name].kind == "number":
+        return Neighbours.of(x)
+    return Categories.of(_codes(joined, name, _was(name))[x])
 
 
 def _codes(joined: Microdata, name: str, one: str) -> Array:

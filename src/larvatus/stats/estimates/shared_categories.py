@@ -9,7 +9,7 @@
     most probable   x̂_c = arg max_k log π₋c(k) + Σ_l n_cl log P₋c(l | k),   π₋c the frequencies, or predictions from S
 
 P₋c(l | k) are the transition probabilities of the file, counted without cell c. If few records have category k, they are drawn
-towards s [k = l] + (1 − s) q_l, where s is the share of unchanged records and q_l the share of released category l.
+towards s [k = l] + (1 − s) q_l, where s is the share of records unchanged beyond chance, and q_l that of released category l.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.estimates.shared_cells import Cells, is_beyond_chance
 
 _MOST_LAW = 4_000_000  # transition probabilities
-_PRIOR = 2.0  # records that the common law counts as
+_PRIOR = 20.0  # records that the common law counts as
 _LEAST = 1e-6
 _MOST_OF = 0.75  # of the cells that agree
 _TIE = 1e-9
@@ -94,8 +94,10 @@ def _log_likelihood(x: Ints, released: Floats) -> Floats:
     cells, levels = released.shape
     at, total = np.arange(cells), np.zeros((levels, levels))
     np.add.at(total, x, released)
-    unchanged = (released[at, x].sum() + 0.5) / (released.sum() + 1.0)
     frequency = (released.sum(axis=0) + 0.5) / (released.sum() + 0.5 * levels)
+    number = max(float(released.sum()), 1.0)
+    equal, by_chance = released[at, x].sum() / number, total.sum(axis=1) @ frequency / number
+    unchanged = np.clip((equal - by_chance) / max(1 - by_chance, _LEAST), 0.0, 1 - _LEAST)
     common = _PRIOR * (unchanged * np.eye(levels) + (1 - unchanged) * frequency)
     law = (total + common) / (total.sum(axis=1) + _PRIOR)[:, None]
     out = released @ np.log(law).T
