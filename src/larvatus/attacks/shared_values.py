@@ -77,10 +77,10 @@ class SharedValues(Attack):
     A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
     original category given all released categories of the cell. The transition probabilities are those of the file, counted
     without the cell. The value is the share of the records whose shared category is predicted right. S alone is the same for a
-    regression on S fitted without the cell. Chance is the same for the most frequent category, or with categories exchanged at
-    random between cells, whichever is larger. If the release does no better than with each of twenty such exchanges, it is
-    taken to tell nothing. The value is then that of the most frequent category. If both numbers and categories are shared,
-    the value is the mean over all these columns.
+    regression on S fitted without the cell. Chance is the same for the most frequent category, or if released categories are
+    exchanged at random between cells, whichever is larger. If the release does no better than with each of twenty such
+    exchanges, it is taken to tell nothing, and the value is that of the better baseline. If both numbers and categories are
+    shared, the value is the mean over all these columns.
 
     Parameters: none.
     """

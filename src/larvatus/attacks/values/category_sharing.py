@@ -2,10 +2,10 @@
 
     value    Σ m_c [x̂_c = x_c] / Σ m_c,   x̂_c predicted from the released categories of cell c, of m_c records
     S alone  the same for x̂_c predicted from S by a regression of indicators, fitted without the cell
-    chance   the same for the most frequent category, or for categories exchanged at random between cells if that is larger
+    chance   the same for the most frequent category, or if released categories are exchanged between cells at random
 
-If a rule is not better than with each of twenty exchanges, the release is taken to tell nothing, and the value is that of the
-most frequent category: otherwise luck in a few cells would be reported as risk, once in twenty-one columns.
+If no rule is better than with each of twenty exchanges, the release is taken to tell nothing, and the value is that of the
+better baseline. Otherwise luck in a few cells would be reported as risk. By luck alone that happens once in twenty-one columns.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 from larvatus.attacks.values.sharing import Sharing
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
-from larvatus.stats.estimates.cell_predictions import FEWEST_CELLS, without_cell
+from larvatus.stats.estimates.cell_predictions import FEWEST_CELLS, S_ONLY, without_cell
 from larvatus.stats.estimates.shared_categories import (
+    MOST_PROBABLE_BY_S,
     Categories,
     count_categories,
     frequencies_elsewhere,
@@ -30,7 +31,7 @@ from larvatus.stats.estimates.shared_cells import Cells
 _MOST_COUNTS = 4_000_000  # cells × categories
 _PERMUTATIONS, _MOST_PERMUTED, _MOST_WORK = 20, 5_000, 200_000_000
 _FEWEST_ARRANGEMENTS = 1_000  # with fewer, exchanged categories are often the true ones
-_NOTHING = "most frequent in other cells"  # if the release tells nothing
+_NOTHING = "most frequent in all cells"  # if the release tells nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,16 @@ def attack_categories(
     true, counts = (count_categories(codes, cells, some, len(used)) for codes in (x, y))
     category, weight = true.argmax(axis=1), true.sum(axis=1)
     by_s = _predict_from_s(category, weight, len(used), terms(some))
-    constant = int(np.bincount(category, weights=weight).argmax())
-    guesses = {_NOTHING: np.full(len(category), constant), **predict_categories(category, weight, counts, by_s)}
+    nothing = {_NOTHING: np.full(len(category), np.bincount(category, weights=weight).argmax()), S_ONLY: by_s.argmax(axis=1)}
+    guesses = {**nothing, **predict_categories(category, weight, counts, by_s)}
     wrong = {rule: (guess != category).astype(np.float64) for rule, guess in guesses.items()}
-    exchanged = _exchanged(category, weight, counts, random)
-    rule = min(wrong, key=lambda r: float(weight @ wrong[r]))
-    if 1 - weight @ wrong[rule] / weight.sum() <= exchanged.max() and _arrangements(category) >= _FEWEST_ARRANGEMENTS:
-        rule = _NOTHING
-    s_wrong = (by_s.argmax(axis=1) != category).astype(np.float64)
-    base = min((wrong[_NOTHING], s_wrong), key=lambda w: float(weight @ w)) if rule != _NOTHING else wrong[_NOTHING]
+    base, rule = (min(rules, key=lambda r: float(weight @ wrong[r])) for rules in (nothing, guesses))
+    chance, luck = _exchanged(category, weight, counts, by_s, random)
+    if 1 - weight @ wrong[rule] / weight.sum() <= luck and _arrangements(category) >= _FEWEST_ARRANGEMENTS:
+        rule = base
     return CategorySharing(
-        name, given, cells, some, weight, rule, wrong[rule], np.ones(len(category)), s_wrong,
-        max(_most_frequent(category, weight), float(exchanged.mean())), 0.5, base, int(shared.sum() - some.sum()),
+        name, given, cells, some, weight, rule, wrong[rule], np.ones(len(category)), wrong[S_ONLY],
+        max(_most_frequent(category, weight), chance), 0.5, wrong[base], int(shared.sum() - some.sum()),
     )
 
 
@@ -101,17 +100,21 @@ def _predict_from_s(x: Ints, weight: Floats, levels: int, terms: Floats) -> Floa
     return without_cell((x[:, None] == np.arange(levels)).astype(np.float64), weight, terms, elsewhere)
 
 
-def _exchanged(x: Ints, weight: Floats, counts: Floats, random: RecordRandom) -> Floats:
-    """The success of the best rule with categories exchanged at random between cells, twenty times. Of many cells, a part."""
+def _exchanged(x: Ints, weight: Floats, counts: Floats, by_s: Floats, random: RecordRandom) -> tuple[float, float]:
+    """The success of the rules if released categories are exchanged at random between cells, or part of them if there are many.
+
+    Returns the mean over the exchanges for the best rule that does not use S, and the maximum for the best of all rules.
+    """
     k = min(len(x), _MOST_PERMUTED, max(_MOST_WORK // counts.shape[1] ** 2, FEWEST_CELLS))
-    x, weight, counts = x[:k], weight[:k], counts[:k]
+    x, weight, counts, by_s = x[:k], weight[:k], counts[:k], by_s[:k]
     draws = random.uniform(np.arange(k), lanes=_PERMUTATIONS, purpose="categories exchanged")
-    best = []
+    chance, luck = [], []
     for order in np.argsort(draws, axis=1):
-        moved = x[order]
-        right = [np.average(guess == moved, weights=weight) for guess in predict_categories(moved, weight, counts).values()]
-        best.append(max(*right, _most_frequent(moved, weight)))
-    return np.array(best)
+        guesses = predict_categories(x, weight, counts[order], by_s)
+        right = {rule: float(np.average(guess == x, weights=weight)) for rule, guess in guesses.items()}
+        luck.append(max(right.values()))
+        chance.append(max(v for rule, v in right.items() if rule != MOST_PROBABLE_BY_S))
+    return float(np.mean(chance)), max(luck)
 
 
 def _most_frequent(x: Ints, weight: Floats) -> float:

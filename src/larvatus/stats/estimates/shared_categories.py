@@ -22,6 +22,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.estimates.shared_cells import Cells, is_beyond_chance
 
+MOST_PROBABLE_BY_S = "most probable category given S"
 _MOST_LAW = 4_000_000  # transition probabilities
 _PRIOR = 20.0  # records that the common law counts as
 _LEAST = 1e-6
@@ -85,7 +86,7 @@ def predict_categories(x: Ints, weight: Floats, released: Floats, by_s: Floats |
     out |= {"most likely category": (likely + _TIE * prior).argmax(axis=1),
             "most probable category": (likely + prior).argmax(axis=1)}
     if by_s is not None:
-        out["most probable category given S"] = (likely + np.log(np.maximum(by_s, _LEAST))).argmax(axis=1)
+        out[MOST_PROBABLE_BY_S] = (likely + np.log(np.maximum(by_s, _LEAST))).argmax(axis=1)
     return out
 
 
