@@ -16,6 +16,7 @@ from larvatus.stats.estimates.shared_cells import Cells
 from sample import SECRET, close
 
 FALSE_ALARM = 6e-7  # five standard errors
+RELEASES = 25
 M = lv.masks
 NOTE = "records with equal S share no confidential value, beyond what chance explains"
 
@@ -84,16 +85,20 @@ def test_a_nearly_constant_category_that_firms_share_is_not_far_above_its_baseli
     assert score.interval[1] - score.chance < 0.05
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_release_that_does_not_tell_the_firm_is_at_its_baseline(seed):
-    """Categories drawn anew: false alarm 1 in 21, and then by luck in 40 firms; four seeds that are fixed."""
-    frame = staff(40, 20, seed)
-    data = lv.read(frame, confidential=["sector"], non_confidential=["firm"])
-    other = frame.assign(sector=np.random.default_rng(seed + 50).permutation(frame["sector"]))
-    score = lv.risk(data, other, ["shared_values"])[0]
-    assert score.details["shared"][0]["rule"] in ("most frequent in all cells", "S alone")
-    assert score.value <= score.chance
-    assert score.interval[1] - score.chance < 0.06
+def test_a_release_that_does_not_tell_the_firm_is_at_its_baseline():
+    """Unrelated releases of 40 firms: one in 21 seems to tell something by luck, the others are at the baseline."""
+    lucky = 0
+    for seed in range(RELEASES):
+        frame = staff(40, 20, seed)
+        data = lv.read(frame, confidential=["sector"], non_confidential=["firm"])
+        other = frame.assign(sector=np.random.default_rng(seed + 50).permutation(frame["sector"]))
+        score = lv.risk(data, other, ["shared_values"])[0]
+        base = max(score.chance, score.s_alone)
+        if score.value <= base + 1e-12:
+            assert score.interval[1] - base < 0.06
+        else:
+            lucky += 1
+    assert lucky <= binom.isf(FALSE_ALARM, RELEASES, 1 / 21)
 
 
 def test_numbers_and_categories_are_averaged_over_columns():
@@ -115,9 +120,10 @@ def test_missing_categories_are_left_out():
 
 
 def test_few_firms_have_no_interval():
-    score = attacked(staff(3, 200, seed=2, levels="abcdefghijkl"), M.PostRandomisation(stay=0.8))
+    frame = staff(3, 200).assign(sector=lambda f: f["firm"].map({0.0: "a", 7.0: "b", 14.0: "c"}))
+    score = attacked(frame, M.PostRandomisation(stay=0.8))
     assert score.value == 1
-    assert score.chance < 0.7
+    assert score.chance < 0.9
     assert score.interval is None
 
 
@@ -140,9 +146,12 @@ def test_engines_agree(engine):
     assert close(values[0].plain(), values[1].plain())
 
 
-@pytest.mark.parametrize("stay", [0.2, 0.5])
-def test_rules_come_close_to_the_true_law(stay):
-    """A law with odd transitions: the true one is better by five standard errors and three points at most; the mode is not."""
+@pytest.mark.parametrize(("stay", "moved"), [(0.2, True), (0.9, False)])
+def test_rules_come_close_to_the_true_law(stay, moved):
+    """Most categories move to the next one, or stay. The true law is better by three points and five standard errors at most.
+
+    If most move, the most frequent category is usually wrong.
+    """
     rng = np.random.default_rng(8)
     law = stay * np.eye(5) + (1 - stay) * np.roll(np.eye(5), 1, axis=1) * 0.9 + (1 - stay) * 0.1 / 5
     x = rng.choice(5, 800, p=[0.4, 0.3, 0.1, 0.1, 0.1])
@@ -150,7 +159,7 @@ def test_rules_come_close_to_the_true_law(stay):
     found = {rule: (guess == x).mean() for rule, guess in predict_categories(x, np.full(800, 4.0), released).items()}
     best = ((released @ np.log(law).T + np.log([0.4, 0.3, 0.1, 0.1, 0.1])).argmax(axis=1) == x).mean()
     assert max(found.values()) > best - 0.03 - 5 * np.sqrt(best * (1 - best) / 800)
-    assert (found["most frequent category"] < best - 0.2) == (stay < 0.5)
+    assert (found["most frequent category"] < best - 0.2) == moved
 
 
 def test_a_cell_does_not_tell_its_own_law():
