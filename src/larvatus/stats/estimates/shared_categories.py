@@ -57,7 +57,7 @@ class Categories:
     def expected_agreements(self, sizes: Floats) -> float:
         """The number of cells of these sizes that agree by chance."""
         size, number = np.unique(sizes, return_counts=True)
-        return sum(k * float((self.share**m).sum()) for m, k in zip(size.tolist(), number.tolist(), strict=True))
+        return float(sum(k * float((self.share**m).sum()) for m, k in zip(size.tolist(), number.tolist(), strict=True)))
 
 
 def count_categories(code: Ints, cells: Cells, chosen: Bools, levels: int) -> Floats:
@@ -91,7 +91,10 @@ def predict_categories(x: Ints, weight: Floats, released: Floats, by_s: Floats |
 
 
 def _log_likelihood(x: Ints, released: Floats) -> Floats:
-    """Σ_l n_cl log P₋c(l | k) for each cell c and each category k. Leaving the cell out changes the law of its own category."""
+    """Σ_l n_cl log P₋c(l | k) for each cell c and each category k. Leaving the cell out changes the law of its own category.
+
+    A category that only one cell has follows the common law for all cells: else that cell would be known by its missing law.
+    """
     cells, levels = released.shape
     at, total = np.arange(cells), np.zeros((levels, levels))
     np.add.at(total, x, released)
@@ -100,9 +103,10 @@ def _log_likelihood(x: Ints, released: Floats) -> Floats:
     equal, by_chance = released[at, x].sum() / number, total.sum(axis=1) @ frequency / number
     unchanged = np.clip((equal - by_chance) / max(1 - by_chance, _LEAST), 0.0, 1 - _LEAST)
     common = _PRIOR * (unchanged * np.eye(levels) + (1 - unchanged) * frequency)
+    total[np.bincount(x, minlength=levels) == 1] = 0.0
     law = (total + common) / (total.sum(axis=1) + _PRIOR)[:, None]
     out = released @ np.log(law).T
-    rest = total[x] - released
+    rest = np.maximum(total[x] - released, 0.0)
     own = (rest + common[x]) / (rest.sum(axis=1) + _PRIOR)[:, None]
     out[at, x] = (released * np.log(own)).sum(axis=1)
     return np.asarray(out)
