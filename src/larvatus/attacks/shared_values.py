@@ -1,7 +1,7 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains.
+    standard deviation, in more cells than chance explains. For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
     chance   the same if the shared values are exchanged at random between the cells
@@ -10,12 +10,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
 from larvatus.attacks.linkage.joined_releases import with_average
+from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.sharing import (
     Sharing,
@@ -30,15 +32,16 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
-from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import MOST_LEVELS, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score
+from larvatus.data.steps import codes_in, merged_column
 from larvatus.data.verbs import map_rows, with_table
 from larvatus.stats.estimates.cell_predictions import FEWEST_CELLS, S_ONLY, CellValues, predict_cells
+from larvatus.stats.estimates.shared_categories import Categories
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
@@ -49,6 +52,8 @@ _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
+_MEANING_CATEGORIES = "share of the categories shared by records with equal S that the release tells"
+_MEANING_BOTH = "share of what records with equal S share that the release tells: of the variance, or of the categories"
 
 
 class SharedValues(Attack):
@@ -56,11 +61,11 @@ class SharedValues(Attack):
 
     Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
     there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
-    standard deviation, and only if there are more of them than chance explains. If there are none, the value is 0 and a note
-    says so. The shared value is predicted from the mean and the median of the released values: as they are, drawn towards the
-    overall mean, and by a regression, alone or beside S, fitted without the cell. It is also predicted by the value that
-    occurs more often in the cell than elsewhere in the file, which undoes swaps. For each confidential column the most
-    successful rule and the most telling columns of S count.
+    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. If
+    there are none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median
+    of the released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without
+    the cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
+    swaps. For each confidential column the most successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
@@ -69,14 +74,22 @@ class SharedValues(Attack):
     five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
     also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
+    A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
+    original category given all released categories of the cell. The transition probabilities are those of the file, counted
+    without the cell. The value is the share of the records whose shared category is predicted right. S alone is the same for a
+    regression on S fitted without the cell. Chance is the same for the most frequent category, or if released categories are
+    exchanged at random between cells, whichever is larger. If the release does no better than with each of twenty such
+    exchanges, it is taken to tell nothing, and the value is that of the better baseline. If both numbers and categories are
+    shared, the value is the mean over all these columns.
+
     Parameters: none.
     """
 
     assumes: ClassVar[str] = (
         "The intruder knows S of the target, knows which values records with equal S share, and how far released means are "
-        "from them in other cells."
+        "from them in other cells. For categories, how likely the mask changes each of them into each other one."
     )
-    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         return "" if _given(release.data) else _NO_S
@@ -86,18 +99,20 @@ class SharedValues(Attack):
             raise RiskError(f"{_NO_S} Leave this attack out.", subject="shared_values")
         release, notes = with_decoded_labels(original, release, random)
         original, release = with_average(original, release)
-        names = common_numbers(original, release.data)
+        names = _common_columns(original, release.data)
         joined = with_table(release.data, release.data.table.pair(original.table, {_was(n): n for n in names}))
         record, group, x = collect(joined, [_was(n) for n in names])
-        found = _most_telling(joined, names, record, x, random)
+        originals = {n: _originals(joined, n, x[_was(n)]) for n in names}
+        found = _most_telling(joined, originals, record, random)
         notes = [*notes, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")]
         if not found:
             notes.append("records with equal S share no confidential value, beyond what chance explains")
         few = [f.name for f in found if f.interval() is None]
         if few:
             notes.append(f"{', '.join(few)}: shared in fewer than {FEWEST_CELLS} cells, so that there is no interval")
+        notes += [f.note() for f in found if f.note()]
         return Score(
-            "shared_values", "risk", mean_figure([f.value for f in found]), _MEANING, self.settings(),
+            "shared_values", "risk", mean_figure([f.value for f in found]), _meaning(found), self.settings(),
             chance=mean_figure([f.chance for f in found]), s_alone=mean_figure([f.s_alone for f in found]),
             interval=mean_interval(found), by_group=sharing_by_group(joined.groups, group, found),
             by_variable=Rows.of(
@@ -109,20 +124,19 @@ class SharedValues(Attack):
 
 
 def _most_telling(
-    joined: Microdata, names: Sequence[str], record: Ints, x: Mapping[str, Floats], random: RecordRandom
+    joined: Microdata, originals: Mapping[str, Neighbours | Categories], record: Ints, random: RecordRandom
 ) -> list[Sharing]:
     """For each column with shared values, the columns of S by which the release tells most about them."""
-    found: dict[str, list[Sharing]] = {n: [] for n in names}
-    near = {n: Neighbours.of(x[_was(n)]) for n in names}
+    found: dict[str, list[Sharing]] = {n: [] for n in originals}
     known: dict[tuple[str, ...], int] = {}
     for given in _groupings(_given(joined)):
         cells = _cells(joined, given)
         again = any(set(fewer) < set(given) and number == len(cells) for fewer, number in known.items())
         known[given] = len(cells)
-        for name in names if len(cells) < len(record) and not again else ():
-            shared = near[name].sharing_cells(cells)
+        for name, x in originals.items() if len(cells) < len(record) and not again else ():
+            shared = x.sharing_cells(cells)
             if shared.any():
-                found[name].append(_attacked(joined, record, near[name], name, given, cells, shared, random))
+                found[name].append(_attacked(joined, record, x, name, given, cells, shared, random))
     return [_best_of(parts) for parts in found.values() if parts]
 
 
@@ -138,9 +152,12 @@ def _best_of(found: Sequence[Sharing]) -> Sharing:
 
 
 def _attacked(
-    joined: Microdata, record: Ints, near: Neighbours, name: str, given: tuple[str, ...], cells: Cells, shared: Bools,
-    random: RecordRandom,
+    joined: Microdata, record: Ints, near: Neighbours | Categories, name: str, given: tuple[str, ...], cells: Cells,
+    shared: Bools, random: RecordRandom,
 ) -> Sharing:
+    if isinstance(near, Categories):
+        codes = _codes(joined, name, name)[collect(joined, [name])[2][name]]
+        return attack_categories(name, given, cells, shared, near, codes, partial(_terms, joined, record, cells), random)
     x, there = near.x, ~np.isnan(near.x)
     weight, sums = (cells.sums(v)[shared] for v in (there.astype(np.float64), np.where(there, x, 0.0)))
     value = sums / weight
@@ -173,6 +190,33 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
 
 def _was(name: str) -> str:
     return scratch("original", name)
+
+
+def _common_columns(original: Microdata, released: Microdata) -> list[str]:
+    """Confidential columns of the same kind in both files."""
+    mine, theirs = original.table.columns, released.table.columns
+    names = [n for n in original.confidential if n in released.confidential and mine[n].kind == theirs[n].kind]
+    if not names:
+        raise RiskError("the release has no confidential column in common with the original. Leave this attack out.",
+                        subject="shared_values")
+    return names
+
+
+def _originals(joined: Microdata, name: str, x: Array) -> Neighbours | Categories:
+    if joined.table.columns[name].kind == "number":
+        return Neighbours.of(x)
+    return Categories.of(_codes(joined, name, _was(name))[x])
+
+
+def _codes(joined: Microdata, name: str, one: str) -> Array:
+    """Codes of the categories of the original or the released column in one list for both; the last, -1, if missing."""
+    columns = joined.table.columns
+    return codes_in(columns[one], merged_column(columns[_was(name)], columns[name], name))
+
+
+def _meaning(found: Sequence[Sharing]) -> str:
+    categories = sum(isinstance(f, CategorySharing) for f in found)
+    return _MEANING if not categories else _MEANING_BOTH if categories < len(found) else _MEANING_CATEGORIES
 
 
 def _given(data: Microdata) -> tuple[str, ...]:

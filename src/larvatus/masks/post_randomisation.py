@@ -50,7 +50,7 @@ class PostRandomisation(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
     nemesis: ClassVar[tuple[str, ...]] = (
         "exact_match", "probabilistic_linkage", "attribute_inference", "category_disclosure", "mixed_linkage",
-        "simulated_release",
+        "simulated_release", "shared_values",
     )
 
     stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(

@@ -1,4 +1,7 @@
-"""Values of one column that the records of a cell share: how well a release tells them, and the figures of a score."""
+"""Values of one column that the records of a cell share: how well a release tells them, and the figures of a score.
+
+For categories, an error is 1 if the prediction is wrong and 0 if it is right, and it is 1 without any prediction.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +69,10 @@ class Sharing:
         away = (part.sum() - part) / rest - part.sum() / whole
         normal = (4 * r2 / k + 1 / k**2) * (1 - r2) ** 2
         return float(np.sqrt(max((1 - 1 / k) * float((away**2).sum()), normal) + (self.chance * (1 - r2)) ** 2))
+
+    def note(self) -> str:
+        """What the figures leave out; empty if nothing."""
+        return ""
 
     def above_baseline(self) -> tuple[bool, float, float, float]:
         """For the choice between columns of S: by the lower end of the interval, then by the value and the records."""

@@ -91,7 +91,7 @@ def predict_cells(x: Floats, others: Floats, weight: Floats, released: CellValue
 
 
 def without_cell(x: Floats, weight: Floats, given: Floats, others: Floats) -> Floats:
-    """Predict each cell by a weighted regression on the given columns, fitted without the cell.
+    """Predict each cell by a weighted regression on the given columns, fitted without the cell. x may have several columns.
 
         x̂₍₋c₎ = x_c − e_c / (1 − h_c),   h_c = w_c (1/W + d_cᵀ (Dᵀ W D)⁻¹ d_c)
 
@@ -107,10 +107,10 @@ def without_cell(x: Floats, weight: Floats, given: Floats, others: Floats) -> Fl
     values, vectors = np.linalg.eigh((weight[:, None] * d).T @ d) if d.shape[1] else (np.zeros(0), np.zeros((0, 0)))
     good = values > _THIN * values.max(initial=0.0)
     root = d @ (vectors[:, good] / np.sqrt(values[good]))
-    centre = float(share @ x)
-    error = x - centre - root @ (root.T @ (weight * (x - centre)))
+    away = x - share @ x
+    error = away - root @ (root.T @ (weight * away.T).T)
     left = 1 - share - weight * (root**2).sum(axis=1)
-    return np.asarray(np.where(left > _WHOLE, x - error / np.maximum(left, _WHOLE), others))
+    return np.asarray(np.where(left > _WHOLE, x.T - error.T / np.maximum(left, _WHOLE), others.T).T)
 
 
 def _one_cell(total: Floats, share: Floats, squares: Floats) -> Floats:

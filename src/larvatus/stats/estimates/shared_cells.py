@@ -79,8 +79,9 @@ class Neighbours:
         spread = np.subtract(high, low, out=np.full(len(cells), np.inf), where=several)
         alike = (cells.sums(self.share) / np.maximum(count, 1)) ** np.maximum(count - 1, 1)
         found = several & (spread <= self.tolerance * (1 + 1e-9)) & (alike <= _TELLING)
-        beyond = found.any() and _beyond_chance(int(found.sum()), int(several.sum()), self._expected(count[several]))
-        return found if beyond else none
+        number, expected = int(found.sum()), self._expected(count[several])
+        most = number >= _TIMES * expected
+        return found if most and is_beyond_chance(number, int(several.sum()), expected) else none
 
     def _expected(self, sizes: Floats) -> float:
         """The number of cells of these sizes that agree by chance, at most, and would count."""
@@ -101,9 +102,9 @@ def _tolerance(ordered: Floats) -> float:
     return NEAR * (min(sd, middle) if middle > 0 else sd)
 
 
-def _beyond_chance(count: int, cells: int, expected: float) -> bool:
-    """Whether most of the cells that agree do so beyond chance, which hardly ever gives this number."""
-    if not count or count < _TIMES * expected:
+def is_beyond_chance(count: int, cells: int, expected: float) -> bool:
+    """Whether chance, which gives the expected number of cells that agree, hardly ever gives this number."""
+    if not count or count <= expected:
         return False
     p, q = count / cells, max(expected / cells, 1e-300)
     rest = (1 - p) * np.log((1 - p) / (1 - q)) if p < 1 else 0.0
