@@ -107,7 +107,7 @@ def run(
             forward = approved = earlier.release
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         elif now is not None and approved is not None:
-            approvals[approved] = Approval(approved, **now)
+            approvals[approved] = Approval(approved, by=now["by"], at=now["at"])
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
         how.progress("writing the report", 0, 1)
