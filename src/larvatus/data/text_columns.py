@@ -77,6 +77,9 @@ class Text:
             if self.stray:
                 are = "is not a number" if self.stray == 1 else "are not numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
+            if not said:
+                return (f"{self.name}: all {of} are numbers stored as text, so the whole column was read as categorical. Convert "
+                        f"the column to numbers, or use --nominal {shlex.quote(self.name)} if the values are codes.")
             said[-1] += f" ({places})" if places else ""
             return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
                     f"cells in the file and try again, or use --nominal {shlex.quote(self.name)} if the values are codes.")
