@@ -264,7 +264,7 @@ def test_a_study_runs_them_on_the_engine(site):
     assert sorted(shifts.round(9)) == [1.0, 2.0]
     assert set(whole.score) == {"guess_first", "mean_shift"}
     assert "in.csv" in (site / "audit.txt").read_text()
-    inside = [json.loads(p.read_text()) for p in (site / "out" / "internal").glob("*.json")]
+    inside = [json.loads(p.read_text()) for p in (site / "out" / "internal").glob("*.internal.json")]
     assert [manifest["engine"] for manifest in inside] == ["audited_memory"] * 2
 
 

@@ -30,7 +30,7 @@ def test_results_and_errors_come_through():
     assert call_interruptibly(threading.current_thread) is not threading.main_thread()
 
 
-def test_an_interrupt_is_delayed_while_files_are_moved():
+def test_an_interrupt_is_delayed_while_files_are_moved(obeys_interrupts):
     done: list[str] = []
     before = signal.getsignal(signal.SIGINT)
 

@@ -85,10 +85,11 @@ def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
     lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, files=files)
     written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
     kept = {"candidate.json", "written.json"}
-    assert sorted({p.name for p in written} - kept) == sorted([
-        "scores.json", "scores.csv", "report.html", f"noise{suffix}", "noise.manifest.json", "noise.internal.json",
-        "noise.codebook.csv",
-    ])
+    assert {p.relative_to(tmp_path / "out").as_posix() for p in written if p.name not in kept} == {
+        "scores.json", "scores.csv", "report.html", f"releases/noise{suffix}", "releases/noise.manifest.json",
+        "releases/noise.codebook.csv", "internal/noise.internal.json", "internal/pairings/noise.parquet", "internal/run.json",
+        "internal/study.toml",
+    }
     for path in written:
         raw = path.read_bytes()
         assert not any(m in raw for m in MARKS), path.name

@@ -111,7 +111,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result_to_the_bit(tmp_path, m
     whole = lv.run(study, tmp_path / "whole", secret=SECRET)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert resumed == whole
-    assert len(contents(tmp_path / "out")) == 18  # scores, and four releases, each with a codebook and two manifests
+    assert len(contents(tmp_path / "out")) == 24  # scores, records of the run, and four releases, each with four files
 
 
 def test_an_interrupted_run_without_a_secret_goes_on_with_another(tmp_path, made):

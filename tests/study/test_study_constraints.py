@@ -134,7 +134,7 @@ def test_the_command_line_adds_to_the_study(folder, capsys):
 @pytest.mark.parametrize(("options", "said"), [
     (("--constraint", "tax <= wagge"), "did you mean 'wage'"), (("--constraint", "tax <"), "cannot be read"),
     (("--repair", "redraw"), "--repair: there is no rule to enforce"),
-    (("--constraint", "tax <= wage", "--repair", "clip"), "constraints.repair: input should be"),
+    (("--constraint", "tax <= wage", "--repair", "clip"), "--repair: input should be"),
 ])
 def test_mistakes_on_the_command_line(folder, capsys, options, said):
     assert main(["mask", "in.csv", "-o", "out.csv", *ROLES, "--method", "additive_noise", *options]) == 2

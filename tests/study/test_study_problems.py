@@ -48,7 +48,7 @@ method = "nearest_recrod"
     ({"roles": {"confidental": ["x"]}}, "roles.confidental: no such setting; did you mean 'confidential'"),
     ({"roles": {"confidential": [1]}}, "roles.confidential.0: input should be a valid string, got 1."),
     ({"roles": "x"}, "roles: must be a table, [roles], got str."),
-    ({"sub_groups": {"columns": ["g"], "small": "drop"}}, "sub_groups.small: input should be 'refuse', 'pool' or 'suppress'"),
+    ({"sub_groups": {"columns": ["g"], "small": "drop"}}, "sub_groups.small: input should be 'refuse', 'pool', 'pool_all' or 'suppress'"),
     ({"sub_groups": {"smallest": 0}}, "sub_groups.smallest: must be at least 1, got 0."),
     ({"intruder": {"knows": ["x"]}}, "intruder.knows: no such setting; did you mean 'known'?"),
     ({"intruder": {"known": ["xx"]}}, "intruder.known: 'xx' is not a released column; did you mean 'x'?"),
