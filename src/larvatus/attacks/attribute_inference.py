@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import credits_to_score
@@ -45,6 +46,7 @@ from larvatus.data.verbs import map_groups, with_table
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
+_CELLS = 20_000_000  # results of models that are held at once, unless one column has more
 
 
 class AttributeInference(Attack):
@@ -89,27 +91,36 @@ class AttributeInference(Attack):
         classes = _categories(original, data)
         names = common_numbers(original, data) if not classes or data.numeric(data.confidential) else ()
         asked = self._asked((*names, *classes), intruder)
-        made = [_cell(figure, n, i) for figure in _FITTED for n in asked for i in range(len(MODELS))]
-        made += [_cell(CHANCE, n, 0) for n in asked]
-        found = self._predicted(original, keys, names, classes, asked, made)
-        columns = [*made, OUTLYING]
-        record, group, values = collect(with_table(data, data.table.pair(found.table, {n: n for n in columns})), columns)
+        found: dict[str, NDArray[np.int8]] = {}
+        step = max(1, _CELLS // (max(data.rows, 1) * (len(_FITTED) * len(MODELS) + 1)))
+        for some in (asked[i : i + step] for i in range(0, len(asked), step)):
+            made = [*(_cell(figure, n, i) for figure in _FITTED for n in some for i in range(len(MODELS))),
+                    *(_cell(CHANCE, n, 0) for n in some)]
+            predicted = self._predicted(original, keys, names, classes, some, made)
+            columns = [*made, OUTLYING]
+            back = with_table(data, data.table.pair(predicted.table, {n: n for n in columns}))
+            record, group, values = collect(back, columns)
+            found |= {n: np.where(np.isnan(values[n]), -1, values[n]).astype(np.int8) for n in made}
+            outlying = values[OUTLYING]
         weight = keys.weight_of(record)
-        means = {
-            (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
-        }
 
-        def share(credit: Floats) -> float:
-            there = ~np.isnan(credit)
-            return hajek_mean(credit[there], None if weight is None else weight[there]) if there.any() else 0.0
+        def credit(figure: str, name: str, model: int) -> Floats:
+            success = found[_cell(figure, name, model)]
+            return np.where(success < 0, np.nan, success)
+
+        means = {(figure, i): _mean([credit(figure, n, i) for n in asked]) for figure in _FITTED for i in range(len(MODELS))}
+
+        def share(success: Floats) -> float:
+            there = ~np.isnan(success)
+            return hajek_mean(success[there], None if weight is None else weight[there]) if there.any() else 0.0
 
         def best_model(figure: str) -> tuple[str, int]:
             return max(((figure, i) for i in range(len(MODELS))), key=lambda k: share(means[k]))
 
         both, s_alone, x_alone = (best_model(figure) for figure in _FITTED)
         best = both if share(means[both]) >= share(means[s_alone]) else s_alone
-        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: values[OUTLYING],
-                   CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
+        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: outlying,
+                   CHANCE: _mean([credit(CHANCE, n, 0) for n in asked])}
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
         unused += [*decoded, *keys.notes, *intruder.fields_without_effect("presence", "guesses")]
@@ -117,8 +128,8 @@ class AttributeInference(Attack):
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, weight
         )
         by_variable: list[Row] = [{
-            "variable": n, "value": share(values[_cell(best[0], n, best[1])]), "chance": share(values[_cell(CHANCE, n, 0)]),
-            "s_alone": share(values[_cell(S_ALONE, n, s_alone[1])]),
+            "variable": n, "value": share(credit(best[0], n, best[1])), "chance": share(credit(CHANCE, n, 0)),
+            "s_alone": share(credit(S_ALONE, n, s_alone[1])),
         } for n in asked]
         models: list[Row] = [
             {"model": model, "value": share(means[SUCCESS, i]), "s_alone": share(means[S_ALONE, i])}
