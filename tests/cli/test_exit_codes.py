@@ -60,7 +60,8 @@ CASES = {
     "no secret file": (mask("in.csv", "--secret-file", "nowhere"), ["secret file nowhere cannot be read"]),
     "an unknown setting": (mask("in.csv", "--varance", "1"), ["varance: no such setting", "did you mean 'variance'"]),
     "a wrong setting": (mask("in.csv", "--variance", "-1"), ["variance: must be above 0, got -1"]),
-    "an unknown role value": (mask("in.csv", "--small", "drop"), ["small: input should be 'refuse', 'pool', 'pool_all' or 'suppress'"]),
+    "an unknown role value": (mask("in.csv", "--small", "drop"), [
+        "small: input should be 'refuse', 'pool', 'pool_all' or 'suppress'"]),
     "an unknown engine": (mask("in.csv", "--engine", "memry"), ["did you mean 'memory'"]),
     "a hostile condition": (mask("in.csv", "--where", "__import__('os')"), ["no column '__import__'"]),
     "no mask": (["mask", "in.csv", "-o", "out.csv", "--confidential", "income"], ["no mask is given"]),

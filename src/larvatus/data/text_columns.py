@@ -78,8 +78,8 @@ class Text:
                 are = "is not a number" if self.stray == 1 else "are not numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
             if not said:
-                return (f"{self.name}: all {of} are numbers stored as text, so the whole column was read as categorical. Convert "
-                        f"the column to numbers, or use --nominal {shlex.quote(self.name)} if the values are codes.")
+                return (f"{self.name}: all {of} are numbers stored as text, so the whole column was read as categorical. "
+                        f"Convert the column to numbers, or use --nominal {shlex.quote(self.name)} if the values are codes.")
             said[-1] += f" ({places})" if places else ""
             return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
                     f"cells in the file and try again, or use --nominal {shlex.quote(self.name)} if the values are codes.")
