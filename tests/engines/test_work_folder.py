@@ -80,7 +80,7 @@ def test_a_signal_at_any_line_of_its_making_leaves_nothing(tmp_path):
     assert seen > 8
 
 
-def test_after_ctrl_c_nothing_is_left(tmp_path, source):
+def test_after_ctrl_c_nothing_is_left(tmp_path, source, obeys_interrupts):
     process = started(WORK, tmp_path / "work", source)
     assert process.stdout is not None
     assert process.stdout.readline() == "read\n"
