@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import larvatus as lv
+from larvatus.attacks.linkage import group_linkage
 from larvatus.attacks.linkage.target_sample import draw_targets, targets_for
 from larvatus.attacks.scoring.credits import Credits, record_distances, risk_score
 from larvatus.comparison.headline import beyond_absolute
@@ -194,3 +195,13 @@ def test_a_study_file_states_targets():
     study = lv.Study.of({"targets": "all", "roles": {"confidential": ["a"]}})
     assert study.plain()["targets"] == study.scoring().targets == "all"
     assert lv.Study.of({"targets": 50, "roles": {"confidential": ["a"]}}).scoring().targets == 50
+
+
+def test_targets_of_x_alone_do_not_depend_on_the_row_order():
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(size=(500, 2)), 2)
+    order = rng.permutation(500)
+    some, again = group_linkage._spread_evenly(x, 60), group_linkage._spread_evenly(x[order], 60)
+    assert len(some) == 60
+    assert sorted(map(tuple, x[some].tolist())) == sorted(map(tuple, x[order][again].tolist()))
+    assert group_linkage._spread_evenly(x, 500).tolist() == list(range(500))

@@ -11,6 +11,7 @@ product's figure beside the intruder's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -233,10 +234,10 @@ FOLLOWED = {  # noise that other steps follow: the product is not below
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", FOLLOWED)
-def test_noise_that_other_steps_follow(case: str, real_files: object) -> None:
+def test_noise_that_other_steps_follow(case: str, real_files: Path) -> None:
     """A normal law of each record, learnt from sixty releases with other secrets, one to one, on eight census columns."""
     names = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA", "ERNVAL", "EMCONTRB", "INTVAL"]
-    frame = pd.read_csv(real_files / "census.csv")[names].astype(float).head(N)  # type: ignore[operator]
+    frame = pd.read_csv(real_files / "census.csv")[names].astype(float).head(N)
     frame.columns = [f"x{j}" for j in range(8)]
     data, release, y = released(frame, FOLLOWED[case])
     mine = linked(cost_of_simulation(frame, FOLLOWED[case], y[list(frame)].to_numpy()))

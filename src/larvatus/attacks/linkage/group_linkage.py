@@ -175,7 +175,7 @@ def link_groups(
             success = _by_guesses(link(sides), guesses, t, one_guess)
             x_alone = success
             if keys.exact or by.soft:
-                some = np.unique(np.linspace(0, len(sides.own) - 1, min(len(sides.own), most_alone)).round().astype(np.int64))
+                some = _spread_evenly(sides.x, most_alone)
                 few = _by_guesses(link(replace(sides.without_s(), own=sides.own[some])), guesses, t, one_guess)
                 x_alone = np.repeat(_mean_of_linked(few), len(sides.own), axis=2)  # others count as these do on average
                 x_alone[:, :, some] = few
@@ -220,6 +220,14 @@ def link_groups(
         for label, mean in zip(trials[1], means, strict=True)
     ]
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+def _spread_evenly(x: Floats, most: int) -> Ints:
+    """At most `most` rows, in order, spread evenly over the rows sorted by value, so that the row order does not matter."""
+    if len(x) <= most:
+        return np.arange(len(x))
+    places = np.unique(np.linspace(0, len(x) - 1, most).round().astype(np.int64))
+    return np.sort(np.lexsort(x.T[::-1])[places])
 
 
 def _mean_of_linked(credit: Floats) -> Floats:
