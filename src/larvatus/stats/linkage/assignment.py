@@ -52,8 +52,8 @@ def credit_of_assignments(
 
     Ties are broken at random: equal rows of y are exchangeable, and so are equal rows of x; other assignments of equal cost are
     sampled by small perturbations of the costs. `costs(a, b)` gives the costs of rows a of x and b of y. If not all rows of y
-    are assigned, it must be relative to the density of y. `level` says that many costs are equal although values differ. At most
-    `most_tries` assignments of equal cost are tried.
+    are assigned, it must be relative to the density of y. `level` says that many costs are equal although values differ.
+    At most `most_tries` assignments of equal cost are tried.
     """
     mine, theirs = (same_rows([same, *v.T], len(v)) for v in (x, y))
     tries = np.minimum(_tries(x, y, same, known, level), most_tries)
