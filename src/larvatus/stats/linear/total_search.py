@@ -1,0 +1,242 @@
+"""Find columns that are sums or differences of other columns in most rows:  x_T = Σ s_j x_j  with  s_j in {−1, 0, 1}.
+
+For each column T the coefficients minimise
+
+    Σ_i log(r_i² + ε²),   r_i = (x_iT − Σ_j β_j x_ij) / |x_iT|,   with ε falling from 1 to 10⁻⁹,
+
+by reweighted least squares with a small penalty for many coefficients: the sum of logarithms rewards rows that fit exactly,
+however far off the others are. The coefficients are rounded, and changed one at a time while this makes more rows hold. A row
+holds if |x_T − Σ s_j x_j| ≤ 10⁻¹⁰ of the sum of all absolute values. Work grows with rows × columns³.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats, Ints
+
+CLOSE, MOST = 1e-10, 0.5
+_FEWEST, _FEWEST_OF_PART, _MOST_PASSES, _MOST_CHOICES = 20, 5, 6, 4
+_PENALTY = 1e-9
+_EPSILONS = np.geomspace(1.0, 1e-9, 28)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """A column and its parts, each with sign +1 or −1, by position."""
+
+    total: int
+    parts: Mapping[int, int]
+
+    def holds(self, x: Floats) -> Bools:
+        """The rows in which it holds; false if a value is missing."""
+        apart = x[:, self.total] - sum(s * x[:, j] for j, s in self.parts.items())
+        return np.asarray(np.abs(apart) <= CLOSE * self._size(x))
+
+    def present(self, x: Floats) -> Bools:
+        """The rows in which all values are present, and not all are zero: only these say something."""
+        return np.asarray(self._size(x) > 0)
+
+    def _size(self, x: Floats) -> Floats:
+        return np.abs(x[:, [self.total, *self.parts]]).sum(axis=1)
+
+    def vector(self, columns: int) -> Ints:
+        """The coefficients of total − parts."""
+        out = np.zeros(columns, dtype=np.int64)
+        out[self.total] = 1
+        out[list(self.parts)] = [-s for s in self.parts.values()]
+        return out
+
+
+def find_sums(x: Floats, without: Sequence[int] = ()) -> list[ColumnSum]:
+    """Sums and differences that hold in at least half of the rows with all values, and not by chance.
+
+    Every second row is used to search and the others to confirm. Each sum has a total of its own, no sum follows from the
+    others, and none is circular. Columns `without` are not used; neither are constants and copies of earlier columns.
+    """
+    columns = [j for j in _useful(x) if j not in without]
+    fit, confirm = x[::2], x[1::2]
+    accepted: list[ColumnSum] = []
+    for _ in range(_MOST_PASSES):
+        left = [j for j in columns if j not in {s.total for s in accepted}]
+        candidates: dict[tuple[int, ...], ColumnSum] = {}
+        for target in left:
+            for found in _sums_of(target, left, fit):
+                if is_supported(found, fit) and is_supported(found, confirm):
+                    candidates.setdefault(tuple(_signed(found.vector(x.shape[1])).tolist()), found)
+        before = len(accepted)
+        for found in sorted(candidates.values(), key=lambda s: (-share_held(s, x), len(s.parts), s.total)):
+            if not any(_is_part_of(found, a, x) for a in accepted):
+                accepted = _with_own_totals([*accepted, found], x) or accepted
+        if len(accepted) == before:
+            break
+    return accepted
+
+
+def share_held(sum_: ColumnSum, x: Floats) -> float:
+    """The share of rows that hold, among those with all values present and not all zero."""
+    there = sum_.present(x)
+    return float(sum_.holds(x)[there].mean()) if there.any() else 0.0
+
+
+def is_supported(sum_: ColumnSum, x: Floats) -> bool:
+    """Whether at least half of the rows hold, overall and where a part is not zero, also after subtracting chance agreement.
+
+    The agreement by chance is that after the column is exchanged between rows at random. With agreement a and agreement by
+    chance c, (a − c) / (1 − c) must be at least one half.
+    """
+    there, holds = sum_.present(x), sum_.holds(x)
+    several = (x[:, list(sum_.parts)] != 0).sum(axis=1) >= 2
+    if len(sum_.parts) < 2 or there.sum() < _FEWEST or (there & holds & several).sum() < _FEWEST_OF_PART:
+        return False
+    for j in (sum_.total, *sum_.parts):
+        rows = there & (x[:, j] != 0)
+        column = x[~np.isnan(x[:, j]), j]
+        values, counts = np.unique(column, return_counts=True)
+        chance = (counts / len(column))[np.searchsorted(values, x[rows, j]).clip(max=len(values) - 1)]
+        agreement, by_chance = holds[rows].mean() if rows.any() else 0.0, (chance * holds[rows]).mean() if rows.any() else 1.0
+        if rows.sum() < _FEWEST_OF_PART or agreement < MOST or agreement - by_chance < MOST * (1 - by_chance):
+            return False
+    return bool(holds[there].mean() >= MOST)
+
+
+def _useful(x: Floats) -> list[int]:
+    """Columns that vary and do not repeat an earlier column."""
+    out: list[int] = []
+    for j in range(x.shape[1]):
+        there = x[~np.isnan(x[:, j]), j]
+        if len(there) and (there != there[0]).any() and not any(np.array_equal(x[:, j], x[:, k], equal_nan=True) for k in out):
+            out.append(j)
+    return out
+
+
+def _sums_of(target: int, columns: Sequence[int], x: Floats) -> list[ColumnSum]:
+    """Candidates for one column; if it repeats another column in most rows, that column is left out and the rest searched."""
+    others = [j for j in columns if j != target]
+    out = []
+    while len(others) >= 2:
+        parts = _signs(x[:, target], x[:, others])
+        found = {others[i]: int(s) for i, s in enumerate(parts) if s}
+        if len(found) >= 2:
+            out.append(ColumnSum(target, found))
+        if len(found) != 1 or share_held(ColumnSum(target, found), x) < MOST:
+            break
+        others.remove(next(iter(found)))
+    return out
+
+
+def _signs(y: Floats, z: Floats) -> Ints:
+    """Signs of the parts of one column; missing parts count as zero here, which costs only rows in which they matter."""
+    rows = ~np.isnan(y) & (y != 0)
+    if rows.sum() < _FEWEST // 2:
+        return np.zeros(z.shape[1], dtype=np.int64)
+    size = np.abs(y[rows])
+    y, z = y[rows] / size, np.nan_to_num(z[rows]) / size[:, None]
+    return _improved(np.clip(np.rint(_fit(y, z)), -1, 1).astype(np.int64), y, z)
+
+
+def _fit(y: Floats, z: Floats) -> Floats:
+    """The coefficients, by reweighted least squares."""
+    beta = np.zeros(z.shape[1])
+    weight = 1 / (1 + (z**2).sum(axis=1))  # rows with giant values do not decide the first fit
+    for k, epsilon in enumerate(_EPSILONS):
+        weighted = z * weight[:, None]
+        square = z.T @ weighted
+        scale = np.sqrt(np.diag(square)) + 1e-150
+        penalty = _PENALTY / (np.abs(beta) + (1e-3 if k else 1.0)) + 1e-13  # prefers few parts among equal sums
+        beta = np.linalg.solve(square / np.outer(scale, scale) + np.diag(penalty), weighted.T @ y / scale) / scale
+        weight = 1 / ((y - z @ beta) ** 2 + epsilon**2)
+        weight = weight / weight.max()
+    return np.asarray(beta)
+
+
+def _improved(signs: Ints, y: Floats, z: Floats) -> Ints:
+    """Change one sign at a time while more rows hold, then drop parts without which as many rows hold."""
+    rest, size = y - z @ signs, np.abs(y) + np.abs(z) @ np.abs(signs)
+    best = int((np.abs(rest) <= CLOSE * size).sum())
+    for _ in range(2 * len(signs)):
+        counts = np.array([(np.abs(rest[:, None] - (v - signs) * z) <= CLOSE * (size[:, None] + np.abs(z))).sum(axis=0)
+                           for v in (-1, 0, 1)])
+        v, j = np.unravel_index(int(counts.argmax()), counts.shape)
+        if counts[v, j] <= best:
+            break
+        best, rest = int(counts[v, j]), rest - (v - 1 - signs[j]) * z[:, j]
+        signs[j] = v - 1
+        size = np.abs(y) + np.abs(z) @ np.abs(signs)
+    for j in np.flatnonzero(signs):
+        less = np.where(np.arange(len(signs)) == j, 0, signs)
+        if (np.abs(y - z @ less) <= CLOSE * (np.abs(y) + np.abs(z) @ np.abs(less))).sum() >= best:
+            signs = less
+    return signs
+
+
+def _signed(vector: Ints) -> Ints:
+    """The same equation with a positive first coefficient."""
+    return vector if vector[np.flatnonzero(vector)[0]] > 0 else -vector
+
+
+def _is_part_of(new: ColumnSum, known: ColumnSum, x: Floats) -> bool:
+    """Whether a sum holds only because a known one holds and the columns in which they differ are mostly zero.
+
+    It then fails in most rows in which the known one holds and these columns are not zero.
+    """
+    one, other = new.vector(x.shape[1]), known.vector(x.shape[1])
+    differ = min((one - other, one + other), key=np.count_nonzero)
+    if np.count_nonzero(differ) == np.count_nonzero(one) + np.count_nonzero(other):
+        return False
+    rows = known.holds(x) & new.present(x) & (np.nan_to_num(x[:, differ != 0]) != 0).any(axis=1)
+    return bool(rows.any() and new.holds(x)[rows].mean() < MOST)
+
+
+def _with_own_totals(sums: Sequence[ColumnSum], x: Floats) -> list[ColumnSum]:
+    """The same equations, each solved for a column of its own, without circles; none if one follows from the others.
+
+    Each is solved for its natural total if possible: the only column on its side, or else the largest on the shorter side.
+    """
+    vectors = np.array([s.vector(x.shape[1]) for s in sums])
+    if np.linalg.matrix_rank(vectors) < len(vectors):
+        return []
+    choices = [_by_nature(v, x) for v in vectors]
+    for cost in range(sum(map(len, choices))):
+        totals = _assigned(vectors, choices, (), cost)
+        if totals:
+            return [_solved(v, t) for v, t in zip(vectors, totals, strict=True)]
+    return []
+
+
+def _by_nature(vector: Ints, x: Floats) -> list[int]:
+    """The columns of an equation, the most natural total first; at most four."""
+    sides = sorted((np.flatnonzero(vector > 0), np.flatnonzero(vector < 0)), key=lambda side: (len(side) == 0, len(side)))
+    size = np.nan_to_num(np.nanmean(np.abs(x), axis=0))
+    return [int(j) for side in sides for j in sorted(side, key=lambda j: (-size[j], j))][:_MOST_CHOICES]
+
+
+def _assigned(vectors: Ints, choices: Sequence[Sequence[int]], taken: tuple[int, ...], cost: int) -> tuple[int, ...]:
+    """Different totals without circles, `cost` places down the lists of choices in all; none if there are none."""
+    if len(taken) == len(vectors):
+        return taken if cost == 0 and not _circular(vectors, taken) else ()
+    for place, total in enumerate(choices[len(taken)][: cost + 1]):
+        if total not in taken:
+            found = _assigned(vectors, choices, (*taken, total), cost - place)
+            if found:
+                return found
+    return ()
+
+
+def _circular(vectors: Ints, totals: Sequence[int]) -> bool:
+    """Whether a total is needed for its own parts."""
+    parts = {t: [int(j) for j in np.flatnonzero(v) if j != t] for t, v in zip(totals, vectors, strict=True)}
+    while parts:
+        free = [t for t, needed in parts.items() if not any(j in parts for j in needed)]
+        if not free:
+            return True
+        parts = {t: needed for t, needed in parts.items() if t not in free}
+    return False
+
+
+def _solved(vector: Ints, total: int) -> ColumnSum:
+    sign = -vector[total]
+    return ColumnSum(total, {int(j): int(sign * vector[j]) for j in np.flatnonzero(vector) if j != total})
