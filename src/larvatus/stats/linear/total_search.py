@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
 
 CLOSE, MOST = 1e-10, 0.5
-_FEWEST, _FEWEST_OF_PART, _MOST_PASSES, _MOST_CHOICES = 20, 5, 6, 4
-_PENALTY = 1e-9
+_FEWEST, _FEWEST_OF_PART, _MOST_PASSES, _MOST_CHOICES, _MOST_COPIES, _MOST_RETRIES = 20, 5, 6, 4, 3, 10
+_PENALTY, _HIGHEST_COST = 1e-9, 12
 _EPSILONS = np.geomspace(1.0, 1e-9, 28)
 
 
@@ -51,29 +52,39 @@ class ColumnSum:
         return out
 
 
-def find_sums(x: Floats, without: Sequence[int] = ()) -> list[ColumnSum]:
+def find_sums(x: Floats) -> list[ColumnSum]:
     """Sums and differences that hold in at least half of the rows with all values, and not by chance.
 
     Every second row is used to search and the others to confirm. Each sum has a total of its own, no sum follows from the
-    others, and none is circular. Columns `without` are not used; neither are constants and copies of earlier columns.
+    others, and none is circular. Constant columns and copies of earlier columns are not used.
     """
-    columns = [j for j in _useful(x) if j not in without]
+    columns = _useful(x)
     fit, confirm = x[::2], x[1::2]
     accepted: list[ColumnSum] = []
+    searches = [(target, columns) for target in columns]
     for _ in range(_MOST_PASSES):
-        left = [j for j in columns if j not in {s.total for s in accepted}]
-        candidates: dict[tuple[int, ...], ColumnSum] = {}
-        for target in left:
-            for found in _sums_of(target, left, fit):
-                if is_supported(found, fit) and is_supported(found, confirm):
-                    candidates.setdefault(tuple(_signed(found.vector(x.shape[1])).tolist()), found)
-        before = len(accepted)
-        for found in sorted(candidates.values(), key=lambda s: (-share_held(s, x), len(s.parts), s.total)):
-            if not any(_is_part_of(found, a, x) for a in accepted):
-                accepted = _with_own_totals([*accepted, found], x) or accepted
-        if len(accepted) == before:
+        found = _distinct([s for target, among in searches for s in _sums_of(target, among, fit)], x.shape[1])
+        found = [s for s in found if is_supported(s, fit) and is_supported(s, confirm)]
+        merged = _distinct([*accepted, *found, *_combined([*accepted, *found], x.shape[1])], x.shape[1])[len(accepted) :]
+        candidates = [s for s in merged if s in found or (is_supported(s, fit) and is_supported(s, confirm))]
+        before = list(accepted)
+        for new in sorted(candidates, key=lambda s: (-share_held(s, x), len(s.parts), s.total)):
+            if not any(_is_part_of(new, known, x) for known in accepted):
+                accepted = _with_own_totals([*accepted, new], x) or accepted
+        new_sums = accepted[len(before) :]
+        if not new_sums:
             break
+        left = [j for j in columns if j not in {s.total for s in accepted}]
+        searches = [(target, left) for target in left]
+        searches += [search for s in new_sums for search in _other_sums(s, columns)]
     return accepted
+
+
+def _other_sums(known: ColumnSum, columns: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """Searches for other sums with columns of a known one: its total without its parts, and each part without its total."""
+    apart = [{*known.parts}, *({j} for j in known.parts)][:_MOST_RETRIES]
+    searches = [(known.total, [j for j in columns if j not in out]) for out in apart]
+    return searches + [(part, [j for j in columns if j != known.total]) for part in list(known.parts)[:_MOST_RETRIES]]
 
 
 def share_held(sum_: ColumnSum, x: Floats) -> float:
@@ -117,7 +128,9 @@ def _sums_of(target: int, columns: Sequence[int], x: Floats) -> list[ColumnSum]:
     """Candidates for one column; if it repeats another column in most rows, that column is left out and the rest searched."""
     others = [j for j in columns if j != target]
     out = []
-    while len(others) >= 2:
+    for _ in range(_MOST_COPIES):
+        if len(others) < 2:
+            break
         parts = _signs(x[:, target], x[:, others])
         found = {others[i]: int(s) for i, s in enumerate(parts) if s}
         if len(found) >= 2:
@@ -173,9 +186,24 @@ def _improved(signs: Ints, y: Floats, z: Floats) -> Ints:
     return signs
 
 
-def _signed(vector: Ints) -> Ints:
-    """The same equation with a positive first coefficient."""
-    return vector if vector[np.flatnonzero(vector)[0]] > 0 else -vector
+def _distinct(sums: Sequence[ColumnSum], columns: int) -> list[ColumnSum]:
+    """The sums without repeated equations."""
+    out: dict[tuple[int, ...], ColumnSum] = {}
+    for one in sums:
+        vector = one.vector(columns)
+        out.setdefault(tuple((vector if vector[np.flatnonzero(vector)[0]] > 0 else -vector).tolist()), one)
+    return list(out.values())
+
+
+def _combined(sums: Sequence[ColumnSum], columns: int) -> list[ColumnSum]:
+    """Sums and differences of two equations that have fewer parts than one of them: a total in place of its own parts."""
+    out = []
+    for one, other in combinations([s.vector(columns) for s in sums], 2):
+        for vector in (one - other, one + other):
+            size = np.count_nonzero(vector)
+            if 3 <= size < max(np.count_nonzero(one), np.count_nonzero(other)) and np.abs(vector).max() == 1:
+                out.append(_solved(vector, int(np.flatnonzero(vector)[0])))
+    return out
 
 
 def _is_part_of(new: ColumnSum, known: ColumnSum, x: Floats) -> bool:
@@ -200,7 +228,7 @@ def _with_own_totals(sums: Sequence[ColumnSum], x: Floats) -> list[ColumnSum]:
     if np.linalg.matrix_rank(vectors) < len(vectors):
         return []
     choices = [_by_nature(v, x) for v in vectors]
-    for cost in range(sum(map(len, choices))):
+    for cost in range(_HIGHEST_COST):
         totals = _assigned(vectors, choices, (), cost)
         if totals:
             return [_solved(v, t) for v, t in zip(vectors, totals, strict=True)]
@@ -215,12 +243,17 @@ def _by_nature(vector: Ints, x: Floats) -> list[int]:
 
 
 def _assigned(vectors: Ints, choices: Sequence[Sequence[int]], taken: tuple[int, ...], cost: int) -> tuple[int, ...]:
-    """Different totals without circles, `cost` places down the lists of choices in all; none if there are none."""
+    """Different totals without circles, at this cost in all; none if there are none.
+
+    The natural total costs nothing, another column its place in the list, and more if the equation has many columns.
+    """
     if len(taken) == len(vectors):
         return taken if cost == 0 and not _circular(vectors, taken) else ()
-    for place, total in enumerate(choices[len(taken)][: cost + 1]):
-        if total not in taken:
-            found = _assigned(vectors, choices, (*taken, total), cost - place)
+    long = np.count_nonzero(vectors[len(taken)]) - 3
+    for place, total in enumerate(choices[len(taken)]):
+        price = place + (long if place else 0)
+        if total not in taken and price <= cost:
+            found = _assigned(vectors, choices, (*taken, total), cost - price)
             if found:
                 return found
     return ()
