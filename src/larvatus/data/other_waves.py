@@ -103,7 +103,7 @@ def _joined(
         raise PairingError(f"other_releases: {name} has {cells:,} confidential values; at most {_MOST_CELLS:,} can be joined by "
                            "person. Give fewer records or columns.")
     text = (f"{name} is another wave, joined by {data.roles.person}: {found:,} of {data.rows:,} records have a partner in it, and "
-            "the others are attacked without it. The settings of its steps are not used")
+            "the others are attacked without it. Attacks that start from the settings of steps leave it out")
     joined = tuple(_with_values(data, mine.record, partner, copy) for copy in copies)
     return Release(name, joined, notes=(Note(text, step=WAVE),))
 
