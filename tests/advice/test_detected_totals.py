@@ -48,7 +48,8 @@ def test_the_draft_offers_both_ways_and_chooses_none():
     asked = tomllib.loads(chosen)["constraints"]
     assert asked["rules"] == ["total = a + b + c + d where it held"]
     data = lv.read(table(), confidential=X)
-    assert lv.mask(data, "data_shuffling", constraints=asked).rules[-1]["released"] == 60
+    release = lv.mask(data, "data_shuffling", constraints=asked)
+    assert any("does not hold in 60 of 1,000 records of the original, and in 60 of the release" in str(n) for n in release.notes)
 
 
 def test_a_total_of_many_columns_without_exceptions_is_an_identity():

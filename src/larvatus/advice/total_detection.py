@@ -1,6 +1,6 @@
 """Detect totals: confidential columns that are sums or differences of others in all records, or in most of them.
 
-The search is that of `stats.linear.total_search`, on a sample of records. What it finds is counted over the whole file.
+They are found in a sample of records (`constraints.total_candidates`), and counted over the whole file.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD, quote_name
-from larvatus.core.arrays import Floats, Ints
+from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD
+from larvatus.constraints.total_candidates import total_candidates
+from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
-from larvatus.data.verbs import reduce_groups, sample_records
-from larvatus.stats.linear.total_search import MOST, ColumnSum, find_sums
-
-_MOST_COLUMNS, _LOOKED_AT, _FEWEST = 60, 1600, 40
+from larvatus.data.verbs import reduce_groups
+from larvatus.stats.linear.total_search import MOST, ColumnSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +43,13 @@ class DetectedTotal:
 
 def detect_totals(data: Microdata, derived: Collection[str]) -> tuple[DetectedTotal, ...]:
     """Totals of two or more confidential columns that hold in at least half of the records; columns `derived` are not used."""
-    names = [n for n in data.numeric(data.confidential) if n not in derived][:_MOST_COLUMNS]
-    if len(names) < 3 or data.rows < _FEWEST:
-        return ()
-    sums = find_sums(_sampled(data, names))
+    names = [n for n in data.numeric(data.confidential) if n not in derived]
+    sums = total_candidates(data, names)
     out = []
-    for found, (records, informative, held, zeros) in zip(sums, _counts(data, names, sums), strict=True):
+    for rule, (records, informative, held, zeros) in zip(sums, _counts(data, names, list(sums.values())), strict=True):
         if held - zeros >= MOST * informative > 0:
-            out.append(DetectedTotal(_rule(found, names), int(records), int(records - held)))
+            out.append(DetectedTotal(rule, int(records), int(records - held)))
     return tuple(out)
-
-
-def _sampled(data: Microdata, names: Sequence[str]) -> Floats:
-    """Some of the records, in record order."""
-    blocks = [(b.record, b.matrix(names)) for _, b in sample_records(data, _LOOKED_AT, b"advice on totals").table.blocks(names)]
-    order = np.argsort(np.concatenate([record for record, _ in blocks]), kind="stable")
-    return np.asarray(np.concatenate([values for _, values in blocks])[order])
 
 
 def _counts(data: Microdata, names: Sequence[str], sums: Sequence[ColumnSum]) -> Ints:
@@ -77,10 +67,3 @@ def _counts(data: Microdata, names: Sequence[str], sums: Sequence[ColumnSum]) ->
         return np.array(out, dtype=np.int64)
 
     return np.asarray(np.sum(reduce_groups(data, names, count, np.add), axis=0), dtype=np.int64)
-
-
-def _rule(found: ColumnSum, names: Sequence[str]) -> str:
-    """A sum in the notation of a study: added parts first, each in column order."""
-    parts = sorted(found.parts.items(), key=lambda part: (-part[1], part[0]))
-    text = " ".join(f"{'+' if sign > 0 else '-'} {quote_name(names[j])}" for j, sign in parts)
-    return f"{quote_name(names[found.total])} = {text.removeprefix('+ ')}"

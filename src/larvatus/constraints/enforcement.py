@@ -89,7 +89,7 @@ class ConstraintEnforcer:
         chosen = mark_chosen_records(steps, original)
         before = self._counts(self._lines(original, original), original)
         noted = self.totals.marked(original) if self.totals.rules else original
-        copies, said, counts, exceptions = [], [], [], []
+        copies, said, counts, partial = [], [], [], []
         moved: dict[str, None] = {}
         drawn: dict[int, Sequence[Microdata]] = {}
         for c, masked in enumerate(current):
@@ -109,7 +109,7 @@ class ConstraintEnforcer:
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
-            exceptions.append((self.totals.exceptions(stepped), self.totals.exceptions(done)))
+            partial.append((self.totals.broken(stepped), self.totals.broken(done), self.totals.exceptions(done)))
             left = self._left_alone(done, lines) if chosen else []
             moves, names = self._moves(masked, done, lines)
             moved |= dict.fromkeys(names)
@@ -123,9 +123,9 @@ class ConstraintEnforcer:
         notes = [*self._derived_notes(original), *notes_of_copies(said), *for_public]
         if not self.totals.rules:
             return copies, notes, self._table(before, worst[0], worst[1])
-        apart, most = self.totals.exceptions(original), np.max(exceptions, axis=0)
-        notes += self.totals.notes(apart, most[1], noted, copies)
-        both = (np.concatenate(pair) for pair in ((before, apart), (worst[0], most[0]), (worst[1], most[1])))
+        most = np.max(partial, axis=0)
+        notes += self.totals.notes(self.totals.exceptions(original), most[2], noted, copies)
+        both = (np.concatenate(pair) for pair in ((before, 0 * most[0]), (worst[0], most[0]), (worst[1], most[1])))
         return copies, notes, self._table(*both)
 
     def _lines(self, data: Microdata, original: Microdata) -> RulesByRecord:

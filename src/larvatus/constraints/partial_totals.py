@@ -89,6 +89,25 @@ class PartialTotals:
 
         return np.asarray(np.sum(reduce_groups(data, self.columns, count, np.add), axis=0), dtype=np.int64)
 
+    def broken(self, data: Microdata) -> Ints:
+        """For each total, the number of records that do not keep what they should; the data have the temporary columns."""
+        if not self.rules:
+            return np.zeros(0, dtype=np.int64)
+
+        def count(group: int, block: Block) -> Ints:
+            return np.array([self._breaks(r, block.values).sum() for r in self.rules], dtype=np.int64)
+
+        return np.asarray(np.sum(reduce_groups(data, [*self.columns, *self.marks], count, np.add), axis=0), dtype=np.int64)
+
+    def _breaks(self, rule: Rule, values: Values) -> Bools:
+        line, total = rule.lines[0], rule.lines[0].left.columns[0]
+        there = ~np.isnan(line.size(values))
+        if rule.exceptions == WHERE_HELD:
+            return np.asarray(there & (values[scratch(HELD, total)] == 1) & ~self.holds(rule, values))
+        apart = values[scratch(APART, total)]
+        moved = np.abs(line.left.of(values) - line.right.of(values) - apart)
+        return np.asarray(there & (moved > self.tolerance + CLOSE * (line.size(values) + np.abs(apart))))
+
     def by_chance(self, done: Microdata) -> dict[str, int]:
         """For each total kept where it held, the number of exceptions in which the released values add up by chance."""
         rules = [r for r in self.rules if r.exceptions == WHERE_HELD]

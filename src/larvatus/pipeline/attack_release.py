@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from larvatus.attacks.linkage.exception_patterns import mark_exceptions, uses_exceptions, with_exceptions
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of, wave_notes, without_waves
 from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
@@ -145,6 +147,12 @@ class AttackedRelease:
         views = [_View.of(self.data, self.candidate)]
         return [*views, _View.of(*joined_with(self.data, self.candidate, self.others))] if self.others else views
 
+    @cached_property
+    def _exceptions(self) -> _View | None:
+        """The release with a column that tells which totals hold in a record; None if rules keep no totals with exceptions."""
+        marked = mark_exceptions(self.data, self.candidate)
+        return None if marked is None else _View.of(*marked)
+
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
@@ -163,6 +171,9 @@ class AttackedRelease:
                     if not wave_notes(self.others):
                         raise
                     return AttackOutcome(without_waves(found[0], self.others, error.reason_for(method.name())))
+            if self._exceptions is not None and uses_exceptions(method):
+                with suppress(RiskError, UtilityError):
+                    found[0] = with_exceptions(found[0], _once(method, self._exceptions, self.who, limit, excess))
         except (RiskError, UtilityError, EngineError) as error:
             if method in self.must:
                 raise
