@@ -11,7 +11,7 @@ import pytest
 import larvatus as lv
 from catalogue import engine_of
 from larvatus.core.errors import PairingError, RolesError
-from larvatus.data.persons import persons_of_records
+from larvatus.data.pairings.persons import persons_of_records
 
 X = ["a", "b", "c"]
 ROLES = {"confidential": X, "non_confidential": ["age"], "person": "pid"}
@@ -75,7 +75,7 @@ def test_records_without_a_partner_get_nothing_from_the_other_wave(first, second
     """In the joined release they have their own released values again; the others have those of their partner."""
     from larvatus.attacks.linkage.joined_releases import joined_with
     from larvatus.data.microdata import collect
-    from larvatus.data.other_waves import as_other_release
+    from larvatus.data.pairings.other_waves import as_other_release
 
     data, one = first
     _, joined = joined_with(data, one, [as_other_release(data, second)])

@@ -88,7 +88,7 @@ class ConstraintEnforcer:
         """
         chosen = mark_chosen_records(steps, original)
         before = self._counts(self._lines(original, original), original)
-        noted = self.totals.marked(original) if self.totals.rules else original
+        noted = self.totals.mark_records(original) if self.totals.rules else original
         copies, said, counts, partial = [], [], [], []
         moved: dict[str, None] = {}
         drawn: dict[int, Sequence[Microdata]] = {}

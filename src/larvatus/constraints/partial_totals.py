@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, reduce_groups, with_table
 
-HELD, APART = "held", "difference"  # kinds of temporary columns, one for each total
+HELD, DIFFERENCES = "held", "difference"  # kinds of temporary columns, one for each total
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PartialTotals:
     def marks(self) -> tuple[str, ...]:
         """Temporary columns: whether a total held in the original, or by how much it did not."""
         held = [scratch(HELD, n) for n in self.totals(WHERE_HELD)]
-        return (*held, *(scratch(APART, n) for n in self.totals(DIFFERENCE)))
+        return (*held, *(scratch(DIFFERENCES, n) for n in self.totals(DIFFERENCE)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,10 +50,10 @@ class PartialTotals:
 
     def with_difference(self, derived: Mapping[str, Linear]) -> dict[str, Linear]:
         """The derived columns, with the original difference as one more part of the totals that keep it."""
-        kept = self.totals(DIFFERENCE)
-        return {n: parts.plus(Linear(((scratch(APART, n), 1.0),))) if n in kept else parts for n, parts in derived.items()}
+        more = {n: Linear(((scratch(DIFFERENCES, n), 1.0),)) for n in self.totals(DIFFERENCE)}
+        return {n: parts.plus(more[n]) if n in more else parts for n, parts in derived.items()}
 
-    def marked(self, original: Microdata) -> Microdata:
+    def mark_records(self, original: Microdata) -> Microdata:
         """The original with the temporary columns."""
         def mark(group: int, block: Block) -> Mapping[str, Array]:
             out = {}
@@ -64,7 +64,7 @@ class PartialTotals:
                     out[scratch(HELD, total)] = holds.astype(np.float64)
                 else:
                     apart = line.left.of(block.values) - line.right.of(block.values)
-                    out[scratch(APART, total)] = np.where(holds, 0.0, apart)
+                    out[scratch(DIFFERENCES, total)] = np.where(holds, 0.0, apart)
             return out
 
         return map_rows(original, mark, self.columns, [Column(n, "number", missing=True) for n in self.marks])
@@ -104,7 +104,7 @@ class PartialTotals:
         there = ~np.isnan(line.size(values))
         if rule.exceptions == WHERE_HELD:
             return np.asarray(there & (values[scratch(HELD, total)] == 1) & ~self.holds(rule, values))
-        apart = values[scratch(APART, total)]
+        apart = values[scratch(DIFFERENCES, total)]
         moved = np.abs(line.left.of(values) - line.right.of(values) - apart)
         return np.asarray(there & (moved > self.tolerance + CLOSE * (line.size(values) + np.abs(apart))))
 
@@ -122,7 +122,7 @@ class PartialTotals:
 
     def rare_differences(self, marked: Microdata) -> dict[str, int]:
         """For each total that keeps its difference, the number of records with a difference that no other record has."""
-        names = [scratch(APART, n) for n in self.totals(DIFFERENCE)]
+        names = [scratch(DIFFERENCES, n) for n in self.totals(DIFFERENCE)]
 
         def apart(group: int, block: Block) -> list[Floats]:
             return [v[~np.isnan(v) & (v != 0)] for v in (block[n] for n in names)]
@@ -148,9 +148,10 @@ class PartialTotals:
         return [*out, *(Note(_public(r), step="", public=True) for r in self.rules)]
 
 
-VISIBLE = "Anyone can see which released records are exceptions, and an intruder who knows this of a person searches only these."
-UNMASKED = ("The difference of {total} to its parts is released unmasked, though it is computed from confidential values; {rare:,} "
-            "records have a difference that no other record has, and an intruder who knows it finds them.")
+VISIBLE = ("Anyone can see which released records are exceptions, and an intruder who knows this of a person searches only "
+           "these.")
+UNMASKED = ("The difference of {total} to its parts is released unmasked, though it is computed from confidential values; "
+            "{rare:,} records have a difference that no other record has, and an intruder who knows it finds them.")
 
 
 def _public(rule: Rule) -> str:

@@ -33,5 +33,6 @@ def _sampled(data: Microdata, names: Sequence[str]) -> Floats:
 def _rule(found: ColumnSum, names: Sequence[str]) -> str:
     """A sum in the notation of a study: added parts first, each in column order."""
     parts = sorted(found.parts.items(), key=lambda part: (-part[1], part[0]))
-    text = " ".join(f"{'+' if sign > 0 else '-'} {quote_name(names[j])}" for j, sign in parts)
-    return f"{quote_name(names[found.total])} = {text.removeprefix('+ ')}"
+    signs = ["" if not i and sign > 0 else "-" if not i else " + " if sign > 0 else " - " for i, (_, sign) in enumerate(parts)]
+    text = "".join(f"{sign}{quote_name(names[j])}" for sign, (j, _) in zip(signs, parts, strict=True))
+    return f"{quote_name(names[found.total])} = {text}"

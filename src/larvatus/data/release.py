@@ -16,7 +16,7 @@ from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.pairings.column_digests import column_digests
 from larvatus.data.pairings.pairing_files import add_digests
-from larvatus.data.persons import persons_of_records
+from larvatus.data.pairings.persons import persons_of_records
 from larvatus.data.score import Rows
 
 if TYPE_CHECKING:

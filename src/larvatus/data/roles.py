@@ -1,4 +1,4 @@
-"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier, person. Undeclared columns are not released."""
+"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier … Undeclared columns are not released."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Roles(SettingsModel):
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
     nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
     person: str | None = Field(
-        default=None, description="column that tells which records, here and in other waves, are of the same person; never released"
+        default=None,
+        description="column that tells which records, here and in other waves, are of the same person; never released",
     )
     household: str | None = Field(
         default=None, description="column that tells which records are of the same household; never released"

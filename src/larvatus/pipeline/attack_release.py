@@ -26,8 +26,8 @@ from larvatus.data.copies import single, worst_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata, check_microdata
-from larvatus.data.other_waves import as_other_release
 from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.pairings.other_waves import as_other_release
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory

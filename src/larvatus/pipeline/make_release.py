@@ -75,7 +75,8 @@ def mask(
     check_orders(seen, masks)
     original, notes = in_workable_groups(seen, masks)
     check_magnitudes(original, masks)
-    context = roles_text(data.roles, with_persons=False) + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
+    context = roles_text(data.roles, with_persons=False) + original.sub_groups.model_dump_json()
+    context += asked.model_dump_json() if rules else ""
     context += confidential_fingerprint(data, stream_key(secret, "fingerprint"))
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said

@@ -52,9 +52,9 @@ def read(
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
-    or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in memory if they fit comfortably, and otherwise
-    works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame is processed by Spark; `master` is the
-    address of a cluster on which to start a session.
+    or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
+    memory if they fit comfortably, and otherwise works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame
+    is processed by Spark; `master` is the address of a cluster on which to start a session.
     """
     if roles is None:
         if confidential is None:

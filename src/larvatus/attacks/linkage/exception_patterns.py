@@ -53,7 +53,8 @@ def _totals(release: Release) -> PartialTotals:
     """The totals with exceptions that the rules state; for a file made elsewhere, those that hold in most of its records."""
     texts = [str(row["rule"]) for row in release.rules]
     if not release.rules and not release.steps:
-        texts = [f"{rule} {WHERE_HELD}" for rule in total_candidates(release.data, release.data.numeric(release.data.confidential))]
+        data = release.data
+        texts = [f"{rule} {WHERE_HELD}" for rule in total_candidates(data, data.numeric(data.confidential))]
     return PartialTotals(tuple(r for r in readable_rules(texts) if r.exceptions))
 
 

@@ -12,7 +12,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
-from larvatus.data.other_waves import WAVE
+from larvatus.data.pairings.other_waves import WAVE
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in, merged_column

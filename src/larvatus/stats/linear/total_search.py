@@ -19,7 +19,7 @@ import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
 
-CLOSE, MOST = 1e-10, 0.5
+CLOSENESS, MOST = 1e-10, 0.5
 _FEWEST, _FEWEST_OF_PART, _MOST_PASSES, _MOST_CHOICES, _MOST_COPIES, _MOST_RETRIES = 20, 5, 6, 4, 3, 10
 _PENALTY, _HIGHEST_COST = 1e-9, 12
 _EPSILONS = np.geomspace(1.0, 1e-9, 28)
@@ -35,7 +35,7 @@ class ColumnSum:
     def holds(self, x: Floats) -> Bools:
         """The rows in which it holds; false if a value is missing."""
         apart = x[:, self.total] - sum(s * x[:, j] for j, s in self.parts.items())
-        return np.asarray(np.abs(apart) <= CLOSE * self._size(x))
+        return np.asarray(np.abs(apart) <= CLOSENESS * self._size(x))
 
     def present(self, x: Floats) -> Bools:
         """The rows in which all values are present, and not all are zero: only these say something."""
@@ -68,7 +68,7 @@ def find_sums(x: Floats) -> list[ColumnSum]:
         merged = _distinct([*accepted, *found, *_combined([*accepted, *found], x.shape[1])], x.shape[1])[len(accepted) :]
         candidates = [s for s in merged if s in found or (is_supported(s, fit) and is_supported(s, confirm))]
         before = list(accepted)
-        for new in sorted(candidates, key=lambda s: (-share_held(s, x), len(s.parts), s.total)):
+        for new in sorted(candidates, key=lambda s: (-held_share(s, x), len(s.parts), s.total)):
             if not any(_is_part_of(new, known, x) for known in accepted):
                 accepted = _with_own_totals([*accepted, new], x) or accepted
         new_sums = accepted[len(before) :]
@@ -87,7 +87,7 @@ def _other_sums(known: ColumnSum, columns: Sequence[int]) -> list[tuple[int, lis
     return searches + [(part, [j for j in columns if j != known.total]) for part in list(known.parts)[:_MOST_RETRIES]]
 
 
-def share_held(sum_: ColumnSum, x: Floats) -> float:
+def held_share(sum_: ColumnSum, x: Floats) -> float:
     """The share of rows that hold, among those with all values present and not all zero."""
     there = sum_.present(x)
     return float(sum_.holds(x)[there].mean()) if there.any() else 0.0
@@ -135,7 +135,7 @@ def _sums_of(target: int, columns: Sequence[int], x: Floats) -> list[ColumnSum]:
         found = {others[i]: int(s) for i, s in enumerate(parts) if s}
         if len(found) >= 2:
             out.append(ColumnSum(target, found))
-        if len(found) != 1 or share_held(ColumnSum(target, found), x) < MOST:
+        if len(found) != 1 or held_share(ColumnSum(target, found), x) < MOST:
             break
         others.remove(next(iter(found)))
     return out
@@ -169,9 +169,9 @@ def _fit(y: Floats, z: Floats) -> Floats:
 def _improved(signs: Ints, y: Floats, z: Floats) -> Ints:
     """Change one sign at a time while more rows hold, then drop parts without which as many rows hold."""
     rest, size = y - z @ signs, np.abs(y) + np.abs(z) @ np.abs(signs)
-    best = int((np.abs(rest) <= CLOSE * size).sum())
+    best = int((np.abs(rest) <= CLOSENESS * size).sum())
     for _ in range(2 * len(signs)):
-        counts = np.array([(np.abs(rest[:, None] - (v - signs) * z) <= CLOSE * (size[:, None] + np.abs(z))).sum(axis=0)
+        counts = np.array([(np.abs(rest[:, None] - (v - signs) * z) <= CLOSENESS * (size[:, None] + np.abs(z))).sum(axis=0)
                            for v in (-1, 0, 1)])
         v, j = np.unravel_index(int(counts.argmax()), counts.shape)
         if counts[v, j] <= best:
@@ -181,7 +181,7 @@ def _improved(signs: Ints, y: Floats, z: Floats) -> Ints:
         size = np.abs(y) + np.abs(z) @ np.abs(signs)
     for j in np.flatnonzero(signs):
         less = np.where(np.arange(len(signs)) == j, 0, signs)
-        if (np.abs(y - z @ less) <= CLOSE * (np.abs(y) + np.abs(z) @ np.abs(less))).sum() >= best:
+        if (np.abs(y - z @ less) <= CLOSENESS * (np.abs(y) + np.abs(z) @ np.abs(less))).sum() >= best:
             signs = less
     return signs
 

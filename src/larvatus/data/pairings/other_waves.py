@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
 from larvatus.data.pairings.pairing_files import check_pairing, persons_in_pairing
-from larvatus.data.persons import PersonsOfRecords, persons_of_records
+from larvatus.data.pairings.persons import PersonsOfRecords, persons_of_records
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.verbs import map_rows, take_rows
@@ -60,8 +60,8 @@ def as_other_release(
         check_pairing(Path(str(pairing)), released)
     found = persons_of_records(released) if told is None else _in_order(*told)
     mine = persons_of_records(data)
-    assert mine is not None  # noqa: S101 (the original has a person column)
-    assert found is not None  # noqa: S101 (so has the other file)
+    assert mine is not None
+    assert found is not None
     return _joined(data, mine, label, (released,), found)
 
 
@@ -100,10 +100,10 @@ def _joined(
                            "right file, and that persons have the same codes in both.")
     cells = copies[0].rows * len(copies[0].confidential)
     if cells > _MOST_CELLS:
-        raise PairingError(f"other_releases: {name} has {cells:,} confidential values; at most {_MOST_CELLS:,} can be joined by "
-                           "person. Give fewer records or columns.")
-    text = (f"{name} is another wave, joined by {data.roles.person}: {found:,} of {data.rows:,} records have a partner in it, and "
-            "the others are attacked without it. Attacks that start from the settings of steps leave it out")
+        raise PairingError(f"other_releases: {name} has {cells:,} confidential values; at most {_MOST_CELLS:,} can be joined "
+                           "by person. Give fewer records or columns.")
+    text = (f"{name} is another wave, joined by {data.roles.person}: {found:,} of {data.rows:,} records have a partner in it, "
+            "and the others are attacked without it. Attacks that start from the settings of steps leave it out")
     joined = tuple(_with_values(data, mine.record, partner, copy) for copy in copies)
     return Release(name, joined, notes=(Note(text, step=WAVE),))
 
