@@ -39,7 +39,7 @@ class ConstraintEnforcer:
     asked: Constraints
     rules: tuple[Rule, ...]
     derived: Mapping[str, Linear]
-    totals: PartialTotals = PartialTotals(())
+    totals: PartialTotals
 
     @classmethod
     def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> ConstraintEnforcer:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from larvatus.data.contracts import Array, Block, Column
 
 _LONGEST = 2000
 EXAMPLES = "A = B + C, A <= 2 * B, or if A = 0 then B = 0"
-WHERE_HELD, DIFFERENCE = "where it held", "keeping the difference"
 Exceptions = Literal["", "where it held", "keeping the difference"]
+WHERE_HELD: Final = "where it held"
+DIFFERENCE: Final = "keeping the difference"
 _ENDING = re.compile(r"(.*\S)\s+(where[ _]it[ _]held|keeping[ _]the[ _]difference)\s*", re.DOTALL)
 Values = Mapping[str, Array]
 

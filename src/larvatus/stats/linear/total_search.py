@@ -42,7 +42,7 @@ class ColumnSum:
         return np.asarray(self._size(x) > 0)
 
     def _size(self, x: Floats) -> Floats:
-        return np.abs(x[:, [self.total, *self.parts]]).sum(axis=1)
+        return np.asarray(np.abs(x[:, [self.total, *self.parts]]).sum(axis=1))
 
     def vector(self, columns: int) -> Ints:
         """The coefficients of total − parts."""
@@ -249,7 +249,7 @@ def _assigned(vectors: Ints, choices: Sequence[Sequence[int]], taken: tuple[int,
     """
     if len(taken) == len(vectors):
         return taken if cost == 0 and not _circular(vectors, taken) else ()
-    long = np.count_nonzero(vectors[len(taken)]) - 3
+    long = int(np.count_nonzero(vectors[len(taken)])) - 3
     for place, total in enumerate(choices[len(taken)]):
         price = place + (long if place else 0)
         if total not in taken and price <= cost:
