@@ -68,7 +68,7 @@ def find_sums(x: Floats) -> list[ColumnSum]:
         merged = _distinct([*accepted, *found, *_combined([*accepted, *found], x.shape[1])], x.shape[1])[len(accepted) :]
         candidates = [s for s in merged if s in found or (is_supported(s, fit) and is_supported(s, confirm))]
         before = list(accepted)
-        for new in sorted(candidates, key=lambda s: (-held_share(s, x), len(s.parts), s.total)):
+        for new in sorted(candidates, key=lambda s: (-share_of_rows(s, x), len(s.parts), s.total)):
             if not any(_is_part_of(new, known, x) for known in accepted):
                 accepted = _with_own_totals([*accepted, new], x) or accepted
         new_sums = accepted[len(before) :]
@@ -87,7 +87,7 @@ def _other_sums(known: ColumnSum, columns: Sequence[int]) -> list[tuple[int, lis
     return searches + [(part, [j for j in columns if j != known.total]) for part in list(known.parts)[:_MOST_RETRIES]]
 
 
-def held_share(sum_: ColumnSum, x: Floats) -> float:
+def share_of_rows(sum_: ColumnSum, x: Floats) -> float:
     """The share of rows that hold, among those with all values present and not all zero."""
     there = sum_.present(x)
     return float(sum_.holds(x)[there].mean()) if there.any() else 0.0
@@ -135,7 +135,7 @@ def _sums_of(target: int, columns: Sequence[int], x: Floats) -> list[ColumnSum]:
         found = {others[i]: int(s) for i, s in enumerate(parts) if s}
         if len(found) >= 2:
             out.append(ColumnSum(target, found))
-        if len(found) != 1 or held_share(ColumnSum(target, found), x) < MOST:
+        if len(found) != 1 or share_of_rows(ColumnSum(target, found), x) < MOST:
             break
         others.remove(next(iter(found)))
     return out
