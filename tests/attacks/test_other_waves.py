@@ -146,6 +146,14 @@ def test_persons_are_compared_as_text():
     assert numbers.person[1:] == texts.person[1:]
 
 
+def test_a_wave_without_persons_is_refused_with_the_way_out(second):
+    ways = {None: r"declare the column that identifies persons \(roles.person\)", "pid": "with the column 'pid'"}
+    for person, way in ways.items():
+        data, one = released(FIRST, b"1", person=person)
+        with pytest.raises(PairingError, match=way):
+            lv.risk(data, one, ["nearest_record"], other_releases=[second.frame()])
+
+
 def test_waves_without_a_common_person_are_refused(first):
     data, one = first
     _, other = released(SECOND.assign(pid=SECOND.pid + 100_000), b"2")

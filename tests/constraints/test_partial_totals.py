@@ -204,6 +204,23 @@ def test_what_is_refused():
             parse_rule(text)
 
 
+def test_totals_in_a_study_and_on_the_command_line(tmp_path, monkeypatch):
+    from larvatus.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    table = accounts().dropna().reset_index(drop=True)
+    table.to_csv("in.csv", index=False)
+    rule = f"{TOTAL} {WHERE_HELD}"
+    with open("study.toml", "w") as file:
+        file.write(f'source = "in.csv"\n[roles]\nconfidential = {X}\n[constraints]\nrules = ["{rule}"]\n')
+    more = ["--method", "data_shuffling", "--row-order", "keep"]
+    assert lv.Study.read("study.toml").constraints.rules == (rule,)
+    assert main(["mask", "in.csv", "-o", "one.csv", "--study", "study.toml", *more]) == 0
+    assert main(["mask", "in.csv", "-o", "two.csv", "--confidential", ",".join(X), "--constraint", rule, *more]) == 0
+    for name in ("one.csv", "two.csv"):
+        assert np.array_equal(holds(apart(pd.read_csv(name))), holds(apart(table)))
+
+
 def test_both_spellings_of_an_ending():
     assert parse_rule("a = b + c where_it_held").exceptions == WHERE_HELD
     assert parse_rule("a = b + `where it held`").exceptions == ""

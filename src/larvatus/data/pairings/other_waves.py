@@ -42,7 +42,7 @@ def as_other_release(
     """
     person = data.roles.person
     if person is None or isinstance(other, list | tuple):
-        return as_release(data, other, pairing, row_order=row_order)
+        return _of_same_records(data, other, pairing, row_order)
     if isinstance(other, Release):
         mine, theirs = persons_of_records(data), persons_of_records(other.data)
         if not other.is_paired or theirs is None or mine is None or _are_same(mine, theirs):
@@ -52,7 +52,7 @@ def as_other_release(
     names = data.engine.names(other)
     told = persons_in_pairing(Path(pairing)) if pairing else None
     if person not in names and told is None:
-        return as_release(data, other, pairing, row_order=row_order)
+        return _of_same_records(data, other, pairing, row_order)
     roles = _roles_of_wave(data, names, person if told is None else None)
     table = data.engine.read(other, roles, SubGroups(), None if told is None else Path(str(pairing)))
     released = Microdata(table, roles, SubGroups(), data.engine, paths_read(other, pairing))
@@ -63,6 +63,18 @@ def as_other_release(
     assert mine is not None
     assert found is not None
     return _joined(data, mine, label, (released,), found)
+
+
+def _of_same_records(
+    data: Microdata, other: Any, pairing: str | Path | None, row_order: Literal["checked", "keep"]
+) -> Release:
+    """A release of the same records; if its rows do not match, the error tells how other waves are joined."""
+    try:
+        return as_release(data, other, pairing, row_order=row_order)
+    except PairingError as error:
+        needs = "declare the column that identifies persons (roles.person)" if data.roles.person is None else (
+            f"give a file with the column {data.roles.person!r}, or a pairing file with persons")
+        raise PairingError(f"{error} If it is a release of another wave of the same persons, {needs}.") from None
 
 
 def _in_order(record: Ints, person: Sequence[str | None]) -> PersonsOfRecords:
