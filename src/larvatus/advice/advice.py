@@ -81,7 +81,7 @@ def advice(data: Microdata, places: Callable[[Microdata, str], str] = lambda dat
     """Examine the data and recommend masks. `places` says where the first cells of a column are that are not numbers."""
     columns, related, rules = column_profiles(data), find_relations(data), detect_rules(data)
     running, few = record_numbering(data, data.non_confidential)
-    rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
+    rules = replace(rules, inequalities=tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
     written = texts(data, [*data.confidential, *data.non_confidential])
     odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
@@ -94,7 +94,7 @@ def advice(data: Microdata, places: Callable[[Microdata, str], str] = lambda dat
     said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
-    seen += _rule_sentences(rules.identities, perhaps)
+    seen += [*_rule_sentences(rules.identities, perhaps), *(t.sentence() for t in rules.totals)]
     seen += _names(data, written, odd, places)
     seen += _singled_out(data, running)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})

@@ -9,6 +9,7 @@ from typing import Any
 
 from larvatus.advice.column_profile import FEWEST_VALUES, ColumnProfile
 from larvatus.advice.rule_detection import DetectedRules
+from larvatus.advice.total_detection import DetectedTotal
 from larvatus.constraints.rules import parse_rule, quote_name
 
 HEAD = (
@@ -16,23 +17,30 @@ HEAD = (
     "# costs some accuracy, and after rounding or repair sufficiency_based no longer keeps moments exactly.",
 )
 GUESSED = "# Commented lines may hold by chance: remove the # from those that are intended."
+WAYS = (
+    "# Commented totals hold in most records. Remove the # from one line of each to keep it: where it held, or with its",
+    "# difference unmasked. Either shows which records are exceptions.",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftConstraints:
-    """Settings of [constraints] supported by the data, and columns or rules that are only guessed."""
+    """Settings of [constraints] supported by the data, columns or rules that are only guessed, and totals with exceptions."""
 
     seen: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    totals: tuple[DetectedTotal, ...] = ()
 
     def toml(self) -> str:
         """The [constraints] section of a study file, with guesses as comments."""
-        if not self.seen and not self.guessed:
+        if not self.seen and not self.guessed and not self.totals:
             return ""
         mark = "" if self.seen else "# "
-        lines = [*HEAD, *([GUESSED] if self.guessed else []), f"{mark}[constraints]"]
+        more = [*([GUESSED] if self.guessed else []), *(WAYS if self.totals else ())]
+        lines = [*HEAD, *more, f"{mark}[constraints]"]
         for key in ("integers", "non_negative", "rules"):
-            lines += _listed(key, self.seen.get(key, ()), self.guessed.get(key, ()))
+            ways = [way for total in self.totals for way in total.ways] if key == "rules" else []
+            lines += _listed(key, self.seen.get(key, ()), [*self.guessed.get(key, ()), *ways])
         if "bounds" in self.seen:
             bounds = (f"{_text(n)} = {{ least = {b['least']}, most = {b['most']} }}" for n, b in self.seen["bounds"].items())
             lines.append(f"bounds = {{ {', '.join(bounds)} }}")
@@ -74,4 +82,4 @@ def advise_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -
         "non_negative": tuple(n for n in floors["guessed"] if n not in follows),
         "rules": tuple(r for r in rules.inequalities if r not in beneath),
     }
-    return DraftConstraints({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v})
+    return DraftConstraints({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v}, rules.totals)

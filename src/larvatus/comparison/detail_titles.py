@@ -8,6 +8,7 @@ from larvatus.comparison.release_sentences import capitalise
 from larvatus.core.number_format import words
 
 _OF_ALL: Mapping[str, str] = {  # keys that several methods share
+    "exceptions": "Without and with the knowledge of which totals hold in a record",
     "also": "This release alone and together with the other releases",
     "copies": "By copy of the release",
     "declared_sub_groups": "By declared sub-group, before small ones were pooled",

@@ -1,4 +1,4 @@
-"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier. Undeclared columns are not released."""
+"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier … Undeclared columns are not released."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ class Roles(SettingsModel):
     weight: str | None = Field(default=None, description="survey weight, released unmasked")
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
     nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
+    person: str | None = Field(
+        default=None,
+        description="column that tells which records, here and in other waves, are of the same person; never released",
+    )
+    household: str | None = Field(
+        default=None, description="column that tells which records are of the same household; never released"
+    )
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict, description="order of the levels of categorical columns, lowest first"
     )
@@ -62,6 +69,12 @@ class SubGroups(SettingsModel):
         return self.small in ("pool", "pool_all")
 
 
+def roles_text(roles: Roles, with_persons: bool) -> str:
+    """The roles as text. Draws do not depend on persons and households, so that declaring them changes no released value."""
+    unset = {n for n in ("person", "household") if not with_persons or getattr(roles, n) is None}
+    return roles.model_dump_json(exclude=unset)
+
+
 def has_order(roles: Roles, name: str) -> bool:
     """Whether the levels of a column have an order, from `ordered` or from a taxonomy."""
     return name in roles.ordered or name in roles.taxonomies
@@ -71,6 +84,16 @@ def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
     """Released columns, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
     weight = (roles.weight,) if roles.weight else ()
     return tuple(dict.fromkeys(sub_groups.columns + roles.non_confidential + roles.confidential + weight))
+
+
+def columns_read(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
+    """The columns that an engine reads: those released, and the person and the household, which are not."""
+    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *persons_and_households(roles))))
+
+
+def persons_and_households(roles: Roles) -> tuple[str, ...]:
+    """The columns that tell which records belong together."""
+    return tuple(n for n in (roles.person, roles.household) if n)
 
 
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
@@ -86,6 +109,8 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
         "sub_groups": sub_groups.columns,
         "weight": (roles.weight,) if roles.weight else (),
         "record_id": (roles.record_id,) if roles.record_id else (),
+        "person": (roles.person,) if roles.person else (),
+        "household": (roles.household,) if roles.household else (),
     }
     for role, names in spoken.items():
         for name in sorted({n for n in names if names.count(n) > 1}):
@@ -116,6 +141,8 @@ def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
     exclusive = [("confidential", other) for other in ("non_confidential", "sub_groups", "identifiers", "weight")]
     exclusive += [("identifiers", other) for other in ("non_confidential", "sub_groups", "weight")]
     exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "sub_groups", "weight")]
+    every = ("confidential", "non_confidential", "identifiers", "sub_groups", "weight", "record_id")
+    exclusive += [(role, other) for role in ("person", "household") for other in every] + [("person", "household")]
     for one, other in exclusive:
         for name in (n for n in spoken[one] if n in spoken[other]):
             yield f"{name!r} is both {one} and {other}. Keep one of the two."

@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
+from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step
 from larvatus.pipeline.apply_step import (
@@ -74,7 +75,8 @@ def mask(
     check_orders(seen, masks)
     original, notes = in_workable_groups(seen, masks)
     check_magnitudes(original, masks)
-    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
+    context = roles_text(data.roles, with_persons=False) + original.sub_groups.model_dump_json()
+    context += asked.model_dump_json() if rules else ""
     context += confidential_fingerprint(data, stream_key(secret, "fingerprint"))
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said

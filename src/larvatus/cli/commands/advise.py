@@ -54,6 +54,7 @@ def advise(
     terminal.data({
         "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
         "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
+        "totals": [{"rule": t.rule, "records": t.records, "exceptions": t.exceptions} for t in found.rules.totals],
         "guessed": {k: list(v) for k, v in found.constraints.guessed.items()},
     })
     if output is not None and not found.plan["release"]:

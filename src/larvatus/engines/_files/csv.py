@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.roles import Roles, SubGroups, has_order
+from larvatus.data.roles import Roles, SubGroups, has_order, persons_and_households
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.quotation_marks import check_quotation_marks
 
@@ -68,7 +68,7 @@ class Uses:
 
 def is_category(name: str, roles: Roles, sub_groups: SubGroups) -> bool:
     """Whether a column is categorical because of its role."""
-    return name in sub_groups.columns or name in roles.nominal or has_order(roles, name)
+    return name in (*sub_groups.columns, *roles.nominal, *persons_and_households(roles)) or has_order(roles, name)
 
 
 def csv_looks(path: Path, names: Sequence[str], uses: Uses) -> dict[str, Looks]:
