@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from larvatus.core.arrays import Ints
+from larvatus.core.arrays import Floats, Ints
 
 Missing: TypeAlias = Literal["value", "any", "none"]
 CONVENTIONS: tuple[Missing, ...] = get_args(Missing)
@@ -32,13 +32,21 @@ def class_numbers(codes: Ints) -> Ints:
     return np.asarray(np.unique(whole, return_inverse=True)[1].reshape(-1), dtype=np.int64)
 
 
-def matching_records(codes: Ints, count: Ints, missing: Missing) -> Ints:
-    """n(i) of each combination of keys. `codes` has combinations × keys, `count` the records of each combination."""
+def matching_totals(codes: Ints, amount: Floats, missing: Missing) -> Floats:
+    """The sum of an amount over the records that agree with each combination: n(i) if the amount is the number of records.
+
+    `codes` has combinations × keys; `amount` is the total over the records of each combination.
+    """
     if missing == "any":
-        return _match_any(codes, count)
+        return _total_any(codes, amount)
     numbers = class_numbers(codes)
-    size = np.bincount(numbers, weights=count).astype(np.int64)[numbers] if len(count) else count.astype(np.int64)
-    return size if missing == "value" else np.where((codes < 0).any(axis=1), 1, size)
+    return np.bincount(numbers, weights=amount)[numbers] if len(amount) else amount
+
+
+def matching_records(codes: Ints, count: Ints, missing: Missing) -> Ints:
+    """n(i) of each combination of keys; `count` has the records of each."""
+    size = np.rint(matching_totals(codes, count.astype(np.float64), missing)).astype(np.int64)
+    return np.where((codes < 0).any(axis=1), 1, size) if missing == "none" else size
 
 
 def pattern_count(codes: Ints) -> int:
@@ -46,16 +54,16 @@ def pattern_count(codes: Ints) -> int:
     return len(np.unique(codes < 0, axis=0))
 
 
-def _match_any(codes: Ints, count: Ints) -> Ints:
+def _total_any(codes: Ints, amount: Floats) -> Floats:
     pattern, place = np.unique(codes < 0, axis=0, return_inverse=True)
     rows = [np.flatnonzero(place.reshape(-1) == i) for i in range(len(pattern))]
-    out = np.zeros(len(codes), dtype=np.int64)
+    out = np.zeros(len(codes))
     for mine, own in zip(pattern, rows, strict=True):
         for theirs, others in zip(pattern, rows, strict=True):
             shared = ~(mine | theirs)
             numbers = class_numbers(codes[np.concatenate((own, others))][:, shared])
-            weight = np.bincount(numbers[len(own) :], weights=count[others], minlength=int(numbers.max()) + 1)
-            out[own] += weight[numbers[: len(own)]].astype(np.int64)
+            total = np.bincount(numbers[len(own) :], weights=amount[others], minlength=int(numbers.max()) + 1)
+            out[own] += total[numbers[: len(own)]]
     return out
 
 
