@@ -49,7 +49,7 @@ class KeyRisk(Attack):
     sampling fraction, estimate how many persons of the population share the keys of a record. Without them the file is the
     population, and the risk of a record is 1 / f. The details give the number of sample uniques that are unique in the
     population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models), special
-    uniques (SUDA and DIS scores), k-anonymity under three conventions for missing keys, diversity of the confidential columns
+    uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions for missing keys, diversity of the confidential columns
     (l-diversity, t-closeness, δ-disclosure, β-likeness), and the risk that remains without each key. If
     `post_randomisation` changed keys, the risk is the probability of a right match under its transition probabilities; keys
     changed in another way are treated as true. This attack describes the keys more than the mask: it is run only if it is
@@ -138,15 +138,16 @@ class KeyRisk(Attack):
     def _details(
         self, data: Microdata, table: KeyTable, population: Population, risk: Floats, size: Ints
     ) -> tuple[dict[str, Rows], list[str]]:
-        models, too_large = log_linear_rows(table, population, self.model)
+        models, too_large = (Rows(), "") if population.is_file else log_linear_rows(table, population, self.model)
         most = self.suda_size or (len(table.names) if len(table.names) <= _ALL_SETS else _USUAL_SIZE)
-        suda, too_many = suda_rows(table, most, population.fraction if population.fraction < 1 else _DIS_FRACTION)
+        suda, too_many = suda_rows(table, most, _DIS_FRACTION if population.is_file else population.fraction)
         anonymity, patterns = anonymity_rows(table)
         value = float((table.count * risk).sum() / max(table.records, 1))
         others = [n for n in data.confidential if n not in table.names]
         details = {
             "key_summary": self._summary(table, population, risk, size), "class_sizes": class_size_rows(size, table.count, risk),
-            "log_linear": models, "superpopulation": superpopulation_rows(table, population), **suda,
+            "log_linear": models,
+            "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
             "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),
             "without_key": without_key_rows(table, population, value),
         }

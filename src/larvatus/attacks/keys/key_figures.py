@@ -96,6 +96,8 @@ def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Ro
         {"keys in the set": m, "minimal uniques": int(found.by_size[:, m - 1].sum()),
          "records": int((found.by_size[:, m - 1] > 0).sum())} for m in range(1, found.by_size.shape[1] + 1)
     ]
+    if not found.score.any():
+        return {"suda_sizes": Rows.of(sizes)}, ""
     keys: list[Row] = [{"variable": n, "contribution": float(c)} for n, c in zip(table.names, found.contribution, strict=True)]
     dis: list[Row] = [{"figure": "DIS (probability that a unique match is right)", "value": found.dis},
                       {"figure": "records with a SUDA score", "value": int((found.score > 0).sum())},

@@ -34,6 +34,8 @@ def key_law(original: Microdata, release: Release, names: Sequence[str]) -> KeyL
     groups, columns = len(original.groups), release.data.table.columns
     moves: list[tuple[Matrix | None, ...]] = [(None,) * groups for _ in names]
     touched: set[str] = set()
+    if release.data.table is original.table:
+        return KeyLaw(tuple(moves))
     for step in release.steps:
         masked = [n for n in columns_of_step(step, original) if n in names]
         if not masked or step.drops:

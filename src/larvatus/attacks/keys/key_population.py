@@ -24,6 +24,11 @@ class Population:
     weight: str | None
     sentence: str
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the file is the population: sample uniques are then population uniques."""
+        return self.fraction >= 1
+
     def share(self, count: Ints, weight: Floats | None) -> Floats:
         """The sampling fraction p of each class."""
         return sampled_share(count, weight if self.weight else None, self.fraction)
