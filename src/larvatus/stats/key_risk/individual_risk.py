@@ -84,6 +84,10 @@ def inverse_variance(count: NDArray[np.int64], p: Floats) -> Floats:
     With v = exp(−x),   E(1 / F² | f) = ∫₀^∞ exp(−f x) / (1 + a e^−x) · [log((1 + a e^−x) / (1 + a)) + x] dx   by Gauss and Legendre.
     """
     f, p = np.asarray(count, dtype=np.float64), np.asarray(p, dtype=np.float64)
+    if len(f) > 1 and (p == p[0]).all():  # one fraction for all: few different classes
+        sizes, place = np.unique(count, return_inverse=True)
+        if len(sizes) < len(f):
+            return inverse_variance(sizes, np.full(len(sizes), p[0]))[place.reshape(-1)]
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     square = np.empty(len(f))
     for start in range(0, len(f), _CHUNK):

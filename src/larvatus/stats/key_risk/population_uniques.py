@@ -13,7 +13,8 @@ B / √Var B is about standard normal for a model that fits, and large and posit
 forward search starts with independence and adds the interaction that brings |B₁| / √Var B₁ + |B₂| / √Var B₂ down most, until
 both are below 1.96.
 
-The prediction variance of τ̂ − τ is Σ 1(f_k = 1) Var(h of F_k | f_k = 1) plus gᵀ (Xᵀ diag(μ) X)⁻¹ g with g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k.
+The prediction variance of τ̂ − τ is Σ 1(f_k = 1) Var(h of F_k | f_k = 1) plus gᵀ (Xᵀ diag(μ) X)⁻¹ g with
+g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k. If the model was searched, Var B is added: a bias of this size may pass the test.
 """
 
 from __future__ import annotations
@@ -104,30 +105,35 @@ def inverse_square(m: Floats) -> Floats:
     return np.where(large, (1 / np.where(large, m, 1.0)) ** 2, out)
 
 
-def estimate_uniques(table: Floats, fitted: FittedTable, fraction: float, errors: bool = True) -> UniqueEstimate:
-    """τ₁ and τ₂ of a fitted table, with tests and, if `errors`, standard errors; `fraction` is the sampling fraction π."""
+def estimate_uniques(
+    table: Floats, fitted: FittedTable, fraction: float, errors: bool = True, is_searched: bool = False
+) -> UniqueEstimate:
+    """τ₁ and τ₂ of a fitted table, with tests and, if `errors`, standard errors; `fraction` is the sampling fraction π.
+
+    `is_searched` tells that the model was chosen by its test, so that the standard errors allow for a bias that passes it.
+    """
     f, mu = table.reshape(-1), fitted.mean.reshape(-1)
     alone = np.flatnonzero(f == 1)
     c, rate = 1 - fraction, mu / fraction
     tests, sums, spreads = [], [], []
     for number, of in enumerate((_unique_probability, _match_probability)):
         h = of(rate, c)
-        tests.append(_test(f, mu, h, fraction))
+        bias, doubt = _bias(f, mu, h, fraction)
+        tests.append(bias / doubt if doubt > 0 else 0.0)
         own = _Summand(h.value[alone], h.slope[alone], h.curvature[alone])
         spread = own.value * (1 - own.value) if number == 0 else inverse_square(c * rate[alone]) - own.value**2
         shared = _shared_variance(fitted, alone, own.slope * rate[alone]) if errors else np.nan
         sums.append(float(own.value.sum()))
-        spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared)))
+        spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared + (doubt**2 if is_searched else 0.0))))
     return UniqueEstimate(fitted.margins, sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted.converged)
 
 
-def _test(f: Floats, mu: Floats, h: _Summand, fraction: float) -> float:
-    """B / √Var B."""
+def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float) -> tuple[float, float]:
+    """B and √Var B."""
     once, rest = mu * np.exp(-mu), f - mu
     b = once * (-h.slope * rest / fraction + h.curvature * (rest**2 - f) / (2 * fraction**2))
     v = once**2 * (h.slope**2 * mu / fraction**2 + h.curvature**2 * mu**2 / (2 * fraction**4))
-    spread = float(np.sqrt(v.sum()))
-    return float(b.sum() / spread) if spread > 0 else 0.0
+    return float(b.sum()), float(np.sqrt(v.sum()))
 
 
 def _shared_variance(fitted: FittedTable, alone: Ints, slope: Floats) -> float:
@@ -154,12 +160,13 @@ def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: flo
     table = cell_table(codes, count, levels)
     keys = len(levels)
     base = fit_margins(table, main_effects(keys))
-    path = [estimate_uniques(table, base, fraction)]
+    searched = model == "search" and fraction < 1
+    path = [estimate_uniques(table, base, fraction, is_searched=searched)]
     pairs = [p for p in two_way_margins(keys) if levels[p[0]] > 1 and levels[p[1]] > 1]
     if model == "independence" or not pairs or fraction >= 1:
         return path
     if model == "two_way" or table.size * len(pairs) > _MOST_SEARCHED:
-        both = estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction)
+        both = estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction, is_searched=searched)
         swap = model == "search" and path[0].distance < both.distance
         return [both, path[0]] if swap else [path[0], both]
     fitted = base
@@ -170,7 +177,7 @@ def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: flo
         if distance >= path[-1].distance:
             break
         pair, fit = tried[best]
-        path.append(estimate_uniques(table, fit, fraction))
+        path.append(estimate_uniques(table, fit, fraction, is_searched=searched))
         pairs.remove(pair)
         fitted = fit
     return path
