@@ -25,7 +25,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.key_risk.missing_keys import class_numbers
 
-_MOST_WORK = 400_000_000  # combinations × sets of keys
+_MOST_WORK = 60_000_000  # combinations × sets of keys
 
 
 @dataclass(frozen=True, slots=True)
