@@ -18,6 +18,7 @@ smaller of Zayatz and slide negative binomial, and Zayatz if the latter has not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,8 +81,8 @@ def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
         return float(first - last + (times * (gammaln(j - alpha) - gammaln(1 - alpha))).sum())
 
     def at(z: Floats) -> tuple[float, float]:
-        alpha = 1 / (1 + np.exp(-z[0]))
-        return float(alpha), float(np.exp(z[1]) - alpha)
+        alpha = 1 / (1 + np.exp(-np.clip(z[0], -30.0, 30.0)))
+        return float(alpha), float(np.exp(np.clip(z[1], -30.0, 40.0)) - alpha)
 
     found = _largest(lambda z: likelihood(*at(z)), [(0.0, np.log(u)), (-2.0, np.log(u)), (1.0, 0.0)])
     if found is None:
@@ -97,16 +98,20 @@ def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
 
 def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
     """Population uniques under the slide negative binomial model."""
-    from scipy.special import xlogy
-    from scipy.stats import nbinom
+    from scipy.special import gammaln, xlogy
+
+    def negative_binomial(k: Floats, alpha: float, p: float) -> Floats:
+        log_mass = gammaln(alpha + k) - gammaln(k + 1) - gammaln(alpha) + alpha * np.log(p) + xlogy(k, 1 - p)
+        return np.asarray(np.exp(log_mass))
 
     def shares(alpha: float, beta: float) -> tuple[Floats, float]:
         thinned = beta / (beta + fraction * (1 - beta))
-        mass = (1 - fraction) * nbinom.pmf(size, alpha, thinned) + fraction * nbinom.pmf(size - 1, alpha, thinned)
-        return mass, 1 - (1 - fraction) * float(nbinom.pmf(0, alpha, thinned))
+        j = size.astype(np.float64)
+        mass = (1 - fraction) * negative_binomial(j, alpha, thinned) + fraction * negative_binomial(j - 1, alpha, thinned)
+        return mass, 1 - (1 - fraction) * float(thinned**alpha)
 
     def at(z: Floats) -> tuple[float, float]:
-        return float(np.exp(z[0])), float(1 / (1 + np.exp(-z[1])))
+        return float(np.exp(min(z[0], 20.0))), float(1 / (1 + np.exp(-np.clip(z[1], -30.0, 30.0))))
 
     def likelihood(z: Floats) -> float:
         mass, there = shares(*at(z))
@@ -121,13 +126,13 @@ def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEs
     return ModelEstimate(SLIDE, float(times.sum() / shares(alpha, beta)[1] * beta**alpha), True)
 
 
-def _largest(function: object, starts: list[tuple[float, float]]) -> Floats | None:
+def _largest(function: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
     """Where a function of two parameters is largest, from several starts; None if no search ends."""
     from scipy.optimize import minimize
 
     best, found = -np.inf, None
     for start in starts:
-        done = minimize(lambda z: -function(z), start, method="Nelder-Mead",  # type: ignore[operator]
+        done = minimize(lambda z: -function(z), start, method="Nelder-Mead",
                         options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000})
         if done.success and np.isfinite(done.fun) and -done.fun > best:
             best, found = -float(done.fun), np.asarray(done.x, dtype=np.float64)
