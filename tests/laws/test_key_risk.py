@@ -48,7 +48,8 @@ def two(p: float) -> float:
 def test_a_survey_by_hand(engine):
     """Five combinations: (n, f, a) f = 2, Σw = 40; (n, m, b) 1, 20; (s, f, a) 2, 20; (s, m, a) 2, 100; (s, m, b) 1, 2.
 
-    p = f / Σw: .05, .05, .1, .02, .5. The expected re-identifications are 2 r(2, .05) + r(1, .05) + 2 r(2, .1) + 2 r(2, .02) + r(1, .5).
+    p = f / Σw: .05, .05, .1, .02, .5.
+    Expected re-identifications: 2 r(2, .05) + r(1, .05) + 2 r(2, .1) + 2 r(2, .02) + r(1, .5).
     """
     score = examine(SURVEY, {**ROLES, "weight": "w"}, engine)
     expected = 2 * two(0.05) + one(0.05) + 2 * two(0.1) + 2 * two(0.02) + one(0.5)

@@ -25,7 +25,7 @@ from larvatus.attacks.keys.key_figures import (
 )
 from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
 from larvatus.attacks.keys.key_population import Population, class_totals, population_of
-from larvatus.attacks.keys.key_table import KeyTable, by_record, key_table
+from larvatus.attacks.keys.key_table import KeyTable, key_table, record_figures
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -45,15 +45,15 @@ _DIS_FRACTION = 0.1
 class KeyRisk(Attack):
     """The intruder finds persons of the population by key variables, and links each to a record with the same keys.
 
-    The value is the mean individual risk: the expected share of records that are matched rightly. Survey weights, or a stated
-    sampling fraction, estimate how many persons of the population share the keys of a record. Without them the file is the
-    population, and the risk of a record is 1 / f. The details give the number of sample uniques that are unique in the
-    population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models), special
-    uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions for missing keys, diversity of the confidential columns
-    (l-diversity, t-closeness, δ-disclosure, β-likeness), and the risk that remains without each key. If
-    `post_randomisation` changed keys, the risk is the probability of a right match under its transition probabilities; keys
-    changed in another way are treated as true. This attack describes the keys more than the mask: it is run only if it is
-    named, and it does not decide between releases.
+    The value is the mean individual risk: the expected share of records that are matched rightly. Survey weights, or a
+    stated sampling fraction, estimate how many persons of the population share the keys of a record. Without them the file
+    is the population, and the risk of a record is 1 / f. The details give the number of sample uniques that are unique in
+    the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models),
+    special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
+    for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
+    risk that remains without each key. If `post_randomisation` changed keys, the risk is the probability of a right match
+    under its transition probabilities; keys changed in another way are treated as true. This attack describes the keys more
+    than the mask: it is run only if it is named, and it does not decide between releases.
 
     Parameters:
         keys: key variables (default: all non-confidential columns and sub-group columns).
@@ -120,7 +120,7 @@ class KeyRisk(Attack):
             self.name(), "risk", whole[0], "expected share of records found by their key variables", self.settings(),
             chance=float(len(n) / max(n.sum(), 1)), interval=whole[1:],
             s_alone=whole[0] if alone is None else float((alone * n).sum() / max(n.sum(), 1)),
-            by_group=by_group, details=details, by_record=by_record(data, table, risk), decides=False,
+            by_group=by_group, details=details, by_record=record_figures(data, table, risk), decides=False,
             notes=(*notes, *more, *intruder.fields_without_effect("file", "error", "guesses", "known", "keys")),
         )
 
@@ -132,7 +132,8 @@ class KeyRisk(Attack):
                                 subject="key_risk.keys")
         found = self.keys or tuple(n for n in (*data.sub_groups.columns, *data.non_confidential) if n in columns)
         if not found:
-            raise RiskError("there is no key variable: no column is non-confidential. Name the keys (keys).", subject="key_risk")
+            raise RiskError("there is no key variable: no column is non-confidential. Name the keys (keys).",
+                            subject="key_risk")
         return tuple(dict.fromkeys(found))
 
     def _details(
@@ -145,7 +146,8 @@ class KeyRisk(Attack):
         value = float((table.count * risk).sum() / max(table.records, 1))
         others = [n for n in data.confidential if n not in table.names]
         details = {
-            "key_summary": self._summary(table, population, risk, size), "class_sizes": class_size_rows(size, table.count, risk),
+            "key_summary": self._summary(table, population, risk, size),
+            "class_sizes": class_size_rows(size, table.count, risk),
             "log_linear": models,
             "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
             "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),

@@ -62,7 +62,7 @@ def test_by_hand():
 
 
 def test_salaries_of_li_and_others():
-    """Incomes 3k to 11k, nine classes of one value each: {3k, 4k, 5k} has an ordered distance of .375, {6k, 8k, 11k} of .167."""
+    """Incomes 3k to 11k, three classes: {3k, 4k, 5k} has an ordered distance of .375, {6k, 8k, 11k} of .167."""
     classes = np.repeat([0, 1, 2], 3)
     values = np.array([3, 4, 5, 6, 8, 11, 7, 9, 10])
     found = class_diversity(*tallied(list(classes), list(values)), ordered=True)

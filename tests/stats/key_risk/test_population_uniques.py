@@ -79,7 +79,7 @@ def test_mean_inverse_square(m):
 
 @pytest.mark.parametrize(("interaction", "model", "fewest"), [(0.0, "independence", 100), (0.9, "search", 75)])
 def test_estimates_on_simulated_populations(interaction, model, fewest):
-    """Errors over 120 samples are centred at zero up to 8 % of τ (plug-in bias), and the 95 % intervals cover at least `fewest`.
+    """Errors of 120 samples are centred at zero up to 8 % of τ (plug-in bias), and the 95 % intervals cover at least `fewest`.
 
     If they cover with probability .95, fewer than 100 of 120 happens with a probability of 4e-6. After a search of 400 records
     in 960 cells they cover about .83: a test with few records misses a part of the interaction.

@@ -1,6 +1,6 @@
 """Minimal sample uniques against brute force over all subsets, scores by hand.
 
-The table that sdcMicro's documentation uses is not reproduced: its figures were not at hand. The formulas are those of its code.
+The formulas are those of sdcMicro's code. The example of its documentation is not reproduced: its figures were not at hand.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ def test_by_hand():
     """Five records, three keys, all sets (M = 3, so the product runs to A − 1 = 2).
 
     Weights: one key (3 − 1)(3 − 2) = 2, two keys (3 − 2) = 1, three keys 1 (an empty product).
-    Record 2 (0, 1, 1): alone in no single key; region–sex (0, 1) is unique, region–job (0, 1) too, sex–job (1, 1) too: 3 · 1 = 3.
+    Record 2 (0, 1, 1): alone in no single key; region–sex (0, 1), region–job (0, 1) and sex–job (1, 1) are unique: 3.
     Record 3 (1, 0, 1): region–sex, region–job and sex–job are unique: 3.
     Record 4 (1, 1, 2): job 2 is unique: 2. Region–sex (1, 1) is unique and contains no unique key: + 1 = 3.
-    Contributions: region in two sets of records 2 and 3 each, and one of record 4: 2 + 2 + 1 = 5 of 9; sex the same; job 2 + 2 + 2.
+    Contributions: region is in two sets of records 2 and 3 each, and in one of record 4: 2 + 2 + 1 = 5 of 9; so is sex.
+    Job: 2 + 2 + 2.
     """
     codes, count = np.unique(TABLE, axis=0, return_counts=True)
     found = special_uniques(codes, count, 3, 0.1)

@@ -13,10 +13,10 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
 from larvatus.stats.key_risk.class_diversity import class_diversity
 from larvatus.stats.key_risk.individual_risk import individual_risk
-from larvatus.stats.key_risk.log_linear import MOST_CELLS, cells_of
+from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of
 from larvatus.stats.key_risk.missing_keys import (
     CONVENTIONS,
-    MOST_PATTERNS,
+    MOST_MISSING_PATTERNS,
     matching_records,
     pattern_count,
     records_below,
@@ -47,9 +47,9 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
 def log_linear_rows(table: KeyTable, population: Population, model: str) -> tuple[Rows, str]:
     """τ₁ and τ₂ under log-linear models, in the order tried; a note if the table is too large for them."""
     codes, levels = _observed_levels(table.codes)
-    if cells_of(levels) > MOST_CELLS:
+    if cells_of(levels) > MOST_KEY_CELLS:
         return Rows(), (f"no log-linear model is fitted: the key variables have {cells_of(levels):,} cells, and at most "
-                        f"{MOST_CELLS:,} are allowed. Name fewer keys (keys), or recode them into fewer levels")
+                        f"{MOST_KEY_CELLS:,} are allowed. Name fewer keys (keys), or recode them into fewer levels")
     path = search_models(codes, table.count, levels, population.fraction, model)
     uniques = int((table.count == 1).sum())
     rows: list[Row] = []
@@ -70,10 +70,11 @@ def _observed_levels(codes: Ints) -> tuple[Ints, tuple[int, ...]]:
     return np.column_stack([place.reshape(-1) for _, place in found]), tuple(len(levels) for levels, _ in found)
 
 
-def _ends(name: str, value: float, error: float, most: int) -> dict[str, float | None]:
-    if not np.isfinite(error):
-        return {f"{name} low": None, f"{name} high": None}
-    return {f"{name} low": max(value - 1.96 * error, 0.0), f"{name} high": min(value + 1.96 * error, float(most))}
+def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | None]:
+    """The ends of the 95 % interval of τ, within 0 and the number of sample uniques."""
+    known = np.isfinite(error)
+    return {f"{tau} low": max(value - 1.96 * error, 0.0) if known else None,
+            f"{tau} high": min(value + 1.96 * error, float(most)) if known else None}
 
 
 def superpopulation_rows(table: KeyTable, population: Population) -> Rows:
@@ -110,7 +111,7 @@ def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Ro
 def anonymity_rows(table: KeyTable) -> tuple[Rows, str]:
     """Records in classes smaller than k under each convention for missing keys."""
     words = {"value": "is a value", "any": "agrees with any value", "none": "agrees with nothing"}
-    many = pattern_count(table.codes) > MOST_PATTERNS
+    many = pattern_count(table.codes) > MOST_MISSING_PATTERNS
     rows: list[Row] = []
     for convention in CONVENTIONS if (table.codes < 0).any() else CONVENTIONS[:1]:
         if convention == "any" and many:
@@ -119,7 +120,7 @@ def anonymity_rows(table: KeyTable) -> tuple[Rows, str]:
         rows.append({"a missing key": words[convention] if (table.codes < 0).any() else "does not occur",
                      "smallest": int(size.min(initial=table.records)),
                      **{f"below {k}": records_below(size, table.count, k) for k in ANONYMITY}})
-    note = "k-anonymity with missing keys that agree with any value is not computed: there are too many patterns of missing keys"
+    note = "k-anonymity with missing keys that agree with any value is not computed: too many patterns of missing keys occur"
     return Rows.of(rows), note if many else ""
 
 
@@ -144,9 +145,8 @@ def without_key_rows(table: KeyTable, population: Population, value: float) -> R
     """The mean individual risk and the sample uniques that remain if a key is not released."""
     rows: list[Row] = []
     for j, name in enumerate(table.names):
-        _, totals = without_key(table, j)
-        count = np.rint(totals["count"]).astype(np.int64)
-        risk = individual_risk(count, population.share(count, totals.get("weight")))
+        count, weight = without_key(table, j)
+        risk = individual_risk(count, population.share(count, weight))
         left = float((count * risk).sum() / max(table.records, 1))
         rows.append({"variable": name, "levels": len(np.unique(table.codes[:, j])), "risk without it": left,
                      "reduction": value - left, "sample uniques without it": int((count == 1).sum())})

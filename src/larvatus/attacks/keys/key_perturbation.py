@@ -14,7 +14,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.steps import columns_of_step, view_of_step
 from larvatus.data.verbs import as_one_group
-from larvatus.stats.key_risk.perturbed_keys import MOST_PAIRS, right_match
+from larvatus.stats.key_risk.perturbed_keys import MOST_KEY_PAIRS, right_match
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def match_under_law(original: Microdata, table: KeyTable, law: KeyLaw, fraction:
     F of a combination is its count in the original, divided by the sampling fraction.
     """
     true = key_table(original, table.names)
-    if len(table.group) * len(true.group) * len(table.names) > MOST_PAIRS:
+    if len(table.group) * len(true.group) * len(table.names) > MOST_KEY_PAIRS:
         return None
     found = right_match(
         table.codes[table.place], table.group, true.codes[true.place], true.group, true.group_count / fraction, law.moves,

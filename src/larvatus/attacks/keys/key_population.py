@@ -69,7 +69,7 @@ def _total_weight(data: Microdata, name: str) -> float:
     if wrong:
         raise RiskError(f"{wrong:,} weights in {name!r} are missing or negative. Remove these records, or state the sampling "
                         "fraction instead (sampled).", subject="key_risk")
-    return sum(p[1] for p in parts)
+    return float(sum(p[1] for p in parts))
 
 
 def class_totals(table: KeyTable, missing: Missing) -> tuple[Ints, Floats | None]:

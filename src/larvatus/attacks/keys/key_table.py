@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +47,8 @@ class KeyTable:
 
     def by_group(self, figure: Floats, groups: int) -> Floats:
         """Sum of a figure of combinations over the records of each sub-group."""
-        return np.bincount(self.group, weights=figure[self.place] * self.group_count, minlength=groups)
+        total = np.bincount(self.group, weights=figure[self.place] * self.group_count, minlength=groups)
+        return np.asarray(total, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class _Distinct:
         if len(own) > MOST_COMBINATIONS:
             raise RiskError(f"more than {MOST_COMBINATIONS:,} combinations of the key variables occur. Name fewer keys, or "
                             "recode them into fewer levels.", subject="key_risk.keys")
-        return cls(own, values[first], total, np.bincount(place, weights=weight, minlength=len(own)))
+        weights = np.asarray(np.bincount(place, weights=weight, minlength=len(own)), dtype=np.float64)
+        return cls(own, values[first], total, weights)
 
     def merge(self, other: _Distinct) -> _Distinct:
         return _Distinct.of(
@@ -141,17 +143,17 @@ def class_values(data: Microdata, table: KeyTable, name: str) -> tuple[Ints, Int
     return place[first], value[first], count
 
 
-def by_record(data: Microdata, table: KeyTable, figure: Floats) -> Floats:
+def record_figures(data: Microdata, table: KeyTable, figure: Floats) -> Floats:
     """A figure of combinations for every record, in record order."""
     parts = [(block.record, table.places(row_hashes(block, table.names))) for _, block in data.table.blocks(table.names)]
     order = np.argsort(np.concatenate([record for record, _ in parts]), kind="stable")
     return np.asarray(figure[np.concatenate([place for _, place in parts])[order]])
 
 
-def without_key(table: KeyTable, key: int) -> tuple[Ints, Mapping[str, Floats]]:
-    """Class of each combination if one key is not used, and the totals of these classes."""
+def without_key(table: KeyTable, key: int) -> tuple[Ints, Floats | None]:
+    """Records and total weights of the classes that remain if one key is not used."""
     numbers = class_numbers(np.delete(table.codes, key, axis=1))
-    totals = {"count": np.bincount(numbers, weights=table.count)}
-    if table.weight is not None:
-        totals["weight"] = np.bincount(numbers, weights=table.weight)
-    return numbers, totals
+    count = np.rint(np.bincount(numbers, weights=table.count)).astype(np.int64)
+    if table.weight is None:
+        return count, None
+    return count, np.asarray(np.bincount(numbers, weights=table.weight), dtype=np.float64)

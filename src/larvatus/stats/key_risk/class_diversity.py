@@ -2,12 +2,13 @@
 
     p_v: share of value v in a class,   q_v: share in the file,   r_1 ≥ r_2 ≥ …: counts in the class, largest first
 
-    distinct l      number of values that occur                                                    Machanavajjhala and others 2007
+    distinct l      number of values that occur                                      Machanavajjhala and others 2007
     entropy l       exp(−Σ p_v log p_v)
     recursive       r_1 < c (r_l + r_{l+1} + …); the smallest c that all classes allow, for l = 2 and l = 3
-    t-closeness     ½ Σ |p_v − q_v| (categories);   Σ_v |Σ_{w ≤ v} (p_w − q_w)| / (m − 1) (m ordered values)      Li and others 2007
-    δ-disclosure    largest |log(p_v / q_v)| over values that occur in the class                   Brickell and Shmatikov 2008
-    β-likeness      largest (p_v − q_v) / q_v                                                      Cao and Karras 2012
+    t-closeness     ½ Σ |p_v − q_v| for categories                                   Li and others 2007
+                    Σ_v |Σ_{w ≤ v} (p_w − q_w)| / (m − 1) for m ordered values
+    δ-disclosure    largest |log(p_v / q_v)| over values that occur in the class     Brickell and Shmatikov 2008
+    β-likeness      largest (p_v − q_v) / q_v                                        Cao and Karras 2012
 
 A missing value counts as a value of its own, before all others in the order.
 """
@@ -47,7 +48,7 @@ def class_diversity(classes: Ints, value: Ints, count: Ints, ordered: bool) -> C
     q = whole[value]
 
     def total(figure: Floats) -> Floats:
-        return np.bincount(classes, weights=figure, minlength=groups)
+        return np.asarray(np.bincount(classes, weights=figure, minlength=groups), dtype=np.float64)
 
     def largest(figure: Floats) -> Floats:
         out = np.full(groups, -np.inf)
@@ -70,7 +71,7 @@ def _recursive(classes: Ints, n: Floats, groups: int, l_: int) -> Floats:
     first = np.searchsorted(classes, np.arange(groups))
     rank = np.arange(len(n)) - first[classes]
     rest = np.bincount(classes, weights=np.where(rank >= l_ - 1, n, 0.0), minlength=groups)
-    return np.divide(n[first], rest, out=np.full(groups, np.inf), where=rest > 0)
+    return np.asarray(np.divide(n[first], rest, out=np.full(groups, np.inf), where=rest > 0))
 
 
 def _ordered_distance(classes: Ints, value: Ints, share: Floats, whole: Floats, groups: int) -> Floats:

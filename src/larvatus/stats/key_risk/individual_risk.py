@@ -10,8 +10,8 @@
     next f:   r(f + 1, p) = (1 / f − r(f, p)) / a                            stable for a ≥ 1 and small f
     else:     r = (p / f) Σ_k q^k / C(f + k, k),   q = 1 − p                 positive terms, at most 60 are needed
 
-The mean over records, R = Σ f r / n, is the global risk of sdcMicro. Given the sample, the share of right matches is the mean of
-f / F over classes. Its variance is Σ f² Var(1 / F) / n². The interval is that of a beta distribution with this mean and variance.
+The mean over records, R = Σ f r / n, is the global risk of sdcMicro. Given the sample, the share of right matches is
+Σ f / F / n. Its variance is Σ f² Var(1 / F) / n². The interval is that of a beta distribution with this mean and variance.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _by_series(f: Floats, p: Floats) -> Floats:
 def inverse_variance(count: NDArray[np.int64], p: Floats) -> Floats:
     """Var(1 / F | f) of each class.
 
-    With v = exp(−x),   E(1 / F² | f) = ∫₀^∞ exp(−f x) / (1 + a e^−x) · [log((1 + a e^−x) / (1 + a)) + x] dx   by Gauss and Legendre.
+    With v = exp(−x),   E(1 / F² | f) = ∫₀^∞ exp(−f x) / (1 + a e^−x) · [log((1 + a e^−x) / (1 + a)) + x] dx,   by quadrature.
     """
     f, p = np.asarray(count, dtype=np.float64), np.asarray(p, dtype=np.float64)
     if len(f) > 1 and (p == p[0]).all():  # one fraction for all: few different classes

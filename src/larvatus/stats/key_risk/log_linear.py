@@ -20,7 +20,7 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 
 Margin: TypeAlias = tuple[int, ...]
-MOST_CELLS = 2_000_000
+MOST_KEY_CELLS = 2_000_000
 _ROUNDS = 200
 _CLOSE = 1e-8  # of the number of records
 

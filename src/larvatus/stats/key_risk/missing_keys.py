@@ -18,7 +18,7 @@ from larvatus.core.arrays import Floats, Ints
 
 Missing: TypeAlias = Literal["value", "any", "none"]
 CONVENTIONS: tuple[Missing, ...] = get_args(Missing)
-MOST_PATTERNS = 500
+MOST_MISSING_PATTERNS = 500
 
 
 def class_numbers(codes: Ints) -> Ints:
@@ -40,7 +40,7 @@ def matching_totals(codes: Ints, amount: Floats, missing: Missing) -> Floats:
     if missing == "any":
         return _total_any(codes, amount)
     numbers = class_numbers(codes)
-    return np.bincount(numbers, weights=amount)[numbers] if len(amount) else amount
+    return np.asarray(np.bincount(numbers, weights=amount)[numbers], dtype=np.float64) if len(amount) else amount
 
 
 def matching_records(codes: Ints, count: Ints, missing: Missing) -> Ints:

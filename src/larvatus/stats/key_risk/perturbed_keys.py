@@ -10,8 +10,8 @@
 
         P(right match) = [M_jj / (1 − π M_jj)] / Σ_k F_k M_kj / (1 − π M_kj)
 
-With several released records of key j the formula is an approximation: it ignores that two records have two sources. It is exact
-again for keys that do not change, where it is 1 / F_j. M is the product of the transition matrices of the single keys.
+With several released records of key j the formula is an approximation: it ignores that two records have two sources. It is
+exact again for keys that do not change, where it is 1 / F_j. M is the product of the transition matrices of the single keys.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints, Matrix
 
-MOST_PAIRS = 300_000_000
+MOST_KEY_PAIRS = 300_000_000
 _CERTAIN = 1e-12  # keeps the odds of a certain transition finite
 _CHUNK = 4_000_000
 

@@ -132,8 +132,8 @@ def _largest(function: Callable[[Floats], float], starts: list[tuple[float, floa
 
     best, found = -np.inf, None
     for start in starts:
-        done = minimize(lambda z: -function(z), start, method="Nelder-Mead",
-                        options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000})
+        done = minimize(lambda z: -function(z), np.array(start), method="Nelder-Mead",
+                        options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000})  # type: ignore[call-overload]
         if done.success and np.isfinite(done.fun) and -done.fun > best:
             best, found = -float(done.fun), np.asarray(done.x, dtype=np.float64)
     return found
