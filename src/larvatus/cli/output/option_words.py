@@ -19,7 +19,7 @@ _OPTIONS = (
     (r"(?<![-\w])(memory|master) = …", r"--\1"),
     (r"(?<![-\w])record_id = …", "--record-id"),
 )
-_BY_OPTIONS = ("mask", "risk", "utility", "advise", "check")
+_BY_OPTIONS = ("mask", "risk", "utility", "advise", "check", "keys")
 
 
 def in_option_words(message: str, given: Sequence[str]) -> str:
