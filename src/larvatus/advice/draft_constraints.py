@@ -25,6 +25,11 @@ class DraftConstraints:
     seen: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def without_rules(self) -> DraftConstraints:
+        """The same with all rules between columns as comments."""
+        seen = {k: v for k, v in self.seen.items() if k != "rules"}
+        return DraftConstraints(seen, {**self.guessed, "rules": (*self.seen.get("rules", ()), *self.guessed.get("rules", ()))})
+
     def toml(self) -> str:
         """The [constraints] section of a study file, with guesses as comments."""
         if not self.seen and not self.guessed:

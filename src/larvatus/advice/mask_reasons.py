@@ -19,7 +19,8 @@ from larvatus.data.text_columns import Text
 
 SMALL_GROUP, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, _NAMED = 30, 0.05, 0.01, 0.05, 6
 NOISE_VARIANCE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
-REVERSED = "noise, reverse-mapped, to compare"
+COMPARED = ", to compare"  # end of the names of releases that are in the study for comparison only
+REVERSED = f"noise, reverse-mapped{COMPARED}"
 
 
 @dataclass(frozen=True, slots=True)

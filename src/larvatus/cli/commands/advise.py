@@ -44,7 +44,7 @@ def advise(
     with terminal.progress() as progress:
         data = data_of(source, study)
         progress("examining the columns", 0, 1)
-        found = advise_on(data)
+        found = advise_on(data, progress=progress)
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent

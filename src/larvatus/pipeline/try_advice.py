@@ -1,0 +1,190 @@
+"""Try an advised study before it is written, and change what cannot be carried out.
+
+Every release is made once, with its rules and sub-groups, and discarded. Larger files are tried on a sample. What fails is
+changed in this order: rules become comments, releases that fail are left out, sub-groups are pooled further, and columns are
+left out. Each change is one sentence of the advice.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from larvatus.advice.advice import Advice, advice
+from larvatus.advice.mask_reasons import COMPARED
+from larvatus.advice.study_changes import StudyChanges
+from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import NOT_A_SECRET
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.contracts import Mask
+from larvatus.data.exposure.value_changes import column_changes
+from larvatus.data.method_parsing import method_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.steps import is_maskable
+from larvatus.data.verbs import sample_records
+from larvatus.pipeline.make_release import mask
+
+MOST_RECORDS = 30_000
+_FEWEST_CHANGED = 10  # values, or half of them if there are few: with fewer, another secret may change none
+_MOST_CHANGES, _HARDER = 12, 4
+
+Plan = Mapping[str, Any]
+Places = Callable[[Microdata, str], str]
+
+
+def tried_advice(data: Microdata, places: Places, progress: Progress = silent) -> Advice:
+    """Advice whose study can be carried out on these data, or on a sample of them if there are many."""
+    return _Trial(data, sample_records(data, MOST_RECORDS, NOT_A_SECRET), places, progress).advice()
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The data, the records that studies are tried on, and what shows progress."""
+
+    data: Microdata
+    tried: Microdata
+    places: Places
+    progress: Progress
+
+    def advice(self) -> Advice:
+        """Advice on the data, changed until every release of its study can be made."""
+        changes = StudyChanges(sampled=0 if self.tried is self.data else self.tried.rows)
+        for _ in range(_MOST_CHANGES):
+            found = advice(self.data, self.places, changes)
+            problems = self._problems(found.plan)
+            if not problems:
+                return found
+            changes = self._changed(changes, found.plan, problems)
+        return advice(self.data, self.places, replace(changes, releases={**changes.releases, **problems}))
+
+    def _changed(self, changes: StudyChanges, plan: Plan, problems: Mapping[str, str]) -> StudyChanges:
+        """The next change to try."""
+        why = next(iter(problems.values()))
+        if self._passes(problems, _without_rules(plan)):
+            return replace(changes, rules=why)
+        alone = self._fail_alone(plan) if any(not _only_compared(n) for n in problems) else {}
+        if alone:
+            return changes.with_columns(alone)
+        if any(not _only_compared(r["name"]) for r in plan["release"] if r["name"] not in problems):
+            return replace(changes, releases={**changes.releases, **problems})
+        smallest = self._pooled(problems, plan)
+        if smallest is not None:
+            return replace(changes, smallest=smallest, pooled=why)
+        column = self._in_the_way(plan)
+        return changes.with_columns(column) if column else replace(changes, releases={**changes.releases, **problems})
+
+    def _problems(self, plan: Plan, releases: Sequence[str] | None = None) -> dict[str, str]:
+        """Why releases of a plan cannot be made, by name; only the named releases are made, all without names."""
+        asked = [r for r in plan["release"] if releases is None or r["name"] in releases]
+        out = {}
+        for i, planned in enumerate(asked):
+            self.progress(f"trying the release {planned['name']!r}", i, len(asked))
+            why = _problem(_with_plan(self.tried, plan), planned["steps"], plan["constraints"])
+            if why:
+                out[planned["name"]] = why
+        return out
+
+    def _passes(self, problems: Mapping[str, str], plan: Plan | None) -> bool:
+        """Whether all releases with problems can be made with another plan."""
+        return plan is not None and not self._problems(plan, list(problems))
+
+    def _pooled(self, problems: Mapping[str, str], plan: Plan) -> int | None:
+        """A larger minimum size of sub-groups with which the releases can be made; None if that does not help."""
+        smallest = plan["sub_groups"].get("smallest")
+        if smallest is None:
+            return None
+        for size in (min(_HARDER * smallest, self.tried.rows), self.tried.rows):
+            groups = {**plan["sub_groups"], "smallest": size}
+            if size > smallest and self._passes(problems, {**plan, "sub_groups": groups}):
+                return int(size)
+        return None
+
+    def _fail_alone(self, plan: Plan) -> dict[str, str]:
+        """Confidential columns that no release masks, not even without other columns and rules, with the reason."""
+        seen = _with_plan(self.tried, plan)
+        asked = [r["steps"] for r in plan["release"] if not _only_compared(r["name"])]
+        out = {}
+        for name in seen.confidential:
+            found = [_problem(*_only(seen, steps, name), {}) for steps in asked]
+            if found and all(found):
+                out[name] = found[0]
+        return out
+
+    def _in_the_way(self, plan: Plan) -> dict[str, str]:
+        """A column without which the first release can be made, with the reason; empty if there is none."""
+        seen = _with_plan(self.tried, plan)
+        steps = plan["release"][0]["steps"]
+        together = _problem(seen, steps, {})
+        for name in (*seen.non_confidential, *seen.confidential):
+            rest = _without(seen, name)
+            if name not in seen.sub_groups.columns and rest.confidential and not _problem(rest, _fitting(steps, rest), {}):
+                return {name: together}
+        return {}
+
+
+def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> str:
+    """Why a release cannot be made, in a clause; empty if it can be made."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = mask(data, list(steps), secret=NOT_A_SECRET, constraints=dict(constraints) or None, progress=silent)
+            changes = column_changes(made.data, in_groups_of(data, made.data))
+    except LarvatusError as error:
+        return _clause(error)
+    except Exception as error:
+        if os.environ.get("LARVATUS_DEBUG"):
+            raise
+        return f"unexpected {type(error).__name__}"
+    few = [c.name for c in changes if c.varies and c.present - c.same < min(_FEWEST_CHANGED, c.present / 2)]
+    return f"hardly any value of {', '.join(map(repr, few))} would change" if few else ""
+
+
+def _clause(error: LarvatusError) -> str:
+    """The first sentence of an error, without its full stop and without the labels of sub-groups, which are data."""
+    text = error.problems[0] if isinstance(error, StudyError) else str(error)
+    return text.splitlines()[0].split(". ")[0].split(" in sub-group (")[0].rstrip(".")
+
+
+def _only_compared(name: str) -> bool:
+    """Whether a release is in the study only for comparison."""
+    return name.endswith(COMPARED)
+
+
+def _without_rules(plan: Plan) -> Plan | None:
+    """The plan without rules between columns; None if it has none."""
+    asked = plan["constraints"]
+    return {**plan, "constraints": {k: v for k, v in asked.items() if k != "rules"}} if asked.get("rules") else None
+
+
+def _with_plan(data: Microdata, plan: Plan) -> Microdata:
+    """The data with the roles and the treatment of small sub-groups of a plan."""
+    kept = {role: tuple(names) for role, names in plan["roles"].items()}
+    groups = data.sub_groups.model_copy(update=plan["sub_groups"])
+    return replace(data, roles=data.roles.model_copy(update=kept), sub_groups=groups)
+
+
+def _without(data: Microdata, name: str) -> Microdata:
+    """The data without one column of X or S."""
+    kept = {r: tuple(n for n in getattr(data.roles, r) if n != name) for r in ("confidential", "non_confidential")}
+    return replace(data, roles=data.roles.model_copy(update=kept))
+
+
+def _only(data: Microdata, steps: Sequence[Any], name: str) -> tuple[Microdata, list[Any]]:
+    """The data with one confidential column, and the steps that can mask it."""
+    one = replace(data, roles=data.roles.model_copy(update={"confidential": (name,)}))
+    return one, _fitting(steps, one)
+
+
+def _fitting(steps: Sequence[Any], data: Microdata) -> list[Any]:
+    """Steps with the columns that the data still have; steps without such columns are left out."""
+    out = []
+    for step in steps:
+        given = {k: v for k, v in step.items() if k != "columns"}
+        named = [n for n in step.get("columns", data.confidential) if n in data.confidential]
+        if any(is_maskable(method_of(Mask, given), n, data) for n in named):
+            out.append({**given, "columns": named} if "columns" in step else given)
+    return out
