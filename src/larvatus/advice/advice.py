@@ -110,8 +110,7 @@ def advice(
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     seen += changes.sentences()
-    if changes.rules:
-        constraints = constraints.without_rules()
+    constraints = constraints.without(changes.constraints)
     plan = _plan(data, columns, said, maskable, constraints, kept)
     plan["release"] = [r for r in plan["release"] if r["name"] not in changes.releases]
     plan["sub_groups"] = {"smallest": smallest, "small": "pool"} if data.sub_groups.columns else {}

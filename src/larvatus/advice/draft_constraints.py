@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ HEAD = (
     "# Every record of the original obeys these, and so will every released record. Delete those that are not intended: each",
     "# costs some accuracy, and after rounding or repair sufficiency_based no longer keeps moments exactly.",
 )
+_LISTS = ("integers", "non_negative", "rules")
+CONSTRAINTS = (*_LISTS, "bounds", "decimals")
 GUESSED = "# Commented lines may hold by chance: remove the # from those that are intended."
 
 
@@ -25,10 +27,11 @@ class DraftConstraints:
     seen: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def without_rules(self) -> DraftConstraints:
-        """The same with all rules between columns as comments."""
-        seen = {k: v for k, v in self.seen.items() if k != "rules"}
-        return DraftConstraints(seen, {**self.guessed, "rules": (*self.seen.get("rules", ()), *self.guessed.get("rules", ()))})
+    def without(self, kinds: Collection[str]) -> DraftConstraints:
+        """The same with some kinds of constraints as comments; bounds and decimals are left out."""
+        seen = {k: v for k, v in self.seen.items() if k not in kinds}
+        doubted = {k: (*self.seen[k], *self.guessed.get(k, ())) for k in _LISTS if k in kinds and k in self.seen}
+        return DraftConstraints(seen, {**self.guessed, **doubted})
 
     def toml(self) -> str:
         """The [constraints] section of a study file, with guesses as comments."""
@@ -36,7 +39,7 @@ class DraftConstraints:
             return ""
         mark = "" if self.seen else "# "
         lines = [*HEAD, *([GUESSED] if self.guessed else []), f"{mark}[constraints]"]
-        for key in ("integers", "non_negative", "rules"):
+        for key in _LISTS:
             lines += _listed(key, self.seen.get(key, ()), self.guessed.get(key, ()))
         if "bounds" in self.seen:
             bounds = (f"{_text(n)} = {{ least = {b['least']}, most = {b['most']} }}" for n, b in self.seen["bounds"].items())

@@ -1,19 +1,21 @@
 """Try an advised study before it is written, and change what cannot be carried out.
 
 Every release is made once, with its rules and sub-groups, and discarded. Larger files are tried on a sample. What fails is
-changed in this order: rules become comments, releases that fail are left out, sub-groups are pooled further, and columns are
-left out. Each change is one sentence of the advice.
+changed: rules become comments, columns that cannot be masked are left out, releases that fail are left out, and sub-groups are
+pooled further. Each change is one sentence of the advice.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from larvatus.advice.advice import Advice, advice
+from larvatus.advice.draft_constraints import CONSTRAINTS
 from larvatus.advice.mask_reasons import COMPARED
 from larvatus.advice.study_changes import StudyChanges
 from larvatus.core.errors import LarvatusError, StudyError
@@ -31,8 +33,19 @@ from larvatus.pipeline.make_release import mask
 MOST_RECORDS = 30_000
 _FEWEST_CHANGED = 10  # values, or half of them if there are few: with fewer, another secret may change none
 _MOST_CHANGES, _HARDER = 12, 4
+_LABELLED = re.compile(r"sub-group \(.*\) (?=ha)")
 
 Plan = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a release cannot be made, in a clause, and the columns that hardly change if that is the reason."""
+
+    why: str
+    unchanged: tuple[str, ...] = ()
+
+
 Places = Callable[[Microdata, str], str]
 
 
@@ -59,40 +72,45 @@ class _Trial:
             if not problems:
                 return found
             changes = self._changed(changes, found.plan, problems)
-        return advice(self.data, self.places, replace(changes, releases={**changes.releases, **problems}))
+        return advice(self.data, self.places, changes.with_releases(_reasons(problems)))
 
-    def _changed(self, changes: StudyChanges, plan: Plan, problems: Mapping[str, str]) -> StudyChanges:
+    def _changed(self, changes: StudyChanges, plan: Plan, problems: Mapping[str, Problem]) -> StudyChanges:
         """The next change to try."""
-        why = next(iter(problems.values()))
-        if self._passes(problems, _without_rules(plan)):
-            return replace(changes, rules=why)
-        alone = self._fail_alone(plan) if any(not _only_compared(n) for n in problems) else {}
-        if alone:
-            return changes.with_columns(alone)
+        why = next(iter(problems.values())).why
+        wanted = {n: p for n, p in problems.items() if not _only_compared(n)}
+        columns = {n: p.why for p in wanted.values() for n in p.unchanged}
+        if columns:
+            return changes.with_columns(columns)
+        for left_out in (("rules",), CONSTRAINTS):
+            if self._passes(problems, _unconstrained(plan, left_out)):
+                return replace(changes, constraints=left_out, broken=why)
+        columns = self._fail_alone(plan) if wanted else {}
+        if columns:
+            return changes.with_columns(columns)
         if any(not _only_compared(r["name"]) for r in plan["release"] if r["name"] not in problems):
-            return replace(changes, releases={**changes.releases, **problems})
+            return changes.with_releases(_reasons(problems))
         smallest = self._pooled(problems, plan)
         if smallest is not None:
             return replace(changes, smallest=smallest, pooled=why)
-        column = self._in_the_way(plan)
-        return changes.with_columns(column) if column else replace(changes, releases={**changes.releases, **problems})
+        columns = self._in_the_way(plan)
+        return changes.with_columns(columns) if columns else changes.with_releases(_reasons(problems))
 
-    def _problems(self, plan: Plan, releases: Sequence[str] | None = None) -> dict[str, str]:
+    def _problems(self, plan: Plan, releases: Sequence[str] | None = None) -> dict[str, Problem]:
         """Why releases of a plan cannot be made, by name; only the named releases are made, all without names."""
         asked = [r for r in plan["release"] if releases is None or r["name"] in releases]
         out = {}
         for i, planned in enumerate(asked):
             self.progress(f"trying the release {planned['name']!r}", i, len(asked))
             why = _problem(_with_plan(self.tried, plan), planned["steps"], plan["constraints"])
-            if why:
+            if why is not None:
                 out[planned["name"]] = why
         return out
 
-    def _passes(self, problems: Mapping[str, str], plan: Plan | None) -> bool:
+    def _passes(self, problems: Mapping[str, Problem], plan: Plan | None) -> bool:
         """Whether all releases with problems can be made with another plan."""
         return plan is not None and not self._problems(plan, list(problems))
 
-    def _pooled(self, problems: Mapping[str, str], plan: Plan) -> int | None:
+    def _pooled(self, problems: Mapping[str, Problem], plan: Plan) -> int | None:
         """A larger minimum size of sub-groups with which the releases can be made; None if that does not help."""
         smallest = plan["sub_groups"].get("smallest")
         if smallest is None:
@@ -107,11 +125,12 @@ class _Trial:
         """Confidential columns that no release masks, not even without other columns and rules, with the reason."""
         seen = _with_plan(self.tried, plan)
         asked = [r["steps"] for r in plan["release"] if not _only_compared(r["name"])]
+        constant = [c.name for c in column_changes(seen, seen) if not c.varies and c.name in seen.numeric(seen.confidential)]
         out = {}
-        for name in seen.confidential:
-            found = [_problem(*_only(seen, steps, name), {}) for steps in asked]
-            if found and all(found):
-                out[name] = found[0]
+        for name in (n for n in seen.confidential if n not in constant):
+            found = [p for steps in asked if (p := _problem(*_only(seen, steps, name), {})) is not None]
+            if found and len(found) == len(asked):
+                out[name] = found[0].why
         return out
 
     def _in_the_way(self, plan: Plan) -> dict[str, str]:
@@ -119,34 +138,43 @@ class _Trial:
         seen = _with_plan(self.tried, plan)
         steps = plan["release"][0]["steps"]
         together = _problem(seen, steps, {})
+        if together is None:
+            return {}
         for name in (*seen.non_confidential, *seen.confidential):
             rest = _without(seen, name)
-            if name not in seen.sub_groups.columns and rest.confidential and not _problem(rest, _fitting(steps, rest), {}):
-                return {name: together}
+            if name in seen.sub_groups.columns or not rest.confidential:
+                continue
+            if _problem(rest, _fitting(steps, rest), {}) is None:
+                return {name: together.why}
         return {}
 
 
-def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> str:
-    """Why a release cannot be made, in a clause; empty if it can be made."""
+def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> Problem | None:
+    """Why a release cannot be made; None if it can be made."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = mask(data, list(steps), secret=NOT_A_SECRET, constraints=dict(constraints) or None, progress=silent)
             changes = column_changes(made.data, in_groups_of(data, made.data))
     except LarvatusError as error:
-        return _clause(error)
+        return Problem(_clause(error))
     except Exception as error:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
-        return f"unexpected {type(error).__name__}"
-    few = [c.name for c in changes if c.varies and c.present - c.same < min(_FEWEST_CHANGED, c.present / 2)]
-    return f"hardly any value of {', '.join(map(repr, few))} would change" if few else ""
+        return Problem(f"unexpected {type(error).__name__}")
+    few = tuple(c.name for c in changes if c.varies and c.present - c.same < min(_FEWEST_CHANGED, c.present / 2))
+    return Problem(f"hardly any value of {', '.join(map(repr, few))} would change", few) if few else None
+
+
+def _reasons(problems: Mapping[str, Problem]) -> dict[str, str]:
+    return {name: problem.why for name, problem in problems.items()}
 
 
 def _clause(error: LarvatusError) -> str:
-    """The first sentence of an error, without its full stop and without the labels of sub-groups, which are data."""
+    """What an error is about and its first statement, without the labels of categories and sub-groups, which are data."""
     text = error.problems[0] if isinstance(error, StudyError) else str(error)
-    return text.splitlines()[0].split(". ")[0].split(" in sub-group (")[0].rstrip(".")
+    first = ": ".join(text.splitlines()[0].split(". ")[0].split(": ")[:2])
+    return _LABELLED.sub("a sub-group ", first.split(" in sub-group (")[0]).rstrip(".")
 
 
 def _only_compared(name: str) -> bool:
@@ -154,10 +182,11 @@ def _only_compared(name: str) -> bool:
     return name.endswith(COMPARED)
 
 
-def _without_rules(plan: Plan) -> Plan | None:
-    """The plan without rules between columns; None if it has none."""
+def _unconstrained(plan: Plan, left_out: Sequence[str]) -> Plan | None:
+    """The plan without some kinds of constraints; None if it has none of them."""
     asked = plan["constraints"]
-    return {**plan, "constraints": {k: v for k, v in asked.items() if k != "rules"}} if asked.get("rules") else None
+    kept = {k: v for k, v in asked.items() if k not in left_out}
+    return {**plan, "constraints": kept} if len(kept) < len(asked) else None
 
 
 def _with_plan(data: Microdata, plan: Plan) -> Microdata:
