@@ -11,8 +11,8 @@ import pandas as pd
 from hypothesis import strategies as st
 
 NAMES = (
-    "income", "a.b", "net assets", 'quo"te', "it's", "true", "inf", "class", "lambda", "所得", "доход", "naïve é", "x = y", "[roles]",
-    "# no comment", "back\\slash", "release", "1st", "nan", "a-b", "a,b", "دخل", "per cent %", "{x}", "method",
+    "income", "a.b", "net assets", 'quo"te', "it's", "true", "inf", "class", "lambda", "所得", "доход", "naïve é", "x = y",
+    "[roles]", "# no comment", "back\\slash", "release", "1st", "nan", "a-b", "a,b", "دخل", "per cent %", "{x}", "method",
     "ΔT/°C", "import", "a>b", "b + c", "in", "NULL", "x", "value", "record_id",
 )
 SIZES = (150, 200, 260, 340, 450, 600)
