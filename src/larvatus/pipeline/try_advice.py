@@ -122,7 +122,10 @@ class _Trial:
         return None
 
     def _fail_alone(self, plan: Plan) -> dict[str, str]:
-        """Confidential columns that no release masks, not even without other columns and rules, with the reason."""
+        """Confidential columns that no release masks, not even without other columns and rules, with the reason.
+
+        Empty if that is all of them: then something else is the reason.
+        """
         seen = _with_plan(self.tried, plan)
         asked = [r["steps"] for r in plan["release"] if not _only_compared(r["name"])]
         constant = [c.name for c in column_changes(seen, seen) if not c.varies and c.name in seen.numeric(seen.confidential)]
@@ -131,7 +134,7 @@ class _Trial:
             found = [p for steps in asked if (p := _problem(*_only(seen, steps, name), {})) is not None]
             if found and len(found) == len(asked):
                 out[name] = found[0].why
-        return out
+        return out if len(out) + len(constant) < len(seen.confidential) else {}
 
     def _in_the_way(self, plan: Plan) -> dict[str, str]:
         """A column without which the first release can be made, with the reason; empty if there is none."""
