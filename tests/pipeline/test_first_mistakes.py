@@ -64,7 +64,7 @@ def test_help_has_an_example_that_runs(function):
 
 
 def test_a_plain_frame_is_refused_with_what_to_do():
-    said = r"got DataFrame, which does not say .* Use data = lv\.read\(frame, confidential=\[…\]\)"
+    said = r"got DataFrame, which does not say .* Use lv\.read\(frame, confidential=\[…\]\)"
     for function in (lv.risk, lv.utility, lv.check):
         with pytest.raises(ReadError, match=said):
             function(FRAME, FRAME)

@@ -118,8 +118,8 @@ def check_microdata(data: object) -> None:
     frame = hasattr(data, "columns") or hasattr(data, "schema")
     source = repr(str(data)) if path else "frame" if frame else "source"
     why = ", which does not say which columns are confidential" if frame else ""
-    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}{why}. Use data = lv.read({source}, "
-                    "confidential=[…]), and give data instead.", subject="data")
+    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}{why}. Use lv.read({source}, confidential=[…]).",
+                    subject="data")
 
 
 def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
