@@ -151,7 +151,7 @@ def test_sub_groups_are_pooled_further_if_that_helps(monkeypatch):
 
 
 def test_larger_files_are_tried_on_a_stated_sample(monkeypatch):
-    monkeypatch.setattr(try_advice, "MOST_RECORDS", 150)
+    monkeypatch.setattr(try_advice, "MOST_IN_TRIAL", 150)
     data = lv.read(people(400), confidential=["income", "wealth"])
     seen = []
     real = try_advice.mask

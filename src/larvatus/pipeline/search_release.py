@@ -17,7 +17,7 @@ from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
-from larvatus.pipeline.try_advice import tried_advice
+from larvatus.pipeline.try_advice import advise_with_trial
 from larvatus.searching.goal import (
     Goal,
     LimitJudge,
@@ -42,7 +42,7 @@ def advise(data: Microdata, *, progress: Progress = silent) -> Advice:
     the advice says so.
     """
     check_microdata(data)
-    return tried_advice(data, text_places, progress)
+    return advise_with_trial(data, text_places, progress)
 
 
 def search(

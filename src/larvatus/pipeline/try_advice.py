@@ -30,16 +30,16 @@ from larvatus.data.steps import is_maskable
 from larvatus.data.verbs import sample_records
 from larvatus.pipeline.make_release import mask
 
-MOST_RECORDS = 30_000
+MOST_IN_TRIAL = 30_000
 _FEWEST_CHANGED = 10  # values, or half of them if there are few: with fewer, another secret may change none
 _MOST_CHANGES, _HARDER = 12, 4
 _LABELLED = re.compile(r"sub-group \(.*\) (?=ha)")
 
-Plan = Mapping[str, Any]
+AdvisedPlan = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TrialProblem:
     """Why a release cannot be made, in a clause, and the columns that hardly change if that is the reason."""
 
     why: str
@@ -49,9 +49,9 @@ class Problem:
 Places = Callable[[Microdata, str], str]
 
 
-def tried_advice(data: Microdata, places: Places, progress: Progress = silent) -> Advice:
+def advise_with_trial(data: Microdata, places: Places, progress: Progress = silent) -> Advice:
     """Advice whose study can be carried out on these data, or on a sample of them if there are many."""
-    return _Trial(data, sample_records(data, MOST_RECORDS, NOT_A_SECRET), places, progress).advice()
+    return _Trial(data, sample_records(data, MOST_IN_TRIAL, NOT_A_SECRET), places, progress).advice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Trial:
             changes = self._changed(changes, found.plan, problems)
         return advice(self.data, self.places, changes.with_releases(_reasons(problems)))
 
-    def _changed(self, changes: StudyChanges, plan: Plan, problems: Mapping[str, Problem]) -> StudyChanges:
+    def _changed(self, changes: StudyChanges, plan: AdvisedPlan, problems: Mapping[str, TrialProblem]) -> StudyChanges:
         """The next change to try."""
         why = next(iter(problems.values())).why
         wanted = {n: p for n, p in problems.items() if not _only_compared(n)}
@@ -95,7 +95,7 @@ class _Trial:
         columns = self._in_the_way(plan)
         return changes.with_columns(columns) if columns else changes.with_releases(_reasons(problems))
 
-    def _problems(self, plan: Plan, releases: Sequence[str] | None = None) -> dict[str, Problem]:
+    def _problems(self, plan: AdvisedPlan, releases: Sequence[str] | None = None) -> dict[str, TrialProblem]:
         """Why releases of a plan cannot be made, by name; only the named releases are made, all without names."""
         asked = [r for r in plan["release"] if releases is None or r["name"] in releases]
         out = {}
@@ -106,11 +106,11 @@ class _Trial:
                 out[planned["name"]] = why
         return out
 
-    def _passes(self, problems: Mapping[str, Problem], plan: Plan | None) -> bool:
+    def _passes(self, problems: Mapping[str, TrialProblem], plan: AdvisedPlan | None) -> bool:
         """Whether all releases with problems can be made with another plan."""
         return plan is not None and not self._problems(plan, list(problems))
 
-    def _pooled(self, problems: Mapping[str, Problem], plan: Plan) -> int | None:
+    def _pooled(self, problems: Mapping[str, TrialProblem], plan: AdvisedPlan) -> int | None:
         """A larger minimum size of sub-groups with which the releases can be made; None if that does not help."""
         smallest = plan["sub_groups"].get("smallest")
         if smallest is None:
@@ -121,7 +121,7 @@ class _Trial:
                 return int(size)
         return None
 
-    def _fail_alone(self, plan: Plan) -> dict[str, str]:
+    def _fail_alone(self, plan: AdvisedPlan) -> dict[str, str]:
         """Confidential columns that no release masks, not even without other columns and rules, with the reason.
 
         Empty if that is all of them: then something else is the reason.
@@ -136,7 +136,7 @@ class _Trial:
                 out[name] = found[0].why
         return out if len(out) + len(constant) < len(seen.confidential) else {}
 
-    def _in_the_way(self, plan: Plan) -> dict[str, str]:
+    def _in_the_way(self, plan: AdvisedPlan) -> dict[str, str]:
         """A column without which the first release can be made, with the reason; empty if there is none."""
         seen = _with_plan(self.tried, plan)
         steps = plan["release"][0]["steps"]
@@ -152,7 +152,7 @@ class _Trial:
         return {}
 
 
-def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> Problem | None:
+def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> TrialProblem | None:
     """Why a release cannot be made; None if it can be made."""
     try:
         with warnings.catch_warnings():
@@ -160,16 +160,16 @@ def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, An
             made = mask(data, list(steps), secret=NOT_A_SECRET, constraints=dict(constraints) or None, progress=silent)
             changes = column_changes(made.data, in_groups_of(data, made.data))
     except LarvatusError as error:
-        return Problem(_clause(error))
+        return TrialProblem(_clause(error))
     except Exception as error:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
-        return Problem(f"unexpected {type(error).__name__}")
+        return TrialProblem(f"unexpected {type(error).__name__}")
     few = tuple(c.name for c in changes if c.varies and c.present - c.same < min(_FEWEST_CHANGED, c.present / 2))
-    return Problem(f"hardly any value of {', '.join(map(repr, few))} would change", few) if few else None
+    return TrialProblem(f"hardly any value of {', '.join(map(repr, few))} would change", few) if few else None
 
 
-def _reasons(problems: Mapping[str, Problem]) -> dict[str, str]:
+def _reasons(problems: Mapping[str, TrialProblem]) -> dict[str, str]:
     return {name: problem.why for name, problem in problems.items()}
 
 
@@ -185,14 +185,14 @@ def _only_compared(name: str) -> bool:
     return name.endswith(COMPARED)
 
 
-def _unconstrained(plan: Plan, left_out: Sequence[str]) -> Plan | None:
+def _unconstrained(plan: AdvisedPlan, left_out: Sequence[str]) -> AdvisedPlan | None:
     """The plan without some kinds of constraints; None if it has none of them."""
     asked = plan["constraints"]
     kept = {k: v for k, v in asked.items() if k not in left_out}
     return {**plan, "constraints": kept} if len(kept) < len(asked) else None
 
 
-def _with_plan(data: Microdata, plan: Plan) -> Microdata:
+def _with_plan(data: Microdata, plan: AdvisedPlan) -> Microdata:
     """The data with the roles and the treatment of small sub-groups of a plan."""
     kept = {role: tuple(names) for role, names in plan["roles"].items()}
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
