@@ -15,7 +15,7 @@ from larvatus.cli.options import (
     Overwrite,
     Quiet,
 )
-from larvatus.cli.output.next_steps import next_line
+from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -53,7 +53,7 @@ def advise(
         made = study_from_advice(found.plan, data, os.path.relpath(source, place), place)
         write_text(output, found.study_text(made.toml()), overwrite)
         terminal.say(f"\nStudy:  {output}")
-        terminal.say(next_line(f"larvatus run {shlex.quote(str(output))} -o out/"))
+        terminal.command(NEXT, f"larvatus run {shlex.quote(str(output))} -o out/")
     terminal.data({
         "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
         "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from larvatus.cli.options import Json, Quiet, ReleaseName
-from larvatus.cli.output.next_steps import export_text, next_line
+from larvatus.cli.output.next_steps import NEXT, export_text
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -38,7 +38,7 @@ def approve(
     if earlier is not None:
         terminal.say(f"This replaces its approval by {earlier.in_words()}, which the manifest still lists.")
     terminal.say(f"Report: {folder / 'report.html'}")
-    terminal.say(next_line(export_text(folder, approval.release, release_suffix(folder))))
+    terminal.command(NEXT, export_text(folder, approval.release, release_suffix(folder)))
     for text in comparison.warnings:
         terminal.warn(text)
     terminal.data({

@@ -20,7 +20,7 @@ from larvatus.cli.options import (
     TargetRecords,
     Who,
 )
-from larvatus.cli.output.next_steps import approve_text, next_line
+from larvatus.cli.output.next_steps import NEXT, approve_text
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import StudyError
 
@@ -114,8 +114,7 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
 
 def _say_next(terminal: Terminal, run: FinishedRun, name: str, passes: bool) -> None:
     """Print the command that approves the release; a board may approve one that breaks a limit."""
-    approve = approve_text(run.folder, name)
-    terminal.say(next_line(approve) if passes else f"To approve it all the same: {approve}")
+    terminal.command(NEXT if passes else "To approve it all the same: ", approve_text(run.folder, name))
 
 
 def _finished_run(

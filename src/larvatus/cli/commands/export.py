@@ -40,5 +40,6 @@ def export(
     run = open_run(folder)
     name = run.release(release).name
     if name not in run.approvals():
-        terminal.hint(f"Release {name!r} is not approved. To approve it: {approve_text(folder, name)}")
+        terminal.say(f"Release {name!r} is not approved.")
+        terminal.command("To approve it: ", approve_text(folder, name))
     terminal.data({"files": [str(f) for f in files]})

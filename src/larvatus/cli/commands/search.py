@@ -22,7 +22,7 @@ from larvatus.cli.options import (
     RowOrder,
     SecretFile,
 )
-from larvatus.cli.output.next_steps import check_text, next_line
+from larvatus.cli.output.next_steps import NEXT, check_text
 from larvatus.cli.output.summaries import delay_limit_warnings
 from larvatus.cli.output.terminal import Terminal
 
@@ -82,7 +82,7 @@ def search(
                           "or set other limits.")
     name = found.chosen.candidate.name if found.release is None else found.release.name
     terminal.say(f"\nChosen: {found.chosen.candidate.name}\nReport: {output / 'report.html'}")
-    terminal.say(next_line(check_text(output, name)))
+    terminal.command(NEXT, check_text(output, name))
     for text in found.warnings:
         terminal.warn(text)
 

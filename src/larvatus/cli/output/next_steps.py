@@ -8,12 +8,8 @@ from typing import Any
 
 from larvatus.cli.output.terminal import Terminal
 
+NEXT = "Next:   "
 _BY, _REASON = "'YOUR NAME'", "'WHY THIS ONE'"
-
-
-def next_line(*words: str) -> str:
-    """The line that names the next command."""
-    return f"Next:   {' '.join(words)}"
 
 
 def check_text(folder: Path, release: str) -> str:
@@ -42,7 +38,7 @@ def say_selected(terminal: Terminal, comparison: Any, output: Path, chosen: str 
         terminal.say(f"The rule of the report selects {name!r}.")
     elif chosen is None:
         terminal.say(f"No release passes the rule of the report. {name!r} comes closest.")
-    terminal.say(next_line(check_text(output, name)))
+    terminal.command(NEXT, check_text(output, name))
 
 
 def _quoted(path: Path) -> str:
