@@ -30,12 +30,17 @@ class MadeFile:
     non_confidential: tuple[str, ...]
     sub_groups: tuple[str, ...]
     kinds: dict[str, str] = field(default_factory=dict)
+    nominal: tuple[str, ...] = ()
+    weight: str = ""
+    record_id: str = ""
 
     def options(self) -> list[str]:
         """The roles as options of the command."""
         given = (("--confidential", self.confidential), ("--non-confidential", self.non_confidential),
-                 ("--sub-groups", self.sub_groups))
-        return [part for option, names in given if names for part in (option, json.dumps(names, ensure_ascii=False))]
+                 ("--sub-groups", self.sub_groups), ("--nominal", self.nominal))
+        lists = [part for option, names in given if names for part in (option, json.dumps(names, ensure_ascii=False))]
+        single = (("--weight", self.weight), ("--record-id", self.record_id))
+        return [*lists, *(part for option, name in single if name for part in (option, name))]
 
     def __repr__(self) -> str:
         return f"MadeFile({len(self.frame)} records, {self.kinds})"
@@ -110,7 +115,7 @@ USABLE = frozenset({"normal", "skewed", "giants", "zeros", "counts", "some missi
 def made_files(draw: st.DrawFn) -> MadeFile:
     """A file of 150 to 600 records with one to four confidential columns."""
     r = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, z = draw(st.sampled_from(SIZES)), None
+    n = draw(st.sampled_from(SIZES))
     names = list(draw(st.permutations(NAMES)))
     columns: dict[str, Column] = {}
     kinds: dict[str, str] = {}
@@ -132,4 +137,11 @@ def made_files(draw: st.DrawFn) -> MadeFile:
         name, (first, second) = names.pop(), roles[0][:2]
         columns[name], kinds[name] = columns[first] + columns[second], "confidential: sum"
         roles[0] = (*roles[0], name)
-    return MadeFile(pd.DataFrame(columns), roles[0], roles[1], roles[2], kinds)
+    nominal = tuple(n for n, kind in kinds.items() if kind.endswith(("counts", "codes")) and draw(st.booleans()))
+    weight, record_id = (names.pop() if draw(st.booleans()) else "" for _ in range(2))
+    if weight:
+        weights = (np.exp(z).round(1), np.ones(n), _missing(r, z**2, 0.1))
+        columns[weight], kinds[weight] = draw(st.sampled_from(weights)), "weight"
+    if record_id:
+        columns[record_id], kinds[record_id] = [f"id {k}" for k in r.permutation(n)], "record id"
+    return MadeFile(pd.DataFrame(columns), *roles, kinds, nominal, weight, record_id)

@@ -93,7 +93,7 @@ def tried(frame: pd.DataFrame, confidential: list[str], **roles: object) -> lv.A
 
 @pytest.mark.parametrize(("column", "why"), [
     ("one", "one (post_randomisation: no value of 'one' could change)"),
-    ("rare", "rare (hardly any value of 'rare' would change)"),
+    ("rare", "rare (hardly any of its values would change)"),
     ("few", "few (data_shuffling: 'few' has 2 values in the whole file"),
 ])
 def test_a_column_that_cannot_be_masked_is_left_out_and_the_advice_says_so(column, why, tmp_path):

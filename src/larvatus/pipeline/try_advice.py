@@ -78,7 +78,7 @@ class _Trial:
         """The next change to try."""
         why = next(iter(problems.values())).why
         wanted = {n: p for n, p in problems.items() if not _only_compared(n)}
-        columns = {n: p.why for p in wanted.values() for n in p.unchanged}
+        columns = dict.fromkeys((n for p in wanted.values() for n in p.unchanged), "hardly any of its values would change")
         if columns:
             return changes.with_columns(columns)
         for left_out in (("rules",), CONSTRAINTS):
