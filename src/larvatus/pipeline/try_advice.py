@@ -27,7 +27,7 @@ from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.method_parsing import method_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.steps import is_maskable
-from larvatus.data.verbs import sample_records
+from larvatus.data.verbs import as_one_group, sample_records
 from larvatus.pipeline.make_release import mask
 
 MOST_IN_TRIAL = 30_000
@@ -128,7 +128,8 @@ class _Trial:
         """
         seen = _with_plan(self.tried, plan)
         asked = [r["steps"] for r in plan["release"] if not _only_compared(r["name"])]
-        constant = [c.name for c in column_changes(seen, seen) if not c.varies and c.name in seen.numeric(seen.confidential)]
+        whole, numeric = as_one_group(seen), seen.numeric(seen.confidential)
+        constant = [c.name for c in column_changes(whole, whole) if not c.varies and c.name in numeric]
         out = {}
         for name in (n for n in seen.confidential if n not in constant):
             found = [p for steps in asked if (p := _problem(*_only(seen, steps, name), {})) is not None]
