@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ HEAD = (
     "# Every record of the original obeys these, and so will every released record. Delete those that are not intended: each",
     "# costs some accuracy, and after rounding or repair sufficiency_based no longer keeps moments exactly.",
 )
+_LISTS = ("integers", "non_negative", "rules")
+CONSTRAINTS = (*_LISTS, "bounds", "decimals")
 GUESSED = "# Commented lines may hold by chance: remove the # from those that are intended."
 WAYS = (
     "# Commented totals hold in most records. Remove the # from one line of each to keep it: where it held, or with its",
@@ -31,6 +33,12 @@ class DraftConstraints:
     guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     totals: tuple[DetectedTotal, ...] = ()
 
+    def without(self, kinds: Collection[str]) -> DraftConstraints:
+        """The same with some kinds of constraints as comments; bounds and decimals are left out."""
+        seen = {k: v for k, v in self.seen.items() if k not in kinds}
+        doubted = {k: (*self.seen[k], *self.guessed.get(k, ())) for k in _LISTS if k in kinds and k in self.seen}
+        return DraftConstraints(seen, {**self.guessed, **doubted}, self.totals)
+
     def toml(self) -> str:
         """The [constraints] section of a study file, with guesses as comments."""
         if not self.seen and not self.guessed and not self.totals:
@@ -38,7 +46,7 @@ class DraftConstraints:
         mark = "" if self.seen else "# "
         more = [*([GUESSED] if self.guessed else []), *(WAYS if self.totals else ())]
         lines = [*HEAD, *more, f"{mark}[constraints]"]
-        for key in ("integers", "non_negative", "rules"):
+        for key in _LISTS:
             ways = [way for total in self.totals for way in total.ways] if key == "rules" else []
             lines += _listed(key, self.seen.get(key, ()), [*self.guessed.get(key, ()), *ways])
         if "bounds" in self.seen:

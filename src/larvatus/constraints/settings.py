@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from larvatus.constraints.feasibility import contradicting
 from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD, Linear, LinearTerm, Rule, parse_rule, quote_name
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.core.number_format import exact_number
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
@@ -80,9 +81,10 @@ class Constraints(SettingsModel):
             least = max(0.0, bound.least or 0.0) if name in self.non_negative else bound.least
             column = Linear(((name, 1.0),))
             if least is not None:
-                out.append(Rule(f"{quote_name(name)} >= {least:g}", (LinearTerm(Linear((), least), "<=", column),)))
+                out.append(Rule(f"{quote_name(name)} >= {_bound(least)}", (LinearTerm(Linear((), least), "<=", column),)))
             if bound.most is not None:
-                out.append(Rule(f"{quote_name(name)} <= {bound.most:g}", (LinearTerm(column, "<=", Linear((), bound.most)),)))
+                most = LinearTerm(column, "<=", Linear((), bound.most))
+                out.append(Rule(f"{quote_name(name)} <= {_bound(bound.most)}", (most,)))
         return tuple(out)
 
     def units(self) -> dict[str, float]:
@@ -93,6 +95,11 @@ class Constraints(SettingsModel):
         """The same with more rules and whole-number columns, and another repair if given."""
         more = {"rules": (*self.rules, *rules), "integers": (*self.integers, *_listed(integers))}
         return constraints_of({**self.model_dump(), **more, **({"repair": repair} if repair else {})})
+
+
+def _bound(value: float) -> str:
+    """A bound as a rule states it, without separators."""
+    return exact_number(value).replace(",", "")
 
 
 def _listed(text: str | None) -> tuple[str, ...]:

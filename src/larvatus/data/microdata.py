@@ -115,8 +115,10 @@ def check_microdata(data: object) -> None:
     if isinstance(data, Microdata):
         return
     path = isinstance(data, Path) or (isinstance(data, str) and "\n" not in data and Path(data).suffix.lower() in _FILES)
-    source = repr(str(data)) if path else "source"
-    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}. Use lv.read({source}, confidential=[…]).",
+    frame = hasattr(data, "columns") or hasattr(data, "schema")
+    source = repr(str(data)) if path else "frame" if frame else "source"
+    why = ", which does not say which columns are confidential" if frame else ""
+    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}{why}. Use lv.read({source}, confidential=[…]).",
                     subject="data")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,10 +15,15 @@ from larvatus.data.settings.settings_model import SettingsModel
 
 
 def _names(value: Any) -> Any:
-    """Accept one name without brackets, or a comma-separated text as a list of names."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
+    """Accept a text as a list of names: separated by commas, or as in TOML (["a,b", "c"]) for names with commas."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().startswith("["):
+        try:
+            return tuple(tomllib.loads(f"names = {value}")["names"])
+        except tomllib.TOMLDecodeError:  # a name may begin with a bracket
+            pass
+    return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 OFFERED = 40
@@ -152,7 +159,9 @@ def _missing(spoken: dict[str, tuple[str, ...]], existing: Sequence[str]) -> Ite
     known = set(existing)
     for role, names in spoken.items():
         for name in (n for n in names if n not in known):
-            yield f"{role}: no column {name!r}; {nearest_names(name, existing)}"
+            whole = next((n for n in existing if "," in n and name in [part.strip() for part in n.split(",")]), None)
+            listed = f" Names with commas are written in brackets and quotes: '[{json.dumps(whole, ensure_ascii=False)}]'."
+            yield f"{role}: no column {name!r}; {nearest_names(name, existing)}{listed if whole is not None else ''}"
 
 
 def check_roles(roles: Roles, sub_groups: SubGroups, existing: Sequence[str]) -> None:

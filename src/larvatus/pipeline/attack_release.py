@@ -72,9 +72,13 @@ def risk(
     (docs/guides/intervals.md).
 
     Example:
-        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
-        >>> print(lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"]).summary())
-        >>> lv.risk(data, "masked_elsewhere.csv", intruder="realistic")
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(500)
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> found = lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"])
+        >>> found[0].value > found[0].chance
+        True
+        >>> lv.risk(data, "masked_elsewhere.csv", intruder="realistic")  # doctest: +SKIP
     """
     check_microdata(data)
     progress = progress or default_progress()

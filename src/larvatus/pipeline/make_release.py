@@ -51,10 +51,14 @@ def mask(
     when a piece of work begins; by default, long work prints lines in a notebook or on a terminal.
 
     Example:
-        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(500)
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])
         >>> release = lv.mask(data, "additive_noise(variance=0.25)")
-        >>> release = lv.mask(data, lv.masks.DataShuffling(), constraints=["income >= 0"])
-        >>> release.write("released.parquet", pairing="pairing.parquet")
+        >>> release = lv.mask(data, lv.masks.DataShuffling(), constraints=["home_value >= 0"])
+        >>> len(release)
+        500
+        >>> release.write("released.parquet", pairing="pairing.parquet")  # doctest: +SKIP
     """
     check_microdata(data)
     progress = progress or default_progress()

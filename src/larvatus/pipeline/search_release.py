@@ -6,17 +6,18 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from larvatus.advice.advice import Advice, advice
+from larvatus.advice.advice import Advice
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress
+from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
+from larvatus.pipeline.try_advice import advise_with_trial
 from larvatus.searching.goal import (
     Goal,
     LimitJudge,
@@ -34,10 +35,14 @@ from larvatus.study import Execution, Scoring
 from larvatus.study.scoring import refuse_unused, scoring_of
 
 
-def advise(data: Microdata) -> Advice:
-    """Describe the data and recommend masks, with reasons."""
+def advise(data: Microdata, *, progress: Progress = silent) -> Advice:
+    """Describe the data and recommend masks, with reasons.
+
+    The study of the advice is tried first, on at most 30,000 records: what cannot be carried out is changed or left out, and
+    the advice says so.
+    """
     check_microdata(data)
-    return advice(data, text_places)
+    return advise_with_trial(data, text_places, progress)
 
 
 def search(

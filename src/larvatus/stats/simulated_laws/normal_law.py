@@ -215,9 +215,9 @@ def _positive_definite(covariance: Floats, least: float) -> Floats:
 
 
 def _classes(u: Floats) -> Ints:
-    """The class of each whitened coordinate; those out of reach, however far, are in the first or the last one."""
-    place = (np.clip(u, -_REACH, _REACH) + _REACH) * (_BINS / (2 * _REACH))
-    return np.asarray(np.minimum(place.astype(np.int64), _BINS - 1))
+    """The class of each whitened coordinate; values out of reach, even infinite ones, are in the outermost classes."""
+    place = np.clip((u + _REACH) * (_BINS / (2 * _REACH)), 0, _BINS - 1)
+    return np.asarray(np.nan_to_num(place).astype(np.int64))
 
 
 def _log_density(u: Floats) -> Floats:
