@@ -48,7 +48,7 @@ def advise(
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent
-        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place)
+        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place, study.csv)
         write_text(output, found.study_text(made.toml()), overwrite)
         terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
     terminal.data({
