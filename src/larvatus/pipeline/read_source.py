@@ -15,6 +15,7 @@ from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
+from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
@@ -104,8 +105,7 @@ def with_format(source: Any, stated: Mapping[str, str | None]) -> Any:
     try:
         return SourceFile(os.fspath(source), CsvFormat(**given))
     except ValidationError as error:
-        found = [str(e["msg"]).removeprefix("Value error, ") for e in error.errors()]
-        raise ReadError(f"read: {'; '.join(found)}.") from None
+        raise ReadError(" ".join(validation_problems("", error, list(CsvFormat.model_fields))), subject="read") from None
 
 
 def _is_stated(source: Any, dialect: CsvDialect) -> bool:

@@ -51,8 +51,8 @@ def _single_byte(name: str, piece: bytes) -> str:
     return "cp1252"
 
 
-def decoded_start(piece: bytes, encoding: str) -> str:
+def start_text(piece: bytes, encoding: str) -> str:
     """The first bytes of a file as text, without its byte order mark and without a character that is cut."""
     mark, marked = mark_of(piece)
     text = codecs.getincrementaldecoder(marked or encoding)(errors="replace").decode(piece[len(mark) :], final=False)
-    return text.removeprefix("\ufeff")
+    return text[1:] if text[:1] == "\ufeff" else text

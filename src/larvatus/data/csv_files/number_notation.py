@@ -76,7 +76,7 @@ def possible_notations(cells: Iterable[str], notations: Sequence[Notation] = NOT
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class NotationChoice:
     """The notation of a file, the columns that are numbers in it, and those for which two notations are possible."""
 
     notation: Notation
@@ -84,7 +84,7 @@ class Decision:
     ambiguous: frozenset[str] = frozenset()
 
 
-def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[Notation] = NOTATIONS) -> Decision:
+def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[Notation] = NOTATIONS) -> NotationChoice:
     """The notation of a file, from the non-missing first cells of its columns."""
     found = {name: possible_notations(cells, notations) for name, cells in columns.items() if cells}
     telling = {n: p for n, p in found.items() if p and not all(_WHOLE.fullmatch(c) for c in columns[n])}
@@ -95,4 +95,4 @@ def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[No
     both = Notation(",") in notations and Notation(".", ",") in notations
     decided = any(notation in p for n, p in telling.items() if n not in unclear)
     ambiguous = frozenset(unclear) if both and not decided else frozenset()
-    return Decision(Notation() if ambiguous else notation, numeric - ambiguous, ambiguous)
+    return NotationChoice(Notation() if ambiguous else notation, numeric - ambiguous, ambiguous)

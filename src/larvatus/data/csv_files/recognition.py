@@ -14,11 +14,11 @@ from functools import cache
 from itertools import islice
 
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat
-from larvatus.data.csv_files.encoding import decoded_start, recognise_encoding
-from larvatus.data.csv_files.number_notation import NOTATIONS, Decision, Notation, decide_notation
+from larvatus.data.csv_files.encoding import recognise_encoding, start_text
+from larvatus.data.csv_files.number_notation import NOTATIONS, Notation, NotationChoice, decide_notation
 from larvatus.data.text_columns import MISSING
 
-PIECE, LONGEST_HEADER, _RECORDS = 1 << 20, 10_000, 2_000
+FIRST_BYTES, LONGEST_HEADER, _RECORDS = 1 << 20, 10_000, 2_000
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -37,7 +37,7 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
     encoding = stated.encoding or recognise_encoding(start.name, start.piece, start.whole)
     if encoding == "utf-16":  # stated without a byte order: the mark decides, or else the usual order
         encoding = "utf-16-be" if start.piece.startswith(b"\xfe\xff") else "utf-16-le"
-    text = decoded_start(start.piece, encoding)
+    text = start_text(start.piece, encoding)
     quote = _quote(text) if stated.quote is None else stated.quote
     delimiter = stated.delimiter or _delimiter(text, quote)
     dialect = CsvDialect(delimiter, quote, encoding=encoding)
@@ -46,7 +46,7 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
         return dialect
     found = decide_notation(_first_cells(text, dialect, start.whole), asked)
     if found.ambiguous and like is not None and Notation(like.decimal, like.thousands) in asked:
-        found = Decision(Notation(like.decimal, like.thousands), found.numeric | found.ambiguous)
+        found = NotationChoice(Notation(like.decimal, like.thousands), found.numeric | found.ambiguous)
     notation = found.notation
     return CsvDialect(delimiter, quote, notation.decimal, notation.thousands, encoding, found.numeric, found.ambiguous)
 

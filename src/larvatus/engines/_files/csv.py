@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
 from larvatus.data.csv_files.dialect import CsvDialect
-from larvatus.data.csv_files.encoding import decoded_start
+from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.roles import Roles, SubGroups, has_order
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.quotation_marks import check_quotation_marks
-from larvatus.engines._files.text_stream import check_decoded, csv_start, is_plain, open_utf8
+from larvatus.engines._files.text_stream import check_utf8, csv_start, is_plain, open_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +38,7 @@ def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
 
 def _header(path: Path, dialect: CsvDialect) -> tuple[list[str], int]:
     """The cells of the header, and its number of lines: more than one if a quoted name contains a line break."""
-    text = decoded_start(csv_start(path).piece, dialect.encoding)
+    text = start_text(csv_start(path).piece, dialect.encoding)
     quoting: Any = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter, strict=True, **quoting)
     try:
@@ -47,7 +47,7 @@ def _header(path: Path, dialect: CsvDialect) -> tuple[list[str], int]:
         check_quotation_marks(path, dialect)
         raise ReadError(f"{path.name} has a header that cannot be parsed. Look for an unclosed quotation mark in it.") from None
     if any("\ufffd" in n for n in names) and dialect.encoding == "utf-8":
-        check_decoded(path, dialect)
+        check_utf8(path, dialect)
     return names, reader.line_num
 
 
@@ -102,11 +102,11 @@ def csv_texts(path: Path, names: Sequence[str], dialect: CsvDialect) -> Iterator
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error) or "skip initial" in str(error):
             raise ReadError(f"{path.name} has a header but no records.") from None
-        if dialect.encoding == "utf-8" and "UTF8" in str(error):
-            check_decoded(path, dialect)
+        where = first_ragged_line(path, dialect, len(header))
+        if dialect.encoding == "utf-8" and not where:
+            check_utf8(path, dialect)
         raise ReadError(f"{path.name} cannot be read as CSV with {dialect.delimiter!r} between columns: "
-                        f"{_shape_of(str(error))}{first_ragged_line(path, dialect, len(header))}. "
-                        "Check for rows with too many or too few cells.") from None
+                        f"{_shape_of(str(error))}{where}. Check for rows with too many or too few cells.") from None
     except OSError as error:
         raise ReadError(f"{path.name} cannot be read: {error.strerror or 'the file is damaged'}.") from None
 

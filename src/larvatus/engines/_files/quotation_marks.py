@@ -10,7 +10,8 @@ a field that does not open with one is a character like any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +21,24 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.engines._files.text_stream import utf8_blocks
 
 _BREAK = re.compile(rb"\r\n|\n|\r")
+Blocks = Callable[[], Iterator[bytes]]
 
 
 def check_quotation_marks(path: Path, dialect: CsvDialect) -> None:
     """Raise an error that names the line in which a quotation mark opens and is not closed properly, or a NUL byte stands."""
-    problem = "" if _alternate(path, dialect) else _problem(path, dialect)
+    blocks = partial(utf8_blocks, path, dialect)
+    problem = "" if _alternate(blocks, dialect) else _problem(blocks, dialect)
     if problem:
         raise ReadError(f"{path.name}: {problem}")
 
 
-def _with_neighbours(path: Path, dialect: CsvDialect) -> Iterator[tuple[int, bytes]]:
+def _with_neighbours(blocks: Blocks) -> Iterator[tuple[int, bytes]]:
     """Blocks with one byte of the one before and one of the next, a line end at both ends of the file.
 
     The number is the place in the file of the block's first own byte, which is its second byte here.
     """
     before, place, held = b"\n", 0, b""
-    for block in utf8_blocks(path, dialect):
+    for block in blocks():
         if held:
             yield place, before + held + block[:1]
             before, place = held[-1:], place + len(held)
@@ -44,7 +47,7 @@ def _with_neighbours(path: Path, dialect: CsvDialect) -> Iterator[tuple[int, byt
         yield place, before + held + b"\n"
 
 
-def _alternate(path: Path, dialect: CsvDialect) -> bool:
+def _alternate(blocks: Blocks, dialect: CsvDialect) -> bool:
     """Whether marks open and close in turn, at the edges of fields: a quick look that settles most files.
 
     Every odd mark follows a delimiter, a line end or an even mark, and every even one precedes such a place. A file with a NUL
@@ -53,7 +56,7 @@ def _alternate(path: Path, dialect: CsvDialect) -> bool:
     edge, before = np.zeros(256, dtype=bool), 0
     quote = ord(dialect.quote) if dialect.quote else 0
     edge[[ord("\n"), ord("\r"), quote, ord(dialect.delimiter)]] = True
-    for _, block in _with_neighbours(path, dialect):
+    for _, block in _with_neighbours(blocks):
         if b"\0" in block:
             return False
         if not dialect.quote or dialect.quote.encode() not in block:
@@ -67,15 +70,15 @@ def _alternate(path: Path, dialect: CsvDialect) -> bool:
     return before % 2 == 0
 
 
-def _problem(path: Path, dialect: CsvDialect) -> str:
+def _problem(blocks: Blocks, dialect: CsvDialect) -> str:
     """What the first problem is, or nothing: a NUL byte, a mark that is not closed, or text after a closing mark."""
     edges, quote = {ord("\n"), ord("\r"), ord(dialect.delimiter)}, dialect.quote.encode() or b"\0"
     special, opens, escaped = re.compile(b"[\0" + re.escape(quote) + b"]"), -1, -1
-    for start, block in _with_neighbours(path, dialect):
+    for start, block in _with_neighbours(blocks):
         for found in special.finditer(block, 1, len(block) - 1):
             here, place = found.start(), start + found.start() - 1
             if found[0] == b"\0":
-                return f"line {_line(path, dialect, place)} has a NUL byte: the file is damaged or not text. Repair it."
+                return f"line {_line(blocks, place)} has a NUL byte: the file is damaged or not text. Repair it."
             if opens < 0:
                 if block[here - 1] in edges or place == 0:
                     opens = place
@@ -86,19 +89,19 @@ def _problem(path: Path, dialect: CsvDialect) -> str:
             elif block[here + 1] in edges:
                 opens = -1
             else:
-                first, last = _line(path, dialect, opens), _line(path, dialect, place)
+                first, last = _line(blocks, opens), _line(blocks, place)
                 return (f"a quotation mark opens in line {first}, and text follows the closing one in line {last}. Close or "
                         "remove it; a mark inside a quoted field is written twice.")
     if opens < 0:
         return ""
-    return (f"a quotation mark opens in line {_line(path, dialect, opens)} and is never closed: the rest of the file would be "
+    return (f"a quotation mark opens in line {_line(blocks, opens)} and is never closed: the rest of the file would be "
             "read as one cell. Close or remove it.")
 
 
-def _line(path: Path, dialect: CsvDialect, place: int) -> int:
+def _line(blocks: Blocks, place: int) -> int:
     """The line of a byte of the file."""
     ends = 0
-    for start, block in _with_neighbours(path, dialect):
+    for start, block in _with_neighbours(blocks):
         own = block[1 : 1 + max(min(place - start, len(block) - 2), 0)]
         ends += sum(1 for _ in _BREAK.finditer(own))
         if start and block[:1] == b"\r" and own[:1] == b"\n":

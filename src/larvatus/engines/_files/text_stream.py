@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 from larvatus.core.errors import ReadError
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import mark_of
-from larvatus.data.csv_files.recognition import PIECE, CsvStart, csv_rows
+from larvatus.data.csv_files.recognition import FIRST_BYTES, CsvStart, csv_rows
 
 CSV, COMPRESSED = frozenset({".csv", ".tsv", ".txt"}), frozenset({".gz", ".zst", ".zip"})
 _BLOCK = 1 << 20
@@ -115,9 +115,9 @@ def csv_start(path: Path) -> CsvStart:
     """The first bytes of a file, decompressed."""
     piece = b""
     with open_bytes(path) as file:
-        while len(piece) <= PIECE and (block := file.read(PIECE + 1 - len(piece))):
+        while len(piece) <= FIRST_BYTES and (block := file.read(FIRST_BYTES + 1 - len(piece))):
             piece += block
-    return CsvStart(path.name, piece[:PIECE], len(piece) <= PIECE)
+    return CsvStart(path.name, piece[:FIRST_BYTES], len(piece) <= FIRST_BYTES)
 
 
 def utf8_blocks(path: Path, dialect: CsvDialect) -> Generator[bytes, None, None]:
@@ -147,7 +147,7 @@ def utf8_blocks(path: Path, dialect: CsvDialect) -> Generator[bytes, None, None]
             block = file.read(_BLOCK)
 
 
-def check_decoded(path: Path, dialect: CsvDialect) -> None:
+def check_utf8(path: Path, dialect: CsvDialect) -> None:
     """Raise an error that names the line and column of the first byte that is not UTF-8, if there is one."""
     decoder, place = codecs.getincrementaldecoder("utf-8")(), 0
     with open_bytes(path) as file:
