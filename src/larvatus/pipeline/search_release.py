@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 from larvatus.advice.advice import Advice, advice
+from larvatus.advice.role_guesses import RoleGuesses
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress
 from larvatus.core.randomness import secret_or_new
+from larvatus.data.accepted_types import SourceLike
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
@@ -34,8 +37,22 @@ from larvatus.study import Execution, Scoring
 from larvatus.study.scoring import refuse_unused, scoring_of
 
 
-def advise(data: Microdata) -> Advice:
-    """Describe the data and recommend masks, with reasons."""
+@overload
+def advise(data: Microdata) -> Advice: ...
+@overload
+def advise(data: SourceLike) -> RoleGuesses: ...
+
+
+def advise(data: Microdata | SourceLike) -> Advice | RoleGuesses:
+    """Describe the data and recommend masks, with reasons.
+
+    Data without roles (a path or a data frame) are examined column by column: the result is a table of the columns with a first
+    guess of their roles, to confirm or change.
+    """
+    if not isinstance(data, Microdata):
+        from larvatus.pipeline.examine_source import guess_roles
+
+        return guess_roles(data)
     check_microdata(data)
     return advice(data, text_places)
 

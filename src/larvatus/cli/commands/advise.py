@@ -14,6 +14,7 @@ from larvatus.cli.options import (
     Overwrite,
     Quiet,
 )
+from larvatus.cli.output.role_table import show_guesses
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -23,6 +24,8 @@ def advise(
     overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Examine a file and recommend masks, with reasons. Shows counts and shares, never values.
+
+    If no roles are given, the columns are listed with a first guess of their roles, and a draft study is written to confirm.
 
     Parameters
     ----------
@@ -41,6 +44,9 @@ def advise(
     refuse_inputs([output], [source, *roles.files()])
     if output is not None:
         check_free(output, overwrite)
+    if not study.roles.confidential and not study.roles.non_confidential:
+        show_guesses(terminal, source, study, output, overwrite)
+        return
     with terminal.progress() as progress:
         data = data_of(source, study)
         progress("examining the columns", 0, 1)

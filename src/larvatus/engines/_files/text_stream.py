@@ -48,10 +48,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             if kind == ".zip":
                 with zipfile.ZipFile(file) as archive, archive.open(_member(path, archive)) as content:
-                    yield _Limited(path, content)
+                    yield cast(BinaryIO, _Limited(path, content))
             elif kind in COMPRESSED:
                 with pa.CompressedInputStream(pa.PythonFile(file, "r"), {".gz": "gzip", ".zst": "zstd"}[kind]) as content:
-                    yield _Limited(path, content)
+                    yield cast(BinaryIO, _Limited(path, content))
             else:
                 yield file
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
