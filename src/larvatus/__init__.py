@@ -65,7 +65,8 @@ __all__ = [
     "Engine", "Execution", "Goal", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask", "Masked", "Measure",
     "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike", "RoleGuesses", "Roles",
     "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise",
-    "analysis", "attacks", "check", "compare", "datasets", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
+    "analysis", "attacks", "check", "compare", "datasets", "mask", "masks", "measures", "read", "risk", "run", "search",
+    "utility",
 ]
 
 

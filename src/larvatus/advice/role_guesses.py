@@ -201,8 +201,8 @@ class RoleGuesses:
         """Sentences on direct identifiers, free text and codes for missing values."""
         out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
         out += [
-            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, empty these cells first: masks take a code for a "
-            "value." for g in self.guesses if g.column.codes
+            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, empty these cells first: masks take a code "
+            "for a value." for g in self.guesses if g.column.codes
         ]
         return tuple(out)
 

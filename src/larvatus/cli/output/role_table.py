@@ -31,11 +31,10 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
         refuse_inputs([draft], [source])
         write_text(draft, found.draft(os.path.relpath(source, draft.parent)), overwrite or output is None)
     after = draft.with_name(f"{draft.stem.removesuffix('-roles')}-study.toml")
-    options = "".join(f" --{k} {shlex.quote(v)}" for k, v in study.csv.plain().items())
     kept = " (it exists already and was not changed; --overwrite replaces it)" if exists else ""
     terminal.say(
         f"\nDraft: {draft}{kept}\nThe roles are guesses. Open the draft and check every column in [roles]: confidential "
         "columns are masked, non-confidential ones are released unchanged, and columns in no list are not released.\n"
-        f"Next:  larvatus advise {shlex.quote(source)} --study {shlex.quote(str(draft))} -o {shlex.quote(str(after))}{options}"
+        f"Next:  larvatus advise {shlex.quote(source)} --study {shlex.quote(str(draft))} -o {shlex.quote(str(after))}"
     )
     terminal.data({"columns": found.rows(), "warnings": list(found.warnings), "roles": found.roles, "draft": str(draft)})
