@@ -52,7 +52,8 @@ WANTED = {
     "birth_date": ("identifiers", "date of birth"), "interview": ("none", "date"), "home": ("none", "postcode"),
     "remarks": ("none", "free text"), "age": ("non_confidential", "age"), "sex": ("non_confidential", "category"),
     "region": ("non_confidential", "category"), "occupation_code": ("none", "category"),
-    "sample_weight": ("weight", "survey weight"), "second_weight": ("none", "another weight"), "income": ("confidential", "money"),
+    "sample_weight": ("weight", "survey weight"), "second_weight": ("none", "another weight"),
+    "income": ("confidential", "money"),
     "hours": ("non_confidential", "count or code"), "children": ("non_confidential", "category"),
     "score": ("confidential", "amount"), "empty": ("none", "empty"), "same": ("none", "constant"),
 }
@@ -165,8 +166,8 @@ def test_a_column_of_lists_has_no_kind_but_its_type():
 
 @pytest.mark.skipif(not os.environ.get("LARVATUS_DATA"), reason="LARVATUS_DATA is not set: it names the folder of real files")
 @pytest.mark.parametrize(("name", "confidential", "weight", "others"), [
-    ("census", {"AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "PEARNVAL", "FICA", "WSALVAL",
-                "ERNVAL"}, "AFNLWGT", {}),
+    ("census", {"AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "PEARNVAL", "FICA",
+                "WSALVAL", "ERNVAL"}, "AFNLWGT", {}),
     ("households", {"expend", "income", "savings"}, "household_weights", {"ori_hid": "identifiers", "age": "non_confidential"}),
     ("survey", {"INCOME", "MONEY", "ASSETS", "DEBTS"}, "WEIGHT", {"REGION": "none", "SEX": "non_confidential"}),
 ])

@@ -90,7 +90,7 @@ def read(
     dialect = dialect_of(source)
     data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
-        warnings.warn(f"{Path(os.fspath(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
+        warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
     check_weight(data, text_places)
     return data
 

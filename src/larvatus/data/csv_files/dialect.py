@@ -162,6 +162,12 @@ class SourceFile:
         return str(self.path)
 
 
+def file_like(other: Any, dialect: CsvDialect | None) -> Any:
+    """A file that probably has the dialect of another one; anything else as it is."""
+    is_path = isinstance(other, str | Path) and "://" not in str(other)
+    return SourceFile(other, like=dialect) if is_path and dialect is not None else other
+
+
 def stated_format(source: Any) -> tuple[CsvFormat, CsvDialect | None]:
     """What is stated about a source, and the dialect that it probably has; nothing for a plain path."""
     return (source.format, source.like) if isinstance(source, SourceFile) else (NOTHING_STATED, None)

@@ -13,6 +13,7 @@ from larvatus.core.errors import ReadError
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
+from larvatus.data.csv_files.recognition import first_line
 from larvatus.data.roles import Roles, SubGroups, has_order
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
@@ -22,7 +23,7 @@ from larvatus.engines._files.text_stream import check_utf8, csv_start, is_plain,
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BLOCK = 1 << 24
+_BLOCK, _SHORT = 1 << 24, 1 << 16
 
 
 def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
@@ -38,7 +39,10 @@ def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
 
 def _header(path: Path, dialect: CsvDialect) -> tuple[list[str], int]:
     """The cells of the header, and its number of lines: more than one if a quoted name contains a line break."""
-    text = start_text(csv_start(path).piece, dialect.encoding)
+    start = csv_start(path, _SHORT)
+    text = start_text(start.piece, dialect.encoding)
+    if not start.whole and first_line(text, dialect.quote) == text:
+        text = start_text(csv_start(path).piece, dialect.encoding)
     quoting: Any = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter, strict=True, **quoting)
     try:

@@ -86,7 +86,8 @@ class _Limited(io.RawIOBase):
 
     def __init__(self, path: Path, content: Any) -> None:
         self._path, self._content, self._read = path, content, 0
-        self._most = shutil.disk_usage(os.environ.get("LARVATUS_TEMP") or tempfile.gettempdir()).free
+        where = os.environ.get("LARVATUS_TEMP") or tempfile.gettempdir()
+        self._most = shutil.disk_usage(where if os.path.isdir(where) else tempfile.gettempdir()).free
 
     def readable(self) -> bool:
         return True
@@ -111,13 +112,13 @@ def size_up_to(path: Path, most: int) -> int:
     return size
 
 
-def csv_start(path: Path) -> CsvStart:
+def csv_start(path: Path, size: int = FIRST_BYTES) -> CsvStart:
     """The first bytes of a file, decompressed."""
     piece = b""
     with open_bytes(path) as file:
-        while len(piece) <= FIRST_BYTES and (block := file.read(FIRST_BYTES + 1 - len(piece))):
+        while len(piece) <= size and (block := file.read(size + 1 - len(piece))):
             piece += block
-    return CsvStart(path.name, piece[:FIRST_BYTES], len(piece) <= FIRST_BYTES)
+    return CsvStart(path.name, piece[:size], len(piece) <= size)
 
 
 def utf8_blocks(path: Path, dialect: CsvDialect) -> Generator[bytes, None, None]:
