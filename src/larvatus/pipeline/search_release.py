@@ -49,7 +49,7 @@ def advise(data: Microdata | SourceLike) -> Advice | RoleGuesses:
     Data without roles (a path or a data frame) are examined column by column: the result is a table of the columns with a first
     guess of their roles, to confirm or change.
     """
-    if not isinstance(data, Microdata):
+    if not isinstance(data, Microdata) and data is not None and not (isinstance(data, str) and "\n" in data):
         from larvatus.pipeline.examine_source import guess_roles
 
         return guess_roles(data)
