@@ -23,11 +23,11 @@ _NEGATIVE_CODES = frozenset({*range(-9, 0), -77, -88, -97, -98, -99, -777, -888,
 _POSITIVE_CODES = frozenset({7, 8, 9, *range(96, 100), *range(996, 1000), *range(9996, 10_000), 99_999, 999_999, 9_999_999})
 _RARE, _FEWEST, _GAP = 0.005, 3, 0.1  # share and number of records with a code; gap below a code, as a share of it
 _MOST_TEXTS = 20_000
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
-PHONE = re.compile(r"\+?\(?\d[\d ()/.-]{7,}\d")
-ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{0,4}")
-POSTCODE = re.compile(r"0\d{3,4}|\d{5}(-\d{4})?|\d{4} ?[A-Z]{2}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d")
-_PATTERNS = {"dates": DATE, "emails": EMAIL, "accounts": ACCOUNT, "postcodes": POSTCODE, "phones": PHONE}
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
+_PHONE = re.compile(r"\+?\(?\d[\d ()/.-]{7,}\d")
+_ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{0,4}")
+_POSTCODE = re.compile(r"0\d{3,4}|\d{5}(-\d{4})?|\d{4} ?[A-Z]{2}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d")
+_PATTERNS = {"dates": DATE, "emails": _EMAIL, "accounts": _ACCOUNT, "postcodes": _POSTCODE, "phones": _PHONE}
 
 
 @dataclass(frozen=True, slots=True)

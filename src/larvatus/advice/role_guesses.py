@@ -31,22 +31,22 @@ def _any(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
-PERSON = _any("^name$", "^(first|last|sur|given|family|full|nach|vor|voor|achter)_?name?", "surname", "^nom$", "prenom",
+_PERSON = _any("^name$", "^(first|last|sur|given|family|full|nach|vor|voor|achter)_?name?", "surname", "^nom$", "prenom",
               "email", "^mail", "phone", "^tel$", "mobile", "address", "street", "strasse", "adresse", "passport", "licen[cs]e",
               "^ssn$", "^bsn$",
               "^nino$", "^iban$", "^ip$", "personnummer", "steuer_?id", "insee", "^url$", "facebook", "twitter")
-NUMBERING = _any("(^|_)(id|ids|key|nr|no|num|number|uuid|guid|serial|caseid|lfdnr)$", "(^|_)[a-z]{0,3}id$", "^id_")
-WEIGHT = _any("weight", "wgt", "(^|_)wt(_|$)", "gewicht", "poids", "hochrechn")
-BIRTH = _any("birth", "^dob$", "born", "geburt", "geboren", "naissance")
-POSTAL = _any("post_?code", "postal", "^zip", "(^|_)zip$", "^plz$", "^pc[46]$", "^cp$", "^uprn$")
-MONEY = _any("income", "salary", "wage", "earn", "revenue", "turnover", "profit", "debt", "asset", "money", "saving", "expend",
+_NUMBERING = _any("(^|_)(id|ids|key|nr|no|num|number|uuid|guid|serial|caseid|lfdnr)$", "(^|_)[a-z]{0,3}id$", "^id_")
+_WEIGHT = _any("weight", "wgt", "(^|_)wt(_|$)", "gewicht", "poids", "hochrechn")
+_BIRTH = _any("birth", "^dob$", "born", "geburt", "geboren", "naissance")
+_POSTAL = _any("post_?code", "postal", "^zip", "(^|_)zip$", "^plz$", "^pc[46]$", "^cp$", "^uprn$")
+_MONEY = _any("income", "salary", "wage", "earn", "revenue", "turnover", "profit", "debt", "asset", "money", "saving", "expend",
              "price", "cost", "wealth", "pension", "benefit", "tax", "loan", "rent$", "einkommen", "umsatz", "lohn", "revenu",
              "salaire", "inkomen", "agi$", "val$", "amount", "amt", "balance", "fica", "contrb")
-AGE = _any("^age$", "(^|_)age$", "^age_", "^alter$", "leeftijd")
-PLACE = _any("region", "province", "county", "district", "municipal", "commune", "kreis", "^land$", "bundesland", "^state$",
+_AGE = _any("^age$", "(^|_)age$", "^age_", "^alter$", "leeftijd")
+_PLACE = _any("region", "province", "county", "district", "municipal", "commune", "kreis", "^land$", "bundesland", "^state$",
              "country", "^nuts", "gemeente", "^city$", "^town$", "place")
-CODE = _any("code", "class", "cat$", "category", "type", "kind", "group")
-NUMBER_COUNT = _any("^num", "^n_", "count", "^nb_", "size$", "anzahl")
+_CODE = _any("code", "class", "cat$", "category", "type", "kind", "group")
+_NUMBER_COUNT = _any("^num", "^n_", "count", "^nb_", "size$", "anzahl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ def _person(c: ColumnKind, named: Any) -> RoleGuess | None:
     if c.pattern in ("emails", "accounts", "phones"):
         return RoleGuess(c, "identifiers", "direct identifier", f"most cells look like {c.pattern}",
                          warning="identifies persons directly")
-    if named(PERSON) and not (c.numeric and c.distinct <= FEW_CODES):
+    if named(_PERSON) and not (c.numeric and c.distinct <= FEW_CODES):
         return RoleGuess(c, "identifiers", "direct identifier", "its name suggests a person's name, address or number",
                          warning="identifies persons directly")
     return None
 
 
 def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
-    if named(BIRTH) and (c.pattern == "dates" or c.distinct > 200):
+    if named(_BIRTH) and (c.pattern == "dates" or c.distinct > 200):
         return RoleGuess(c, "identifiers", "date of birth", "its name suggests a date of birth",
                          warning="a date of birth singles out persons; release the age or the year instead")
     if c.pattern == "dates":
@@ -108,7 +108,7 @@ def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
 
 
 def _weight(c: ColumnKind, named: Any) -> RoleGuess | None:
-    if c.numeric and named(WEIGHT) and c.lowest > 0:
+    if c.numeric and named(_WEIGHT) and c.lowest > 0:
         return RoleGuess(c, "weight", "survey weight", "its name suggests a weight, and all values are above 0")
     return None
 
@@ -116,7 +116,7 @@ def _weight(c: ColumnKind, named: Any) -> RoleGuess | None:
 def _record_number(c: ColumnKind, named: Any) -> RoleGuess | None:
     if c.running and c.unique:
         return RoleGuess(c, "identifiers", "record number", "it numbers the records", warning="allows anyone to pair records")
-    if named(NUMBERING) and c.distinct > FEW_CODES and c.type != "numbers":
+    if named(_NUMBERING) and c.distinct > FEW_CODES and c.type != "numbers":
         own = "every record has its own" if c.unique else "records share it, as members of a household do"
         return RoleGuess(c, "identifiers", "identifier", f"its name suggests a number of persons or units; {own}",
                          warning="allows anyone to pair records")
@@ -124,7 +124,7 @@ def _record_number(c: ColumnKind, named: Any) -> RoleGuess | None:
 
 
 def _postcode(c: ColumnKind, named: Any) -> RoleGuess | None:
-    if c.pattern == "postcodes" or (named(POSTAL) and c.distinct > FEW_CODES):
+    if c.pattern == "postcodes" or (named(_POSTAL) and c.distinct > FEW_CODES):
         return RoleGuess(c, "none", "postcode", "cells or name suggest postcodes",
                          warning="a detailed place singles out persons; release a region instead")
     return None
@@ -147,18 +147,18 @@ def _value(c: ColumnKind, named: Any) -> RoleGuess:
         if c.distinct > MOST_LEVELS:
             return RoleGuess(c, "none", "category", f"{c.distinct:,} categories, and masks handle {MOST_LEVELS}: group them")
         return RoleGuess(c, "non_confidential", "category", f"{c.distinct} categories")
-    if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(MONEY):
+    if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(_MONEY):
         return RoleGuess(c, "non_confidential", "category", f"{c.distinct} different whole numbers, maybe codes", nominal=True)
-    if named(AGE) and c.lowest >= 0 and c.highest <= _OLDEST:
+    if named(_AGE) and c.lowest >= 0 and c.highest <= _OLDEST:
         return RoleGuess(c, "non_confidential", "age", "its name and range suggest an age")
-    if named(MONEY):
+    if named(_MONEY):
         return RoleGuess(c, "confidential", "money", "its name suggests an amount of money")
-    if c.type == "whole numbers" and (named(CODE) or named(PLACE)):
+    if c.type == "whole numbers" and (named(_CODE) or named(_PLACE)):
         many = c.distinct > MOST_LEVELS
         why = f"its name suggests codes; {c.distinct:,} of them"
         why += f", and masks handle {MOST_LEVELS}: group them" if many else ""
         return RoleGuess(c, "none" if many else "non_confidential", "category", why, nominal=not many)
-    if c.type == "whole numbers" and (named(NUMBER_COUNT) or c.distinct <= _SOME_LEVELS):
+    if c.type == "whole numbers" and (named(_NUMBER_COUNT) or c.distinct <= _SOME_LEVELS):
         return RoleGuess(c, "non_confidential", "count", f"{c.distinct} different whole numbers")
     if c.type == "whole numbers" and c.distinct <= _OLDEST and c.highest < 1000:
         return RoleGuess(c, "non_confidential", "count or code", f"{c.distinct} different whole numbers")

@@ -14,7 +14,7 @@ from larvatus.engines._choice import engine_for
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
 
-MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
+_MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
 
 def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED) -> RoleGuesses:
@@ -51,4 +51,4 @@ def _first_rows(source: Any) -> Any:
 
 
 def _most(columns: int) -> int:
-    return max(min(MOST_RECORDS, _MOST_CELLS // max(columns, 1)), 1_000)
+    return max(min(_MOST_RECORDS, _MOST_CELLS // max(columns, 1)), 1_000)
