@@ -269,3 +269,13 @@ def test_a_study_states_the_format_of_its_source(tmp_path):
     assert lv.Study.of(study.plain(), tmp_path) == study
     with pytest.raises(LarvatusError, match=r"source.*delimeter.*did you mean 'delimiter'"):
         lv.Study.of({"source": {"file": "in.csv", "delimeter": ";"}}, tmp_path)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
+@pytest.mark.parametrize(("encoding", "wrong"), [("utf-8", b"\xe9"), ("shift_jis", b"\xa0")])
+def test_the_place_of_a_wrong_byte_does_not_depend_on_blocks(tmp_path, monkeypatch, block, encoding, wrong):
+    import larvatus.engines._files.text_stream as stream
+
+    monkeypatch.setattr(stream, "_BLOCK", block)
+    with pytest.raises(ReadError, match="line 3, column 1 is not"):
+        read(tmp_path / "f.csv", "a;x\nか;1\n".encode(encoding) + wrong + b";2\n", encoding=encoding)
