@@ -132,7 +132,7 @@ def test_the_format_of_a_csv_file_is_stated_in_the_draft(tmp_path, monkeypatch, 
     rows = "".join(f"{i % 3};{i},234\n" for i in range(100, 200))
     (tmp_path / "in.csv").write_bytes(b"g;income\n" + rows.encode())
     assert main(["advise", "in.csv"]) == 2
-    assert "one comma and three digits" in capsys.readouterr().err
+    assert "State which: --decimal comma or --thousands comma." in capsys.readouterr().err
     assert main(["advise", "in.csv", "--decimal", "comma"]) == 0
     out = capsys.readouterr().out
     assert "in.csv: semicolon, decimal comma, UTF-8" in out

@@ -72,7 +72,8 @@ def read(
         if confidential is None:
             names = engine_for(source, engine, memory, 0, master)[0].names(source)
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
-                             f"(confidential=[…]); the columns are: {column_list(names)}.")
+                             f"(confidential=[…]); the columns are: {column_list(names)}. "
+                             "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,

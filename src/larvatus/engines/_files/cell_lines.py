@@ -59,7 +59,7 @@ def check_notation(path: Path, dialect: CsvDialect, header: Sequence[str], looks
     if unclear:
         raise ReadError(
             f"{path.name}: the numbers in column {unclear[0]!r} have one comma and three digits after it: decimals or "
-            'thousands. State which: decimal = "," or thousands = ",".'
+            'thousands. State which: decimal = "comma" or thousands = "comma".'
         )
     for name in (n for n in header if n in dialect.numeric and n in looks):
         look = looks[name]
