@@ -116,6 +116,17 @@ def test_a_point_is_a_separator_if_another_column_has_decimal_commas(tmp_path):
     assert held(data) == {"a": [1234, 2345], "x": [2.5, 3.25]}
 
 
+def test_a_column_of_numbers_like_1_234_alone_is_read_with_a_decimal_point_and_reported(tmp_path):
+    content = b"a;x\np;1.234\nq;12.345\nr;7\n"
+    data, said = read(tmp_path / "f.csv", content)
+    assert held(data)["x"] == [1.234, 12.345, 7.0]
+    assert "f.csv: the point in numbers such as 1.234 is read as a decimal point (x)" in said
+    assert read(tmp_path / "f.csv", content, decimal="point")[1] == ""
+    data, said = read(tmp_path / "f.csv", content, thousands="point")
+    assert (held(data)["x"], said) == ([1234, 12345, 7], "f.csv: semicolon, decimal comma, thousands point, UTF-8")
+    assert read(tmp_path / "f.csv", content.replace(b";", b","))[1] == ""
+
+
 def test_in_files_with_commas_between_columns_only_decimal_points_are_recognised(tmp_path):
     content = b'a,x\n"1,234",1\n"2,345",2\n'
     assert held(read(tmp_path / "f.csv", content)[0])["a"] == ["1,234", "2,345"]

@@ -92,6 +92,11 @@ def read(
     data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
+    doubtful = [n for n in data.numeric(data.released) if dialect is not None and n in dialect.doubtful]
+    if doubtful:
+        warnings.warn(f"{Path(str(source)).name}: the point in numbers such as 1.234 is read as a decimal point "
+                      f"({column_list(doubtful)}). State it (decimal = \"point\"), or that it separates thousands "
+                      "(thousands = \"point\").", LarvatusWarning, stacklevel=2)
     check_weight(data, text_places)
     return data
 

@@ -112,6 +112,7 @@ class CsvDialect:
     """How one CSV file is written. `numeric` are columns whose first cells are all numbers in this notation.
 
     `ambiguous` are columns whose first cells are numbers under two notations, such as 1,234, if no other column decides.
+    `doubtful` are columns in which all numbers look like 1.234.
     """
 
     delimiter: str = ","
@@ -121,6 +122,7 @@ class CsvDialect:
     encoding: str = "utf-8"
     numeric: frozenset[str] = field(default=frozenset(), compare=False)
     ambiguous: frozenset[str] = field(default=frozenset(), compare=False)
+    doubtful: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def is_usual_notation(self) -> bool:

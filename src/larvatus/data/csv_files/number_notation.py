@@ -8,7 +8,7 @@ The first cells of each column decide. A notation is possible for a column if al
 2. The notation under which most columns are numbers is taken; among equals, the one earlier in this list: decimal point,
    decimal comma, decimal point with a separator, decimal comma with a separator.
 3. If all cells with a mark look like 1,234 and no other column decides, the column is ambiguous and the user is asked.
-   1.234 is a decimal number unless another column has decimal commas.
+   1.234 is a decimal number unless another column has decimal commas; a column of such numbers alone is doubtful.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ NOTATIONS = (
     Notation(",", " "), Notation(",", "'"),
 )
 _WHOLE, _ONE_GROUP = re.compile(r"[-+]?\d+"), re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+_POINT_GROUP = re.compile(r"[-+]?[1-9]\d{0,2}\.\d{3}")
 
 
 def possible_notations(cells: Iterable[str], notations: Sequence[Notation] = NOTATIONS) -> tuple[Notation, ...]:
@@ -77,11 +78,15 @@ def possible_notations(cells: Iterable[str], notations: Sequence[Notation] = NOT
 
 @dataclass(frozen=True, slots=True)
 class NotationChoice:
-    """The notation of a file, the columns that are numbers in it, and those for which two notations are possible."""
+    """The notation of a file, the columns that are numbers in it, and those for which two notations are possible.
+
+    `doubtful` columns are read with a decimal point, which may be a thousands separator.
+    """
 
     notation: Notation
     numeric: frozenset[str] = frozenset()
     ambiguous: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
 
 
 def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[Notation] = NOTATIONS) -> NotationChoice:
@@ -95,4 +100,7 @@ def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[No
     both = Notation(",") in notations and Notation(".", ",") in notations
     decided = any(notation in p for n, p in telling.items() if n not in unclear)
     ambiguous = frozenset(unclear) if both and not decided else frozenset()
-    return NotationChoice(Notation() if ambiguous else notation, numeric - ambiguous, ambiguous)
+    notation = Notation() if ambiguous else notation
+    points = notation.is_usual and Notation(",", ".") in notations
+    doubtful = {n for n in telling if all(_WHOLE.fullmatch(c) or _POINT_GROUP.fullmatch(c) for c in columns[n])}
+    return NotationChoice(notation, numeric - ambiguous, ambiguous, frozenset(doubtful if points else ()))

@@ -48,7 +48,8 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
     if found.ambiguous and like is not None and Notation(like.decimal, like.thousands) in asked:
         found = NotationChoice(Notation(like.decimal, like.thousands), found.numeric | found.ambiguous)
     notation = found.notation
-    return CsvDialect(delimiter, quote, notation.decimal, notation.thousands, encoding, found.numeric, found.ambiguous)
+    return CsvDialect(delimiter, quote, notation.decimal, notation.thousands, encoding, found.numeric, found.ambiguous,
+                      found.doubtful)
 
 
 def _possible(stated: CsvFormat, delimiter: str, like: CsvDialect | None) -> tuple[Notation, ...]:
