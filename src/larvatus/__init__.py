@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.advice.advice import Advice
+    from larvatus.advice.role_guesses import RoleGuesses
     from larvatus.comparison.comparison import Comparison
     from larvatus.comparison.limits import Limits, LimitsLike
     from larvatus.constraints.settings import Constraints
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "pipeline": ("advise", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
     "advice.advice": ("Advice",),
+    "advice.role_guesses": ("RoleGuesses",),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),
@@ -61,9 +63,10 @@ _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one ve
 __all__ = [
     "Advice", "Analysis", "Attack", "AttackLike", "Block", "Column", "Comparison", "Constraints", "Decision", "Domain",
     "Engine", "Execution", "Goal", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask", "Masked", "Measure",
-    "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike", "Roles", "Score", "Scores",
-    "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise", "analysis",
-    "attacks", "check", "compare", "datasets", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
+    "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike", "RoleGuesses", "Roles",
+    "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise",
+    "analysis", "attacks", "check", "compare", "datasets", "mask", "masks", "measures", "read", "risk", "run", "search",
+    "utility",
 ]
 
 

@@ -49,6 +49,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",
     "cli/output/option_words.py": "which option a setting is: a table to add a line to",
+    "cli/output/role_table.py": "what is shown of columns without roles, apart from the advice on those with roles",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",

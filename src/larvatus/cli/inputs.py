@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
     from larvatus.data.microdata import Microdata
     from larvatus.study import Study
 
+CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
 ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal")
 
 
@@ -52,6 +53,19 @@ class RoleOptions:
         help="memory limit of the duckdb engine, e.g. 500MB or 2GB (default: free memory)"
     )] = None
     master: Annotated[str | None, Parameter(help="address of the Spark cluster")] = None
+    delimiter: Annotated[str | None, Parameter(
+        help="between columns of a CSV file: comma, semicolon, tab or pipe (default: recognised)"
+    )] = None
+    decimal: Annotated[str | None, Parameter(help="decimal mark of a CSV file: point or comma (default: recognised)")] = None
+    thousands: Annotated[str | None, Parameter(
+        help="thousands separator of a CSV file: comma, point, space, apostrophe or none (default: recognised)"
+    )] = None
+    encoding: Annotated[str | None, Parameter(
+        help="encoding of a CSV file, e.g. utf-8, latin-1 or windows-1252 (default: recognised)"
+    )] = None
+    quote: Annotated[str | None, Parameter(
+        help="quotation mark of a CSV file: double, single or none (default: recognised)"
+    )] = None
 
     def about_small(self) -> dict[str, Any]:
         """Options for small sub-groups; none if nothing is masked."""
@@ -63,6 +77,7 @@ class RoleOptions:
 
     def load(self, base: Study | None = None) -> Study:
         """The study file, `base` or an empty study, with the options applied."""
+        from larvatus.data.csv_files.dialect import CsvFormat
         from larvatus.data.roles import Roles, SubGroups
         from larvatus.study import Study
 
@@ -71,7 +86,9 @@ class RoleOptions:
         if self.taxonomy:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
         groups = {"columns": self.sub_groups, **self.about_small()}
+        csv = {n: getattr(self, n) for n in CSV_FORMAT}
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
+            "csv": override(CsvFormat, study.csv, csv),
             "roles": override(Roles, study.roles, roles),
             "sub_groups": override(SubGroups, study.sub_groups, groups),
         })

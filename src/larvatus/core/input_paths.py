@@ -14,7 +14,7 @@ from larvatus.core.errors import WriteError
 
 def paths_read(*sources: Any) -> tuple[str, ...]:
     """The absolute paths, folders and patterns among sources; data frames and None are left out."""
-    return tuple(os.path.join(os.getcwd(), os.fspath(s)) for s in sources if isinstance(s, str | Path))
+    return tuple(os.path.join(os.getcwd(), os.fspath(s)) for s in sources if isinstance(s, str | os.PathLike))
 
 
 def refuse_inputs(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.core.input_paths import paths_read
 from larvatus.data.alignment import check_same_given, in_records_of
+from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairings.pairing_files import check_pairing
@@ -33,10 +34,11 @@ def as_release(
         return other
     if isinstance(other, list | tuple):
         return _of_copies([as_release(data, o, pairing, must_pair, name, row_order) for o in other])
-    names = data.engine.names(other)
+    file = file_like(other, data.dialect)
+    names = data.engine.names(file)
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
-    table = data.engine.read(other, roles, groups, Path(pairing) if pairing else None)
+    table = data.engine.read(file, roles, groups, Path(pairing) if pairing else None)
     released = Microdata(table, roles, groups, data.engine, paths_read(other, pairing))
     for n in released.confidential:
         if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):

@@ -81,8 +81,10 @@ class Text:
                 return (f"{self.name}: all {of} are numbers stored as text, so the whole column was read as categorical. "
                         f"Convert the column to numbers, or use --nominal {shlex.quote(self.name)} if the values are codes.")
             said[-1] += f" ({places})" if places else ""
+            notation = "state how its numbers are written (--decimal, --thousands), " if self.dressed else ""
             return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
-                    f"cells in the file and try again, or use --nominal {shlex.quote(self.name)} if the values are codes.")
+                    f"cells in the file and try again, {notation}or use --nominal {shlex.quote(self.name)} if the values are "
+                    "codes.")
         if self.naming:
             return (f"{self.name}: {self.distinct:,} distinct categories in {of}, as in identifiers or remarks. No mask of "
                     "categories hides them. Declare it in --identifiers, or recode it into fewer classes.")

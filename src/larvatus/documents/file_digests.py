@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
+from larvatus.data.csv_files.recognition import FIRST_BYTES, CsvStart, recognise_dialect
 
 _PARQUET = b"PAR1"
 COPY = ("copy", "records")  # fields of a copy in a manifest, besides size and hash
@@ -40,7 +41,7 @@ def row_and_column_count(path: Path) -> tuple[int, int] | None:
         with path.open("rb") as file:
             binary = file.read(len(_PARQUET)) == _PARQUET
         return _in_parquet(path) if binary else _in_csv(path)
-    except (OSError, ValueError, csv.Error):
+    except (OSError, ValueError, csv.Error, ReadError):
         return None
 
 
@@ -52,7 +53,11 @@ def _in_parquet(path: Path) -> tuple[int, int]:
 
 
 def _in_csv(path: Path) -> tuple[int, int]:
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = csv.reader(file)
+    with path.open("rb") as start:
+        piece = start.read(FIRST_BYTES)
+    dialect = recognise_dialect(CsvStart(path.name, piece, len(piece) < FIRST_BYTES))
+    encoding = "utf-16" if dialect.encoding.startswith("utf-16") else dialect.encoding
+    with path.open(encoding=encoding, newline="") as file:
+        lines = csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote or None)
         columns = len(next(lines, []))
         return sum(bool(line) or columns == 1 for line in lines), columns

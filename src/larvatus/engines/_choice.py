@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from pathlib import Path
+import os
 from typing import Any
 
 from larvatus.core.discovery import file_names, load
 from larvatus.core.errors import EngineError, ReadError, nearest_names
 from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import Engine
-from larvatus.engines._files.sources import PARQUET, parts_of
+from larvatus.engines._files.sources import parts_of
+from larvatus.engines._files.text_stream import size_up_to
 
 _PACKAGE = "larvatus.engines"
 _TIMES, COMFORTABLE = 6, 0.6
@@ -33,7 +34,7 @@ def engine_for(
     if type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return _named("duckdb", memory), ""
     allowed = usable_memory() if memory is None else bytes_of(memory)
-    needed = _TIMES * _size(source, columns)
+    needed = _TIMES * _size(source, columns, int(allowed))
     if needed <= COMFORTABLE * allowed:
         return _named("memory", None), ""
     why = f"the source would need about {needed / 1e9:.1f} GB of memory, and {allowed / 1e9:.1f} GB may be used"
@@ -57,13 +58,13 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
     return found
 
 
-def _size(source: Any, columns: int) -> int:
+def _size(source: Any, columns: int, allowed: int) -> int:
     """Bytes that the columns with a role take as numbers; 0 for data frames, which are in memory already."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | os.PathLike):
         return 0
     parts = parts_of(source)
-    if parts.paths[0].suffix.lower() not in PARQUET:
-        return sum(p.stat().st_size for p in parts.paths)
+    if parts.text:
+        return sum(size_up_to(p, allowed) for p in parts.paths)
     from pyarrow import parquet
 
     rows = 0

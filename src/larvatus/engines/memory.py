@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +13,13 @@ import numpy as np
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
+from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.record_ids import paired_records, record_ids
-from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
+from larvatus.engines._files.sources import arrow_table, column_names, dialect_of, keyed_order_of
 from larvatus.engines._files.targets import check_target, write_batches
 from larvatus.engines._memory.table import MemoryTable, as_memory, decode_labels, lay_out_rows
 
@@ -35,6 +37,7 @@ class _Source:
     dtypes: Mapping[str, Any]
     index: Any = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+    dialect: CsvDialect | None = None
 
 
 class Memory:
@@ -64,10 +67,10 @@ class Memory:
         values = {n: v for n, (_, v) in arrays.items()}
         record = self._records(table, roles.record_id, pairing)
         kept = table.select([n for n in wanted if n not in roles.confidential])
-        kept = kept if isinstance(source, str | Path) else _copied(kept)
+        kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None
-        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns)
+        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns, dialect_of(source))
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -101,7 +104,7 @@ class Memory:
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
         out, row_order = self._arrow(held, names, rows), "keep" if order is None else "keyed"
-        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing)
+        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing, held.source.dialect)
 
     def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
         import pyarrow as pa

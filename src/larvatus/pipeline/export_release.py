@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from larvatus.core.errors import ManifestError, WriteError
 from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
+from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_DECIMAL_COMMA = CsvDialect(decimal=",")  # what 1,234 means in a release, in which thousands are never separated
 
 
 def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
@@ -67,9 +69,10 @@ def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
 def _batches(run: FinishedRun, source: Path) -> Iterator[pa.RecordBatch]:
     """The rows of a released file. In CSV, columns of codes are text if the study reads them as categories."""
     about = run.comparison.about
-    names = column_names(source)
+    file = SourceFile(source, like=_DECIMAL_COMMA)
+    names = column_names(file)
     codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
-    _, batches = batches_of(source, names, Uses(codes=codes) if source.suffix.lower() == ".csv" else Uses())
+    _, batches = batches_of(file, names, Uses(codes=codes) if source.suffix.lower() == ".csv" else Uses())
     return batches()
 
 

@@ -91,7 +91,8 @@ class FinishedRun:
         try:
             return (*own, *self.study().input_paths())
         except StudyError:  # the source was moved or changed
-            source = str(tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", ""))
+            source = tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
+            source = str(source.get("file", "") if isinstance(source, dict) else source)
             return (*own, inside / source)
 
     def release(self, name: str | None) -> FinishedRelease:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
+from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
+from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
-from larvatus.engines._files.sources import parts_of
+from larvatus.engines._files.sources import dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
@@ -47,6 +52,11 @@ def read(
     engine: str | Engine = "auto",
     memory: int | str | None = None,
     master: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    quote: str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
 
@@ -55,12 +65,18 @@ def read(
     or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
     memory if they fit comfortably, and otherwise works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame
     is processed by Spark; `master` is the address of a cluster on which to start a session.
+
+    How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
+    ("point", "space", "apostrophe"), `encoding` ("windows-1252") and `quote` ("single", "none") state it instead.
     """
+    stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote}
+    source = with_format(source, stated)
     if roles is None:
         if confidential is None:
             names = engine_for(source, engine, memory, 0, master)[0].names(source)
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
-                             f"(confidential=[…]); the columns are: {column_list(names)}.")
+                             f"(confidential=[…]); the columns are: {column_list(names)}. "
+                             "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,
@@ -75,13 +91,42 @@ def read(
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
-    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    dialect = dialect_of(source)
+    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect)
+    if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
+        warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
+    doubtful = [n for n in data.numeric(data.released) if dialect is not None and n in dialect.doubtful]
+    if doubtful:
+        warnings.warn(f"{Path(str(source)).name}: the point in numbers such as 1.234 is read as a decimal point "
+                      f"({column_list(doubtful)}). State it (decimal = \"point\"), or that it separates thousands "
+                      "(thousands = \"point\").", LarvatusWarning, stacklevel=2)
     check_weight(data, text_places)
     return data
+
+
+def with_format(source: Any, stated: Mapping[str, str | None]) -> Any:
+    """A source with what is stated about its CSV format; the same source if nothing is stated."""
+    given = {k: v for k, v in stated.items() if v is not None}
+    if not given:
+        return source
+    if not isinstance(source, str | os.PathLike):
+        raise ReadError(f"read: {', '.join(given)}: a data frame has no CSV format. Leave it out.")
+    try:
+        return SourceFile(os.fspath(source), CsvFormat(**given))
+    except ValidationError as error:
+        raise ReadError(" ".join(validation_problems("", error, list(CsvFormat.model_fields))), subject="read") from None
+
+
+def _is_stated(source: Any, dialect: CsvDialect) -> bool:
+    """Whether the user stated everything that is unusual about the file."""
+    stated, usual = stated_format(source)[0], USUAL_DIALECT
+    return all(getattr(stated, name) is not None or getattr(dialect, name) == getattr(usual, name)
+               for name in ("decimal", "thousands", "encoding", "quote"))
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:
     """Read the source with the roles and settings of a study."""
     return read(
-        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
+        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master,
+        **study.csv.model_dump(),
     )

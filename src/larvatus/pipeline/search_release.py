@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 from larvatus.advice.advice import Advice
+from larvatus.advice.role_guesses import RoleGuesses
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
+from larvatus.data.accepted_types import SourceLike
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
@@ -35,12 +38,23 @@ from larvatus.study import Execution, Scoring
 from larvatus.study.scoring import refuse_unused, scoring_of
 
 
-def advise(data: Microdata, *, progress: Progress = silent) -> Advice:
+@overload
+def advise(data: Microdata, *, progress: Progress = silent) -> Advice: ...
+@overload
+def advise(data: SourceLike, *, progress: Progress = silent) -> RoleGuesses: ...
+
+
+def advise(data: Microdata | SourceLike, *, progress: Progress = silent) -> Advice | RoleGuesses:
     """Describe the data and recommend masks, with reasons.
 
     The study of the advice is tried first, on at most 30,000 records: what cannot be carried out is changed or left out, and
-    the advice says so.
+    the advice says so. Data without roles (a path or a data frame) are examined column by column: the result is a table of the
+    columns with a first guess of their roles, to confirm or change.
     """
+    if not isinstance(data, Microdata) and data is not None and not (isinstance(data, str) and "\n" in data):
+        from larvatus.pipeline.examine_source import guess_roles
+
+        return guess_roles(data)
     check_microdata(data)
     return advise_with_trial(data, text_places, progress)
 

@@ -16,6 +16,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.memory_size import bytes_of
 from larvatus.data.contracts import Attack, Measure, Method
+from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, SourceFile
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Roles, SubGroups, role_problems
@@ -50,10 +51,11 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
     "goal": Goal,
 }
-LATER = ("folder", "combine", "limits")
+LATER = ("folder", "combine", "limits", "csv")
 MEANT = {
     "risk": "attacks belong in [[attack]].", "risks": "attacks belong in [[attack]].",
     "utilities": "measures belong in [[measure]].", "mask": "masks are the steps of [[release]].",
+    "csv": "it belongs in [source].",
     "objective": "it belongs in [goal].", "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
 }
 
@@ -139,10 +141,23 @@ def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
         return kind.model_validate(dict(value))
     except ValidationError as error:
         fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
+        fields += ["file"] if kind is CsvFormat else []
         if kind is Goal:
             fields.append("limits")
         problems += validation_problems(name, error, fields)
         return kind()
+
+
+def source_and_format(raw: Mapping[str, Any], problems: list[str]) -> tuple[Mapping[str, Any], CsvFormat]:
+    """A study with its source as a path, and what `[source]` states about a CSV file besides it."""
+    source = raw.get("source")
+    if not isinstance(source, Mapping):
+        return raw, CsvFormat()
+    if not isinstance(source.get("file"), str):
+        problems.append("source.file: is required. Give a CSV or Parquet file.")
+    stated = {k: v for k, v in source.items() if k != "file"}
+    found = _section("source", CsvFormat, stated, problems)
+    return {**raw, "source": str(source.get("file", ""))}, found
 
 
 def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[PlannedRelease]) -> list[str]:
@@ -153,7 +168,9 @@ def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, relea
     return problems
 
 
-def against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:
+def against_source(
+    source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups, csv: CsvFormat = NOTHING_STATED
+) -> list[str]:
     """Problems of the roles with the columns of the source, if the source exists."""
     if not source:
         return role_problems(roles, sub_groups)
@@ -161,6 +178,6 @@ def against_source(source: str, folder: Path | None, roles: Roles, sub_groups: S
 
     path = Path(source) if folder is None else folder / source
     try:
-        return role_problems(roles, sub_groups, Memory().names(path))
+        return role_problems(roles, sub_groups, Memory().names(SourceFile(path, csv)))
     except LarvatusError as error:
         return [f"source: {error}", *role_problems(roles, sub_groups)]

@@ -18,6 +18,7 @@ from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.contracts import Attack, Mask, Measure, Method
+from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
@@ -41,6 +42,7 @@ from larvatus.study.sections import (
     against_source,
     decisions,
     part,
+    source_and_format,
 )
 
 
@@ -80,6 +82,7 @@ class Study(SettingsModel):
     search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
     labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
+    csv: CsvFormat = Field(default=NOTHING_STATED, description="how a CSV source is written; keys of [source] in a file")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="before")
@@ -121,7 +124,9 @@ class Study(SettingsModel):
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
         """A study from plain values. Roles are checked against the columns of the source if it can be found."""
         problems: list[str] = []
-        parts, wrong = {}, []
+        raw, csv = source_and_format(raw, problems)
+        parts: dict[str, Any] = {"csv": csv}
+        wrong: list[str] = []
         for name in raw:
             if name in cls.model_fields and name not in LATER:
                 before = len(problems)
@@ -129,7 +134,7 @@ class Study(SettingsModel):
                 wrong += [name] if len(problems) > before else []
         parts |= decisions(raw, problems)
         problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
-        known = [n for n in cls.model_fields if n != "folder"]
+        known = [n for n in cls.model_fields if n not in ("folder", "csv")]
         unknown = [n for n in raw if n not in known]
         problems += [f"{n}: a study has no such part; {MEANT.get(n) or nearest_names(n, known)}" for n in unknown]
         if not any(n.startswith(("roles", "sub_groups")) for n in (*wrong, *unknown)):
@@ -138,7 +143,7 @@ class Study(SettingsModel):
                 parts["roles"] = roles = with_taxonomies(roles, folder)
             except LarvatusError as error:
                 problems.append(f"roles: {error}")
-            problems += against_source(str(raw.get("source", "")), folder, roles, groups)
+            problems += against_source(str(raw.get("source", "")), folder, roles, groups, csv)
             known_to = released_columns(roles, groups)
             problems += [
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
@@ -208,6 +213,8 @@ class Study(SettingsModel):
     def plain(self) -> dict[str, Any]:
         """The study as plain values, without defaults."""
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
+        if self.csv.plain():
+            out["source"] = {"file": self.source, **self.csv.plain()}
         if self.engine != "auto":
             out["engine"] = self.engine
         if self.memory is not None:
@@ -269,7 +276,9 @@ def _from(folder: Path, start: Path, file: str) -> str:
     return os.path.relpath(start / file, folder)
 
 
-def study_from_advice(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
+def study_from_advice(
+    plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None, csv: CsvFormat | None = None,
+) -> Study:
     """The study drafted by an advice: the roles of the data, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
@@ -277,7 +286,8 @@ def study_from_advice(plan: Mapping[str, Any], data: Microdata, source: str = ""
         "release": plan["release"],
         "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],
     }
-    return Study.of({**raw, **({"source": source} if source else {})}, folder)
+    stated = {} if csv is None else csv.plain()
+    return Study.of({**raw, **({"source": {"file": source, **stated} if stated else source} if source else {})}, folder)
 
 
 def _method(method: Method) -> dict[str, Any]:

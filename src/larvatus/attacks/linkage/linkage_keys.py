@@ -15,6 +15,7 @@ from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.pooling.sub_group_pools import resolved_columns
@@ -172,7 +173,8 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
     named = tuple(n for n in shared if original.table.columns[n].kind == "nominal")
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
     try:
-        return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
+        file = file_like(intruder.file, original.dialect)
+        return Microdata(original.engine.read(file, roles, SubGroups()), roles, SubGroups(), original.engine)
     except RecordIdError as error:
         raise RiskError(f"intruder.truth: {error.reason_for('record_id')}", subject=method) from None
 

@@ -16,6 +16,7 @@ from larvatus.cli.options import (
     Quiet,
 )
 from larvatus.cli.output.next_steps import NEXT
+from larvatus.cli.output.role_table import show_guesses
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -25,6 +26,8 @@ def advise(
     overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Examine a file and recommend masks, with reasons. Shows counts and shares, never values.
+
+    If no roles are given, the columns are listed with a first guess of their roles, and a draft study is written to confirm.
 
     Parameters
     ----------
@@ -43,6 +46,9 @@ def advise(
     refuse_inputs([output], [source, *roles.files()])
     if output is not None:
         check_free(output, overwrite)
+    if not study.roles.confidential and not study.roles.non_confidential:
+        show_guesses(terminal, source, study, output, overwrite)
+        return
     with terminal.progress() as progress:
         data = data_of(source, study)
         progress("examining the columns", 0, 1)
@@ -50,7 +56,7 @@ def advise(
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent
-        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place)
+        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place, study.csv)
         write_text(output, found.study_text(made.toml()), overwrite)
         terminal.say(f"\nStudy:  {output}")
         terminal.command(NEXT, f"larvatus run {shlex.quote(str(output))} -o out/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,13 +16,14 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
+from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.record_ids import record_ids
-from larvatus.engines._files.sources import arrow_table, batches_of, without_views
+from larvatus.engines._files.sources import arrow_table, batches_of, dialect_of, without_views
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
 from larvatus.engines._memory.table import decode_labels
 
@@ -41,6 +43,7 @@ class Origin:
     relation: Any = None
     given: frozenset[str] = frozenset()
     columns: Mapping[str, Column] = field(default_factory=dict)
+    dialect: CsvDialect | None = None
 
 
 class _Numbers:
@@ -145,9 +148,9 @@ def _opened(source: Any, relation: bool, names: Sequence[str], uses: Uses) -> tu
         with _of_their_own():
             selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
         return _of_relation(selected, source, names)
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
         schema, batches = batches_of(source, names, uses)
-        return schema, batches, Origin({n: schema.field(n).type for n in names}, "file")
+        return schema, batches, Origin({n: schema.field(n).type for n in names}, "file", dialect=dialect_of(source))
     from larvatus.engines._files.frames import frame_dtypes, frame_kind, plain_index
 
     table = arrow_table(source, names)

@@ -9,88 +9,101 @@ a field that does not open with one is a character like any other.
 
 from __future__ import annotations
 
-import mmap
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from larvatus.core.errors import ReadError
+from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.engines._files.text_stream import utf8_blocks
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLOCK = 1 << 18
-_BREAK, _MARK = re.compile(rb"\r\n|\n|\r"), re.compile(b'"')
+_BREAK = re.compile(rb"\r\n|\n|\r")
+Blocks = Callable[[], Iterator[bytes]]
 
 
-def check_quotation_marks(path: Path, delimiter: str) -> None:
-    """Raise an error that names the line in which a quotation mark opens and is not closed properly."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        if content.find(b'"') < 0:
-            return
-        start = len(BYTE_ORDER_MARK) if content[:3] == BYTE_ORDER_MARK else 0
-        with memoryview(content) as whole, whole[start:] as text:
-            problem = "" if _alternate(text, delimiter) else _problem(text, delimiter)
+def check_quotation_marks(path: Path, dialect: CsvDialect) -> None:
+    """Raise an error that names the line in which a quotation mark opens and is not closed properly, or a NUL byte stands."""
+    blocks = partial(utf8_blocks, path, dialect)
+    problem = "" if _alternate(blocks, dialect) else _problem(blocks, dialect)
     if problem:
-        raise ReadError(f"{path.name}: a quotation mark opens in line {problem}")
+        raise ReadError(f"{path.name}: {problem}")
 
 
-def _alternate(text: memoryview, delimiter: str) -> bool:
+def _with_neighbours(blocks: Blocks) -> Iterator[tuple[int, bytes]]:
+    """Blocks with one byte of the one before and one of the next, a line end at both ends of the file.
+
+    The number is the place in the file of the block's first own byte, which is its second byte here.
+    """
+    before, place, held = b"\n", 0, b""
+    for block in blocks():
+        if held:
+            yield place, before + held + block[:1]
+            before, place = held[-1:], place + len(held)
+        held = block
+    if held:
+        yield place, before + held + b"\n"
+
+
+def _alternate(blocks: Blocks, dialect: CsvDialect) -> bool:
     """Whether marks open and close in turn, at the edges of fields: a quick look that settles most files.
 
-    Every odd mark follows a delimiter, a line end or an even mark, and every even one precedes such a place.
+    Every odd mark follows a delimiter, a line end or an even mark, and every even one precedes such a place. A file with a NUL
+    byte does not pass.
     """
-    content, before = np.frombuffer(text, dtype=np.uint8), 0
-    edge = np.zeros(256, dtype=bool)
-    edge[[ord("\n"), ord("\r"), ord('"'), ord(delimiter)]] = True
-    for low in range(0, len(content), _BLOCK):
-        marks = low + np.flatnonzero(content[low : low + _BLOCK] == ord('"'))
+    edge, before = np.zeros(256, dtype=bool), 0
+    quote = ord(dialect.quote) if dialect.quote else 0
+    edge[[ord("\n"), ord("\r"), quote, ord(dialect.delimiter)]] = True
+    for _, block in _with_neighbours(blocks):
+        if b"\0" in block:
+            return False
+        if not dialect.quote or dialect.quote.encode() not in block:
+            continue
+        content = np.frombuffer(block, dtype=np.uint8)
+        marks = 1 + np.flatnonzero(content[1:-1] == quote)
         opening, closing = marks[before % 2 :: 2], marks[1 - before % 2 :: 2]
         before += len(marks)
-        opening, closing = opening[opening > 0], closing[closing < len(content) - 1]
         if not (edge[content[opening - 1]].all() and edge[content[closing + 1]].all()):
             return False
     return before % 2 == 0
 
 
-def _problem(text: memoryview, delimiter: str) -> str:
-    """Where the first open mark is and what follows, or nothing if all are closed."""
-    edges = {ord("\n"), ord("\r"), ord(delimiter)}
-    opens = _first_open(text, edges)
-    if opens == len(text):
+def _problem(blocks: Blocks, dialect: CsvDialect) -> str:
+    """What the first problem is, or nothing: a NUL byte, a mark that is not closed, or text after a closing mark."""
+    edges, quote = {ord("\n"), ord("\r"), ord(dialect.delimiter)}, dialect.quote.encode() or b"\0"
+    special, opens, escaped = re.compile(b"[\0" + re.escape(quote) + b"]"), -1, -1
+    for start, block in _with_neighbours(blocks):
+        for found in special.finditer(block, 1, len(block) - 1):
+            here, place = found.start(), start + found.start() - 1
+            if found[0] == b"\0":
+                return f"line {_line(blocks, place)} has a NUL byte: the file is damaged or not text. Repair it."
+            if opens < 0:
+                if block[here - 1] in edges or place == 0:
+                    opens = place
+            elif place == escaped:  # the second of two marks inside a field
+                escaped = -1
+            elif block[here + 1 : here + 2] == quote:
+                escaped = place + 1
+            elif block[here + 1] in edges:
+                opens = -1
+            else:
+                first, last = _line(blocks, opens), _line(blocks, place)
+                return (f"a quotation mark opens in line {first}, and text follows the closing one in line {last}. Close or "
+                        "remove it; a mark inside a quoted field is written twice.")
+    if opens < 0:
         return ""
-    closes = _closing(text, opens)
-    line = _line(text, opens)
-    if closes == len(text):
-        return f"{line} and is never closed: the rest of the file would be read as one cell. Close or remove it."
-    return (f"{line}, and text follows the closing one in line {_line(text, closes)}. Close or remove it; a mark inside a "
-            "quoted field is written twice.")
+    return (f"a quotation mark opens in line {_line(blocks, opens)} and is never closed: the rest of the file would be "
+            "read as one cell. Close or remove it.")
 
 
-def _first_open(text: memoryview, edges: set[int]) -> int:
-    """The place of the first mark that opens a field and is not closed at the end of one; the end of the file if none is."""
-    place = 0
-    while mark := _MARK.search(text, place):
-        opens = mark.start()
-        if opens and text[opens - 1] not in edges:  # inside a field
-            place = opens + 1
-            continue
-        closes = _closing(text, opens)
-        if closes == len(text) or (closes + 1 < len(text) and text[closes + 1] not in edges):
-            return opens
-        place = closes + 1
-    return len(text)
-
-
-def _closing(text: memoryview, opens: int) -> int:
-    """The place of the mark that closes a quoted field, in which two marks stand for one; the end of the file if none does."""
-    place = opens + 1
-    while mark := _MARK.search(text, place):
-        closes = mark.start()
-        if closes + 1 == len(text) or text[closes + 1] != ord('"'):
-            return closes
-        place = closes + 2
-    return len(text)
-
-
-def _line(text: memoryview, place: int) -> int:
-    return 1 + sum(1 for _ in _BREAK.finditer(text, 0, place))
+def _line(blocks: Blocks, place: int) -> int:
+    """The line of a byte of the file."""
+    ends = 0
+    for start, block in _with_neighbours(blocks):
+        own = block[1 : 1 + max(min(place - start, len(block) - 2), 0)]
+        ends += sum(1 for _ in _BREAK.finditer(own))
+        if start and block[:1] == b"\r" and own[:1] == b"\n":
+            ends -= 1  # a line end that two blocks share
+    return 1 + ends

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
-from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_header, csv_looks, csv_texts
+from larvatus.core.memory_size import usable_memory
+from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
+from larvatus.data.csv_files.number_notation import Notation
+from larvatus.data.csv_files.recognition import recognise_dialect
+from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
+from larvatus.engines._files.looks import Looks
+from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
+PARQUET = {".parquet", ".pq"}
 ROWS_READ, BUFFER = 1 << 18, 1 << 20
 
 
@@ -25,19 +32,38 @@ class Parts:
 
     paths: tuple[Path, ...]
     keys: Mapping[str, tuple[str, ...]]
+    stated: CsvFormat = NOTHING_STATED
+    like: CsvDialect | None = None
+    _dialects: dict[Path, CsvDialect] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> bool:
-        return self.paths[0].suffix.lower() in CSV
+        return is_csv(self.paths[0])
 
     def own_names(self, path: Path) -> list[str]:
         """The columns stored in a part itself."""
-        return csv_header(path)[0] if self.text else _parquet_names(path)
+        return csv_header(path, self.dialect(path)) if self.text else _parquet_names(path)
+
+    def dialect(self, path: Path) -> CsvDialect:
+        """How a part is written. All parts have the notation of numbers of the first one."""
+        if path not in self._dialects:
+            first = self.paths[0]
+            like = self.like if path == first else self.dialect(first)
+            self._dialects[path] = recognise_dialect(csv_start(path), self.stated, like)
+            if like is not None and path != first:
+                self._check_notation(path, like)
+        return self._dialects[path]
+
+    def _check_notation(self, path: Path, first: CsvDialect) -> None:
+        other = self._dialects[path]
+        if (other.decimal, other.thousands) != (first.decimal, first.thousands):
+            raise ReadError(f"{path.name} ({other.text()}) and {self.paths[0].name} ({first.text()}) have different notations "
+                            'of numbers. State the notation (decimal = "…", thousands = "…"), or convert one of them.')
 
 
-def parts_of(source: str | Path) -> Parts:
+def parts_of(source: str | os.PathLike[str]) -> Parts:
     """The files of a path, a folder or a pattern."""
-    text = str(source)
+    text, (stated, like) = str(source), stated_format(source)
     if glob.has_magic(text) and not Path(source).exists():
         root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
         paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
@@ -45,18 +71,30 @@ def parts_of(source: str | Path) -> Parts:
             raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
         root = Path(source)
-        paths = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix.lower() in CSV | PARQUET and _seen(p, root))
+        paths = sorted(p for p in root.rglob("*") if p.is_file() and _is_table(p) and _seen(p, root))
         if not paths:
             raise ReadError(f"{source} is a folder without CSV or Parquet files.")
     else:
-        return Parts((existing(source),), {})
+        return Parts((existing(source),), {}, stated, like)
     paths = [existing(p) for p in paths]
-    if len({p.suffix.lower() in CSV for p in paths}) > 1:
+    if len({is_csv(p) for p in paths}) > 1:
         raise ReadError(f"{source} contains both CSV and Parquet files. Give a pattern such as *.parquet.")
     named = [dict(part.split("=", 1) for part in p.relative_to(root).parts[:-1] if "=" in part) for p in paths]
     if len({tuple(n) for n in named}) > 1:
         raise ReadError(f"{source}: its sub-folders are not all named after the same columns (name=value).")
-    return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]})
+    return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]}, stated, like)
+
+
+def _is_table(path: Path) -> bool:
+    return is_csv(path) or path.suffix.lower() in PARQUET
+
+
+def dialect_of(source: Any) -> CsvDialect | None:
+    """The dialect of a source, from its first part; None if it is not CSV."""
+    if not isinstance(source, str | os.PathLike):
+        return None
+    parts = parts_of(source)
+    return parts.dialect(parts.paths[0]) if parts.text else None
 
 
 def _seen(path: Path, root: Path) -> bool:
@@ -66,7 +104,7 @@ def _seen(path: Path, root: Path) -> bool:
 
 def column_names(source: Any) -> list[str]:
     """The column names of the source. Duplicates and sources without columns are refused."""
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
         parts = parts_of(source)
         own = parts.own_names(parts.paths[0])
         names = [*own, *(k for k in parts.keys if k not in own)]
@@ -89,7 +127,8 @@ def arrow_table(source: Any, names: Sequence[str], uses: Uses = Uses()) -> pa.Ta
     """The named columns as an Arrow table. A source without rows is refused."""
     import pyarrow as pa
 
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
+        _check_fits(parts_of(source))
         schema, batches = batches_of(source, names, uses)
         table = pa.Table.from_batches(list(batches()), schema)
     else:
@@ -100,7 +139,7 @@ def arrow_table(source: Any, names: Sequence[str], uses: Uses = Uses()) -> pa.Ta
 
 
 def batches_of(
-    source: str | Path, names: Sequence[str], uses: Uses = Uses()  # noqa: B008 (frozen)
+    source: str | os.PathLike[str], names: Sequence[str], uses: Uses = Uses()  # noqa: B008 (frozen)
 ) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
     """The types of the named columns, and their rows in batches, part by part."""
     import pyarrow as pa
@@ -141,15 +180,16 @@ def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str
 
     looks = {n: Looks() for n in names}
     for path in parts.paths:
-        found = csv_looks(path, names, uses)
+        found = csv_looks(path, names, uses, parts.dialect(path))
         looks = {n: looks[n] | found[n] for n in names}
-    check_digits(looks, uses)
     fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
 
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
-            for batch in csv_texts(path, names):
-                yield i, pa.record_batch([looks[n].typed(batch.column(n)) for n in names], names=list(names))
+            dialect = parts.dialect(path)
+            notation = Notation(dialect.decimal, dialect.thousands)
+            for batch in csv_texts(path, names, dialect):
+                yield i, pa.record_batch([looks[n].typed(batch.column(n), notation) for n in names], names=list(names))
 
     return fields, read
 
@@ -188,21 +228,33 @@ def without_views(table: Any) -> Any:
 
 def keyed_order_of(source: Any) -> bool:
     """Whether a released file states that its rows are in keyed random order."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | os.PathLike):
         return False
     first = parts_of(source).paths[0]
     return first.suffix.lower() in PARQUET and (_parquet_schema(first).metadata or {}).get(b"larvatus.row_order") == b"keyed"
 
 
-def existing(source: str | Path) -> Path:
+def _check_fits(parts: Parts) -> None:
+    """Refuse compressed files that are larger than the memory that may be used."""
+    if not any(is_compressed(p) for p in parts.paths):
+        return
+    most = usable_memory()
+    if sum(size_up_to(p, most) for p in parts.paths) > most:
+        raise ReadError(f"{parts.paths[0].name} is larger than the memory that may be used ({most / 1e9:.1f} GB) when "
+                        "decompressed. Use engine duckdb, which works on disk.")
+
+
+def existing(source: str | os.PathLike[str]) -> Path:
     """The path, if it is an existing file of a supported type."""
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET)
+        near = sorted(p.name for p in beside if _is_table(p))
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
-    if path.suffix.lower() not in CSV | PARQUET:
-        raise ReadError(f"{path.name}: only files ending in {', '.join(sorted(CSV | PARQUET))} can be read. Convert it.")
+    if not _is_table(path):
+        listed = ", ".join(sorted(CSV | PARQUET))
+        raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
+                        ".zip. Convert it.")
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     return path

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
+from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +30,14 @@ def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     check_free(path, overwrite)
 
 
-def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None) -> None:
-    """Write batches with their record ids: the release and its pairing file (readable by the owner only), or neither."""
+def write_batches(
+    batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None,
+    dialect: CsvDialect | None = None,
+) -> None:
+    """Write batches with their record ids: the release and its pairing file (readable by the owner only), or neither.
+
+    A release in CSV has the dialect of the source.
+    """
     import pyarrow as pa
 
     with ExitStack() as stack:
@@ -36,7 +45,9 @@ def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row
         place = replace_file(path) if path.suffix else folder_in_place(path)
         outside = stack.enter_context(place)
         pairs = stack.enter_context(_File(inside, pairing.suffix, row_order)) if inside and pairing else None
-        released: _File | _Folder = _File(outside, path.suffix, row_order) if path.suffix else _Folder(outside, row_order)
+        released: _File | _Folder = (
+            _File(outside, path.suffix, row_order, dialect) if path.suffix else _Folder(outside, row_order)
+        )
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
@@ -48,15 +59,19 @@ def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row
 class _File:
     """One CSV or Parquet file, opened when its types are known."""
 
-    def __init__(self, path: Path, suffix: str, row_order: str) -> None:
+    def __init__(self, path: Path, suffix: str, row_order: str, dialect: CsvDialect | None = None) -> None:
         self._path, self._csv, self._row_order = path, suffix.lower() == ".csv", row_order
+        self._dialect = LIKE_ARROW if dialect is None else replace(dialect, thousands="")
         self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         from pyarrow import csv, parquet
 
         if self._csv:
-            self._writer = self._writer or csv.CSVWriter(self._path, batch.schema)
+            self._writer = self._writer or (
+                csv.CSVWriter(self._path, batch.schema) if self._dialect == LIKE_ARROW
+                else DialectWriter(self._path, batch.schema, self._dialect)
+            )
             self._writer.write_batch(batch)
             return
         schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})

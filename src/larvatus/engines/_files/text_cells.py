@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from larvatus.core.errors import ReadError
+from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.csv_files.number_notation import Notation
+from larvatus.data.csv_files.recognition import recognise_dialect
 from larvatus.data.microdata import Microdata
-from larvatus.data.text_columns import is_number_or_missing
+from larvatus.data.text_columns import MISSING, is_number_or_missing
+from larvatus.engines._files.cell_lines import lines_where
 from larvatus.engines._files.csv import csv_header
+from larvatus.engines._files.text_stream import csv_start, is_csv
 
 _FIRST = 3
-_PLAIN = {".csv", ".tsv", ".txt"}
 
 
 def text_places(data: Microdata, name: str) -> str:
@@ -23,26 +28,23 @@ def text_places(data: Microdata, name: str) -> str:
         rows = [] if data.roles.record_id is not None else _rows(data, name)
         return f"{_listed('row', rows)} of the data" if rows else ""
     file = Path(data.inputs[0])
-    if file.suffix.lower() not in _PLAIN or not file.is_file():
+    if not is_csv(file) or not file.is_file():
         return ""
     with suppress(ReadError, OSError, UnicodeDecodeError, csv.Error):
-        names, delimiter = csv_header(file)
+        dialect = data.dialect or recognise_dialect(csv_start(file))
+        names = csv_header(file, dialect)
         if name in names:
-            lines = list(islice(_lines(file, delimiter, names.index(name)), _FIRST))
+            lines = list(islice(lines_where(file, dialect, _unlike(dialect, names.index(name))), _FIRST))
             return f"{_listed('line', lines)}, column {names.index(name) + 1}" if lines else ""
     return ""
 
 
-def _lines(file: Path, delimiter: str, place: int) -> Iterator[int]:
-    """The line in which each record with such a cell begins; the header is in line 1."""
-    with file.open(encoding="utf-8-sig", newline="") as opened:
-        reader = csv.reader(opened, delimiter=delimiter)
-        next(reader)
-        begins = reader.line_num + 1
-        for row in reader:
-            if len(row) > place and not is_number_or_missing(row[place]):
-                yield begins
-            begins = reader.line_num + 1
+def _unlike(dialect: CsvDialect, place: int) -> Callable[[list[str]], bool]:
+    """Whether a record has a cell in this column that is not a number."""
+    if dialect.is_usual_notation:
+        return lambda row: len(row) > place and not is_number_or_missing(row[place])
+    number = re.compile(Notation(dialect.decimal, dialect.thousands).pattern)
+    return lambda row: len(row) > place and row[place].strip() not in MISSING and not number.match(row[place].strip())
 
 
 def _rows(data: Microdata, name: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +14,22 @@ import numpy as np
 
 from larvatus.core.errors import ReadError
 from larvatus.core.scratch_names import scratch
+from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect
+from larvatus.data.csv_files.number_notation import Notation
 from larvatus.engines._disk.reading import Origin
-from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_looks, csv_texts
-from larvatus.engines._files.sources import BUFFER, ROWS_READ, Parts, _key, arrow_table, batches_of, parts_of, without_views
+from larvatus.engines._files.csv import Uses, csv_looks, csv_texts
+from larvatus.engines._files.looks import Looks
+from larvatus.engines._files.sources import (
+    BUFFER,
+    ROWS_READ,
+    Parts,
+    _key,
+    arrow_table,
+    batches_of,
+    dialect_of,
+    parts_of,
+    without_views,
+)
 from larvatus.engines._spark.jobs import SparkCluster, in_arrow
 from larvatus.engines._spark.session import is_spark
 from larvatus.engines._spark.store import Place, new_folder
@@ -31,6 +45,7 @@ class SourcePart:
     path: str
     file: int = 0
     groups: tuple[int, ...] = ()
+    dialect: CsvDialect = USUAL_DIALECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +83,9 @@ class Source:
         if part.kind == "arrow":
             yield from pa.ipc.open_stream(self.place.read(part.path))
         elif part.kind == "csv":
-            for batch in csv_texts(Path(part.path), names):
-                yield pa.record_batch([self.looks[n].typed(batch.column(n)) for n in names], names=list(names))
+            notation = Notation(part.dialect.decimal, part.dialect.thousands)
+            for batch in csv_texts(Path(part.path), names, part.dialect):
+                yield pa.record_batch([self.looks[n].typed(batch.column(n), notation) for n in names], names=list(names))
         else:
             try:
                 with parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=BUFFER) as file:
@@ -92,9 +108,9 @@ def open_source(
         return (*_of_frame(cluster, select_columns(source, names), names, "spark"), False)
     if isinstance(source, str) and "://" in source:
         return (*_of_address(cluster, source, names, record_id), record_id is None)
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
         files = _of_files(cluster, source, names, uses)
-        return files, Origin({n: files.schema.field(n).type for n in names}, "file"), False
+        return files, Origin({n: files.schema.field(n).type for n in names}, "file", dialect=dialect_of(source)), False
     from larvatus.engines._files.frames import frame_dtypes, frame_kind, plain_index
 
     table = arrow_table(source, names)
@@ -118,7 +134,7 @@ def _packed(batches: Sequence[Any], schema: Any) -> Any:
     return sink.getvalue()
 
 
-def _of_files(cluster: SparkCluster, source: str | Path, names: Sequence[str], uses: Uses) -> Source:
+def _of_files(cluster: SparkCluster, source: str | os.PathLike[str], names: Sequence[str], uses: Uses) -> Source:
     from pyarrow import parquet
 
     parts = parts_of(source)
@@ -154,18 +170,17 @@ def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str], uses: U
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
     keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
-    jobs = [SourcePart("csv", str(path.absolute()), i) for i, path in enumerate(parts.paths)]
+    jobs = [SourcePart("csv", str(path.absolute()), i, dialect=parts.dialect(path)) for i, path in enumerate(parts.paths)]
     looks = {n: Looks() for n in own}
     for found in cluster.run(partial(_looked, own, uses), jobs):
         looks = {n: looks[n] | found[n] for n in own}
-    check_digits(looks, uses)
     empty = pa.array([], type=pa.string())
     fields = [pa.field(n, keys[n].type if n in keys else looks[n].typed(empty).type) for n in names]
     return Source(cluster.place, jobs, pa.schema(fields), keys, looks)
 
 
 def _looked(names: Sequence[str], uses: Uses, part: SourcePart) -> dict[str, Looks]:
-    return csv_looks(Path(part.path), names, uses)
+    return csv_looks(Path(part.path), names, uses, part.dialect)
 
 
 def _of_frame(

@@ -1,0 +1,150 @@
+"""What is in a column before it has a role: type, distinct values, missing cells, order of magnitude, codes for missing.
+
+Only counts, shares and orders of magnitude are stated. The one exception are codes for missing values, such as -7 or 99, which
+say nothing about a person.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from larvatus.data.text_columns import DATE
+
+_WORDS = (
+    "ones", "tens", "hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions",
+    "hundreds of millions", "billions",
+)
+_NEGATIVE_CODES = frozenset({*range(-9, 0), -77, -88, -97, -98, -99, -777, -888, -997, -998, -999, -9999, -99999})
+_POSITIVE_CODES = frozenset({7, 8, 9, *range(96, 100), *range(996, 1000), *range(9996, 10_000), 99_999, 999_999, 9_999_999})
+_RARE, _FEWEST, _GAP = 0.005, 3, 0.1  # share and number of records with a code; gap below a code, as a share of it
+_MOST_TEXTS = 20_000
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
+_PHONE = re.compile(r"\+?\(?\d[\d ()/.-]{7,}\d")
+_ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{0,4}")
+_POSTCODE = re.compile(r"0\d{3,4}|\d{5}(-\d{4})?|\d{4} ?[A-Z]{2}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d")
+_PATTERNS = {"dates": DATE, "emails": _EMAIL, "accounts": _ACCOUNT, "postcodes": _POSTCODE, "phones": _PHONE}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """One column: its type, how many of its cells are missing and distinct, and what its cells look like.
+
+    `pattern` is what most texts look like: dates, emails, accounts, postcodes or phones. `words` is the mean number of words in
+    a text. `codes` are values that probably stand for missing.
+    """
+
+    name: str
+    type: str
+    records: int
+    missing: int
+    distinct: int
+    range: str = ""
+    lowest: float = math.nan
+    highest: float = math.nan
+    running: bool = False
+    pattern: str = ""
+    words: float = 0.0
+    smallest: int = 0
+    codes: tuple[int, ...] = ()
+
+    @property
+    def present(self) -> int:
+        return self.records - self.missing
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("whole numbers", "numbers")
+
+    @property
+    def unique(self) -> bool:
+        """Whether nearly every record has a value of its own."""
+        return self.present > 20 and self.distinct > 0.95 * self.present
+
+
+def column_kind(name: str, column: Any) -> ColumnKind:
+    """What is in a column of an Arrow table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind, missing, rows = column.type, column.null_count, len(column)
+    if missing == rows:
+        return ColumnKind(name, "empty", rows, missing, 0)
+    if pa.types.is_temporal(kind):
+        return ColumnKind(name, "dates", rows, missing, pc.count_distinct(column).as_py(), pattern="dates")
+    if pa.types.is_boolean(kind):
+        return ColumnKind(name, "yes or no", rows, missing, pc.count_distinct(column).as_py())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return _of_numbers(name, np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _of_texts(name, column)
+    return ColumnKind(name, str(kind), rows, missing, 0)
+
+
+def _of_numbers(name: str, values: Any) -> ColumnKind:
+    present = values[np.isfinite(values)]
+    levels, counts = np.unique(present, return_counts=True)
+    if not len(levels):
+        return ColumnKind(name, "empty", len(values), len(values), 0)
+    whole = bool(np.all(present == np.rint(present)))
+    codes = missing_codes(levels, counts) if whole else ()
+    real = levels[~np.isin(levels, codes)]
+    lowest, highest = (float(real[0]), float(real[-1])) if len(real) else (float(levels[0]), float(levels[-1]))
+    steps = np.diff(present) if len(present) > 20 else np.zeros(0)
+    return ColumnKind(
+        name, "whole numbers" if whole else "numbers", len(values), len(values) - len(present), len(levels),
+        range_class(lowest, highest), lowest, highest, bool(len(steps)) and bool(np.all(steps == steps[0]) and steps[0] != 0),
+        smallest=int(counts.min()), codes=codes,
+    )
+
+
+def _of_texts(name: str, column: Any) -> ColumnKind:
+    import pyarrow.compute as pc
+
+    counted = pc.value_counts(column.drop_null())
+    texts, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
+    sample = [t.strip() for t in texts.slice(0, _MOST_TEXTS).to_pylist()]
+    pattern = next((n for n, p in _PATTERNS.items() if 2 * sum(p.fullmatch(t) is not None for t in sample) > len(sample)), "")
+    words = sum(len(t.split()) for t in sample) / len(sample)
+    return ColumnKind(name, "text", len(column), column.null_count, len(texts), pattern=pattern, words=words,
+                      smallest=int(counts.min()))
+
+
+def range_class(lowest: float, highest: float) -> str:
+    """The range of a column in orders of magnitude, such as: 0 to thousands."""
+    low = "below 0" if lowest < 0 else "0" if lowest == 0 else _magnitude(lowest)
+    high = "0" if highest == 0 else "below 0" if highest < 0 else _magnitude(highest)
+    return low if low == high else f"{low} to {high}"
+
+
+def _magnitude(value: float) -> str:
+    if value < 1:
+        return "fractions"
+    return _WORDS[min(int(math.log10(value)), len(_WORDS) - 1)]
+
+
+def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
+    """Whole numbers that probably stand for missing: apart from all other values, and in more than a few records."""
+    total, found = int(counts.sum()), []
+    often = {int(v) for v, n in zip(levels, counts, strict=True) if n >= max(_FEWEST, _RARE * total) and abs(v) < 2**53}
+    below = [v for v in levels if v < 0]
+    if below and len(below) <= 6 and all(int(v) in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
+        found += sorted(int(v) for v in below if int(v) in often)
+    at = len(levels)
+    while at > 1 and int(levels[at - 1]) in _POSITIVE_CODES & often and (at == len(levels) or levels[at] - levels[at - 1] == 1):
+        at -= 1
+    upper = [int(v) for v in levels[at:]]
+    while upper and not _is_apart(upper[0], levels[len(levels) - len(upper) - 1]):
+        upper = upper[1:]
+    return (*found, *upper)
+
+
+def _is_apart(code: int, below: float) -> bool:
+    """Whether a code is farther above the values below it than these are from each other."""
+    return code - below > (max(1.5, _GAP * code) if code > 9 else 1.5)

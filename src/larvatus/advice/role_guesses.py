@@ -1,0 +1,279 @@
+"""First guesses of the roles of columns, from their names and what they hold, for the user to confirm.
+
+Guesses err on the side of safety: what may identify a person, what is free text and what cannot be judged gets no role, and a
+column without a role is not released.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from larvatus.advice.column_kinds import ColumnKind
+from larvatus.core.number_format import share
+from larvatus.data.design import MOST_LEVELS
+from larvatus.data.text_columns import FEW_CODES
+
+Role = Literal["confidential", "non_confidential", "identifiers", "weight", "none"]
+_SHOWN: Mapping[str, str] = {
+    "confidential": "confidential", "non_confidential": "non-confidential", "identifiers": "identifier", "weight": "weight",
+    "none": "not released",
+}
+_LONG_TEXT, _SOME_LEVELS, _OLDEST = 4.0, 30, 120
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def _any(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(words))
+
+
+_PERSON = _any("^name$", "^(first|last|sur|given|family|full|nach|vor|voor|achter)_?name?", "surname", "^nom$", "prenom",
+              "email", "^mail", "phone", "^tel$", "mobile", "address", "street", "strasse", "adresse", "passport", "licen[cs]e",
+              "^ssn$", "^bsn$",
+              "^nino$", "^iban$", "^ip$", "personnummer", "steuer_?id", "insee", "^url$", "facebook", "twitter")
+_NUMBERING = _any("(^|_)(id|ids|key|nr|no|num|number|uuid|guid|serial|caseid|lfdnr)$", "(^|_)[a-z]{0,3}id$", "^id_")
+_WEIGHT = _any("weight", "wgt", "(^|_)wt(_|$)", "gewicht", "poids", "hochrechn")
+_BIRTH = _any("birth", "^dob$", "born", "geburt", "geboren", "naissance")
+_POSTAL = _any("post_?code", "postal", "^zip", "(^|_)zip$", "^plz$", "^pc[46]$", "^cp$", "^uprn$")
+_MONEY = _any("income", "salary", "wage", "earn", "revenue", "turnover", "profit", "debt", "asset", "money", "saving", "expend",
+             "price", "cost", "wealth", "pension", "benefit", "tax", "loan", "rent$", "einkommen", "umsatz", "lohn", "revenu",
+             "salaire", "inkomen", "agi$", "val$", "amount", "amt", "balance", "fica", "contrb")
+_AGE = _any("^age$", "(^|_)age$", "^age_", "^alter$", "leeftijd")
+_PLACE = _any("region", "province", "county", "district", "municipal", "commune", "kreis", "^land$", "bundesland", "^state$",
+             "country", "^nuts", "gemeente", "^city$", "^town$", "place")
+_CODE = _any("code", "class", "cat$", "category", "type", "kind", "group")
+_NUMBER_COUNT = _any("^num", "^n_", "count", "^nb_", "size$", "anzahl")
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGuess:
+    """The guess for one column: its role, what it seems to be, why, and a warning if it may identify or disclose."""
+
+    column: ColumnKind
+    role: Role
+    what: str
+    why: str
+    nominal: bool = False
+    warning: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+
+def guess_role(column: ColumnKind) -> RoleGuess:
+    """The first rule that fits: from what must not be released to what may be."""
+    name = "_".join(p.lower() for p in _PART.findall(column.name)) or column.name.lower()
+    plain = column.name.lower()
+
+    def named(pattern: re.Pattern[str]) -> bool:
+        return bool(pattern.search(name) or pattern.search(plain))
+
+    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text):
+        found = rule(column, named)
+        if found is not None:
+            return found
+    return _value(column, named)
+
+
+def _unusable(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.type == "empty":
+        return RoleGuess(c, "none", "empty", "it has no value")
+    if c.distinct <= 1 and not c.missing:
+        return RoleGuess(c, "none", "constant", "it has one value in all records")
+    return None
+
+
+def _person(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.pattern in ("emails", "accounts", "phones"):
+        return RoleGuess(c, "identifiers", "direct identifier", f"most cells look like {c.pattern}",
+                         warning="identifies persons directly")
+    if named(_PERSON) and not (c.numeric and c.distinct <= FEW_CODES):
+        return RoleGuess(c, "identifiers", "direct identifier", "its name suggests a person's name, address or number",
+                         warning="identifies persons directly")
+    return None
+
+
+def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if named(_BIRTH) and (c.pattern == "dates" or c.distinct > 200):
+        return RoleGuess(c, "identifiers", "date of birth", "its name suggests a date of birth",
+                         warning="a date of birth singles out persons; release the age or the year instead")
+    if c.pattern == "dates":
+        return RoleGuess(c, "none", "date", "most cells are dates; masks need numbers: convert it to a year or to days")
+    return None
+
+
+def _weight(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.numeric and named(_WEIGHT) and c.lowest > 0:
+        return RoleGuess(c, "weight", "survey weight", "its name suggests a weight, and all values are above 0")
+    return None
+
+
+def _record_number(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.running and c.unique:
+        return RoleGuess(c, "identifiers", "record number", "it numbers the records", warning="allows anyone to pair records")
+    if named(_NUMBERING) and c.distinct > FEW_CODES and c.type != "numbers":
+        own = "every record has its own" if c.unique else "records share it, as members of a household do"
+        return RoleGuess(c, "identifiers", "identifier", f"its name suggests a number of persons or units; {own}",
+                         warning="allows anyone to pair records")
+    return None
+
+
+def _postcode(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.pattern == "postcodes" or (named(_POSTAL) and c.distinct > FEW_CODES):
+        return RoleGuess(c, "none", "postcode", "cells or name suggest postcodes",
+                         warning="a detailed place singles out persons; release a region instead")
+    return None
+
+
+def _text(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.type != "text":
+        return None
+    if c.words >= _LONG_TEXT and c.distinct > FEW_CODES:
+        return RoleGuess(c, "none", "free text", f"its texts have {c.words:.0f} words on average",
+                         warning="free text can contain names and addresses")
+    if c.unique:
+        return RoleGuess(c, "identifiers", "identifier", "nearly every record has a text of its own",
+                         warning="may identify persons")
+    return None
+
+
+def _value(c: ColumnKind, named: Any) -> RoleGuess:
+    if not c.numeric:
+        if c.distinct > MOST_LEVELS:
+            return RoleGuess(c, "none", "category", f"{c.distinct:,} categories, and masks handle {MOST_LEVELS}: group them")
+        return RoleGuess(c, "non_confidential", "category", f"{c.distinct} categories")
+    if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(_MONEY):
+        return RoleGuess(c, "non_confidential", "category", f"{c.distinct} different whole numbers, maybe codes", nominal=True)
+    if named(_AGE) and c.lowest >= 0 and c.highest <= _OLDEST:
+        return RoleGuess(c, "non_confidential", "age", "its name and range suggest an age")
+    if named(_MONEY):
+        return RoleGuess(c, "confidential", "money", "its name suggests an amount of money")
+    if c.type == "whole numbers" and (named(_CODE) or named(_PLACE)):
+        many = c.distinct > MOST_LEVELS
+        why = f"its name suggests codes; {c.distinct:,} of them"
+        why += f", and masks handle {MOST_LEVELS}: group them" if many else ""
+        return RoleGuess(c, "none" if many else "non_confidential", "category", why, nominal=not many)
+    if c.type == "whole numbers" and (named(_NUMBER_COUNT) or c.distinct <= _SOME_LEVELS):
+        return RoleGuess(c, "non_confidential", "count", f"{c.distinct} different whole numbers")
+    if c.type == "whole numbers" and c.distinct <= _OLDEST and c.highest < 1000:
+        return RoleGuess(c, "non_confidential", "count or code", f"{c.distinct} different whole numbers")
+    return RoleGuess(c, "confidential", "amount", f"{c.distinct:,} different numbers")
+
+
+def guesses_for(columns: Sequence[ColumnKind]) -> tuple[RoleGuess, ...]:
+    """A guess for every column. Only one column is the weight; other weights get no role."""
+    out: list[RoleGuess] = []
+    for guess in map(guess_role, columns):
+        if guess.role == "weight" and any(g.role == "weight" for g in out):
+            guess = RoleGuess(guess.column, "none", "another weight", "a release has one weight; choose the right one")
+        out.append(guess)
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RoleGuesses:
+    """What the columns of a source seem to be, and a draft of their roles to confirm.
+
+    `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV.
+    """
+
+    guesses: tuple[RoleGuess, ...]
+    records: int
+    source: str = ""
+    dialect: str = ""
+    stated: Mapping[str, str] | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table of columns: counts and orders of magnitude, no value of a cell."""
+        return [{
+            "column": g.name, "type": g.column.type, "distinct": g.column.distinct,
+            "missing": share(g.column.missing / max(g.column.records, 1)), "range": g.column.range or "–",
+            "role": _SHOWN[g.role], "seems to be": g.what, "because": g.why,
+        } for g in self.guesses]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on direct identifiers, free text and codes for missing values."""
+        out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
+        out += [
+            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, empty these cells first: masks take a code "
+            "for a value." for g in self.guesses if g.column.codes
+        ]
+        return tuple(out)
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """The roles as `lv.read` takes them: lv.read(source, **guesses.roles)."""
+        out: dict[str, Any] = {
+            role: [g.name for g in self.guesses if g.role == role]
+            for role in ("confidential", "non_confidential", "identifiers")
+        }
+        weight = [g.name for g in self.guesses if g.role == "weight"]
+        nominal = [g.name for g in self.guesses if g.nominal]
+        return {k: v for k, v in {**out, "weight": weight[0] if weight else None, "nominal": nominal}.items() if v}
+
+    def draft(self, source: str = "") -> str:
+        """A study file with the guesses, each with its reason as a comment."""
+        shown = self.stated or {}
+        head = ["# Draft of the roles of columns, guessed by larvatus advise. Check every line: move a column to another list,",
+                "# or delete it. A column in no list is not released. Confidential columns are masked, non-confidential ones",
+                "# are released unchanged, identifiers are never released. Nominal ones are codes: 1 and 2 are categories."]
+        head += [f"# WARNING {w}" for w in self.warnings]
+        file = source or self.source
+        if shown and file:
+            body = ["", "[source]", f"file = {_quoted(file)}", *(f"{k} = {_quoted(v)}" for k, v in shown.items())]
+        else:
+            body = ["", f"source = {_quoted(file)}"] if file else []
+        body += ["", "[roles]"]
+        for role in ("confidential", "non_confidential", "identifiers"):
+            body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
+        body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
+        body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
+        body += [f"# not released: {_quoted(g.name)}  ({g.what}: {g.why})" for g in self.guesses if g.role == "none"]
+        return "\n".join([*head, *body, ""])
+
+    def next_step(self) -> str:
+        """What to do with the guesses in Python."""
+        return ("These are guesses. Confirm or change them, then read the data with their roles: "
+                "lv.read(source, **guesses.roles), and ask for advice on these: lv.advise(data).")
+
+    def text(self) -> str:
+        """The table, the warnings and the next step as text."""
+        rows = self.rows()
+        names = list(rows[0]) if rows else []
+        cells = [[*map(str, names)], *([str(r[n]) for n in names] for r in rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
+        head = [f"{self.records:,} records, {len(rows)} columns" + (f"; {self.dialect}" if self.dialect else "") + "."]
+        return "\n".join([*head, "", *lines, "", *(f"WARNING {w}" for w in self.warnings), self.next_step()])
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        head = "".join(f"<th>{html.escape(n)}</th>" for n in (rows[0] if rows else ()))
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(str(v))}</td>' for v in r.values())}</tr>" for r in rows)
+        warned = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
+        listed = f"<ul>{warned}</ul>" if warned else ""
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}{listed}<p>{html.escape(self.next_step())}</p>"
+
+
+def _line(guess: RoleGuess) -> str:
+    return f"    {_quoted(guess.name)},  # {guess.what}: {guess.why}"
+
+
+def _quoted(text: str) -> str:
+    """Text as TOML."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _listed(codes: Sequence[int]) -> str:
+    shown = [str(c) for c in codes]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,40 @@
+"""Columns without roles: the table of guesses, the draft study, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from larvatus.cli.output.terminal import Terminal
+
+if TYPE_CHECKING:
+    from larvatus.study import Study
+
+
+def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | None, overwrite: bool) -> None:
+    """Print what the columns seem to be, write a draft study with their roles, and ask the user to confirm it."""
+    from larvatus.core.files import write_text
+    from larvatus.core.input_paths import refuse_inputs
+    from larvatus.pipeline.examine_source import guess_roles
+
+    with terminal.progress():
+        found = guess_roles(source, study.csv)
+    draft = output or Path(f"{Path(source).name.split('.')[0] or 'draft'}-roles.toml")
+    terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
+    terminal.table(found.rows())
+    for text in found.warnings:
+        terminal.hint(f"WARNING: {text}")
+    exists = output is None and draft.exists() and not overwrite
+    if not exists:
+        refuse_inputs([draft], [source])
+        write_text(draft, found.draft(os.path.relpath(source, draft.parent)), overwrite or output is None)
+    after = draft.with_name(f"{draft.stem.removesuffix('-roles')}-study.toml")
+    kept = " (it exists already and was not changed; --overwrite replaces it)" if exists else ""
+    terminal.say(
+        f"\nDraft: {draft}{kept}\nThe roles are guesses. Open the draft and check every column in [roles]: confidential "
+        "columns are masked, non-confidential ones are released unchanged, and columns in no list are not released.\n"
+        f"Next:  larvatus advise {shlex.quote(source)} --study {shlex.quote(str(draft))} -o {shlex.quote(str(after))}"
+    )
+    terminal.data({"columns": found.rows(), "warnings": list(found.warnings), "roles": found.roles, "draft": str(draft)})

@@ -1,0 +1,54 @@
+"""Look at a source before its columns have roles, and guess them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from larvatus.advice.column_kinds import column_kind
+from larvatus.advice.role_guesses import RoleGuesses, guesses_for
+from larvatus.data.accepted_types import SourceLike
+from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
+from larvatus.engines._choice import engine_for
+from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
+from larvatus.pipeline.read_source import with_format
+
+_MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
+
+
+def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED) -> RoleGuesses:
+    """The columns of a file or a data frame, and a first guess of their roles. At most a million records are looked at."""
+    source = with_format(source, csv.model_dump())
+    table = _first_rows(source)
+    guesses = guesses_for([column_kind(n, table.column(n)) for n in table.column_names])
+    if not isinstance(source, str | os.PathLike):
+        return RoleGuesses(guesses, table.num_rows)
+    dialect, path = dialect_of(source), os.fspath(source)
+    said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
+    return RoleGuesses(guesses, table.num_rows, path, said, stated_format(source)[0].plain())
+
+
+def _first_rows(source: Any) -> Any:
+    """The first records of a source as an Arrow table."""
+    import pyarrow as pa
+
+    if not isinstance(source, str | os.PathLike):
+        from larvatus.core.frames import as_arrow, first_rows
+
+        names = engine_for(source, "auto", None, 0)[0].names(source)
+        found = as_arrow(first_rows(source, _most(len(names))))
+        return arrow_table(found, names)
+    names = column_names(source)
+    schema, batches = batches_of(source, names)
+    taken, rows = [], 0
+    for batch in batches():
+        taken.append(batch.slice(0, _most(len(names)) - rows))
+        rows += taken[-1].num_rows
+        if rows >= _most(len(names)):
+            break
+    return pa.Table.from_batches(taken, schema)
+
+
+def _most(columns: int) -> int:
+    return max(min(_MOST_RECORDS, _MOST_CELLS // max(columns, 1)), 1_000)
