@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Engine, RecordTable
+from larvatus.data.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
 
-_FILES = {".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".arrow"}
+_FILES = {".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".sav", ".zsav", ".por", ".dta", ".sas7bdat",
+          ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
     """A table held by an engine, the roles of its columns, and the sub-groups within which masks run.
 
-    `inputs` are the files, folders and patterns that it was read from: nothing is written over them.
+    `inputs` are the files, folders and patterns that it was read from: nothing is written over them. `labels` are those of
+    a labelled file; masks do not change them.
     """
 
     table: RecordTable
@@ -31,6 +34,7 @@ class Microdata:
     sub_groups: SubGroups
     engine: Engine
     inputs: tuple[str, ...] = ()
+    labels: FileLabels = FileLabels()
 
     @property
     def groups(self) -> Groups:

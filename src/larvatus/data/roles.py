@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
+from larvatus.data.labels import MissingCode
 from larvatus.data.settings.settings_model import SettingsModel
 
 
@@ -41,6 +42,16 @@ class Roles(SettingsModel):
     taxonomies: dict[str, Any] = Field(
         default_factory=dict, description="hierarchies of categorical columns: nested tables, or a CSV file from leaf to root"
     )
+    missing: dict[str, tuple[MissingCode, ...]] = Field(
+        default_factory=dict, description="codes of missing values by column: values, or ranges [low, high]"
+    )
+    numeric: Names = Field(default=(), description="columns with value labels to read as numbers")
+
+    @model_serializer(mode="wrap")
+    def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
+        out: dict[str, Any] = write(self)
+        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric")}
 
 
 class SubGroups(SettingsModel):
@@ -94,8 +105,10 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
     problems += [
         f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
     ]
+    problems += [f"{n!r} is both nominal and numeric. Keep one of the two." for n in roles.numeric if n in roles.nominal]
     if existing is not None:
-        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies)}
+        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies),
+                 "missing": tuple(roles.missing), "numeric": roles.numeric}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 

@@ -11,12 +11,15 @@ from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
+from larvatus.data.labelled_roles import roles_with_labels
+from larvatus.data.labels import MissingCode
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names, open_source
 from larvatus.engines._files.sources import parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
@@ -41,13 +44,21 @@ def read(
     weight: str | None = None,
     record_id: str | None = None,
     nominal: Sequence[str] | str = (),
+    numeric: Sequence[str] | str = (),
+    missing: Mapping[str, Sequence[MissingCode]] | None = None,
     taxonomies: Mapping[str, TaxonomyLike] | None = None,
+    sheet: str | None = None,
+    catalog: str | Path | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
     master: str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
 
+    A file of SPSS, Stata or SAS keeps its labels: a column with value labels is categorical, unless `numeric` names it.
+    `missing` gives codes of missing values by column, such as {"income": [-7, -8]}; (low, high) is a range. These cells are
+    not masked, and are released with their code. `sheet` is a sheet of a spreadsheet (default: the first). `catalog` is a
+    .sas7bcat file with the value labels of a .sas7bdat file.
     `taxonomies` are hierarchies of categorical columns: nested tables, or the name of a CSV file from leaf to root.
     `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in memory if they fit comfortably, and otherwise
     works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame is processed by Spark; `master` is the
@@ -55,24 +66,29 @@ def read(
     """
     if roles is None:
         if confidential is None:
-            names = engine_for(source, engine, memory, 0, master)[0].names(source)
+            names = labelled_names(source, sheet) if is_labelled(source) else (
+                engine_for(source, engine, memory, 0, master)[0].names(source))
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
                              f"(confidential=[…]); the columns are: {column_list(names)}.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
-            "weight": weight, "record_id": record_id, "nominal": nominal,
-            "taxonomies": dict(taxonomies or {}),
+            "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric,
+            "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }
         roles = Roles(**given)
-    elif confidential is not None or taxonomies:
-        raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
+    elif confidential is not None or taxonomies or missing:
+        other = "taxonomies" if taxonomies else "missing" if missing else "confidential"
+        raise RolesError(f"read: give roles, or {other} = …, not both.")
     settings = settings_of(sub_groups)
-    inputs = paths_read(source, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
+    inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
-    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
-    if why:
-        warnings.warn(why, LarvatusWarning, stacklevel=2)
-    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
+    with open_source(source, sheet, catalog) as opened:
+        used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
+        for text in filter(None, (why, opened.note)):
+            warnings.warn(text, LarvatusWarning, stacklevel=2)
+        roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
+        labels = opened.labels.only(released_columns(roles, settings))
+        data = Microdata(used.read(opened.source, roles, settings), roles, settings, used, inputs, labels)
     check_weight(data, text_places)
     return data
 

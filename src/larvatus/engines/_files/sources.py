@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
 from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_header, csv_looks, csv_texts
+from larvatus.engines._files.labelled_files import LABELLED, is_labelled, labelled_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +67,9 @@ def _seen(path: Path, root: Path) -> bool:
 
 def column_names(source: Any) -> list[str]:
     """The column names of the source. Duplicates and sources without columns are refused."""
-    if isinstance(source, str | Path):
+    if is_labelled(source):
+        names = labelled_names(source)
+    elif isinstance(source, str | Path):
         parts = parts_of(source)
         own = parts.own_names(parts.paths[0])
         names = [*own, *(k for k in parts.keys if k not in own)]
@@ -188,7 +191,7 @@ def without_views(table: Any) -> Any:
 
 def keyed_order_of(source: Any) -> bool:
     """Whether a released file states that its rows are in keyed random order."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path) or is_labelled(source):
         return False
     first = parts_of(source).paths[0]
     return first.suffix.lower() in PARQUET and (_parquet_schema(first).metadata or {}).get(b"larvatus.row_order") == b"keyed"
@@ -199,10 +202,11 @@ def existing(source: str | Path) -> Path:
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET)
+        near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET | LABELLED)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
     if path.suffix.lower() not in CSV | PARQUET:
-        raise ReadError(f"{path.name}: only files ending in {', '.join(sorted(CSV | PARQUET))} can be read. Convert it.")
+        kinds = ", ".join([*sorted(CSV | PARQUET), *sorted(LABELLED)])
+        raise ReadError(f"{path.name}: only files ending in {kinds} can be read. Convert it.")
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     return path

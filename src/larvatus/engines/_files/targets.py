@@ -1,4 +1,7 @@
-"""Writing a release at full precision: CSV or Parquet by the suffix of the path, a folder of Parquet files without one."""
+"""Writing a release at full precision, in the format of the path's suffix: CSV, Parquet or a labelled file.
+
+A path without a suffix is a folder of Parquet files.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
+from larvatus.data.labels import FileLabels
+from larvatus.engines._files.labelled_targets import WRITTEN, LabelledFile
+from larvatus.engines._files.missing_codes import TAGS, tags_as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,15 +25,23 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
-    if path.suffix.lower() not in _FILES | ({""} if folder else set()):
+    suffix = path.suffix.lower()
+    if suffix not in _FILES | ({"", *WRITTEN} if folder else set()):
+        instead = {".por": ".sav", ".sas7bdat": ".xpt", ".xls": ".xlsx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}.get(suffix)
+        if instead is not None and folder:
+            raise WriteError(f"{path.name}: files {suffix} can be read, but not written with their labels. Write {instead}.")
         raise WriteError(
-            f"{path.name}: releases are written as .csv or .parquet files, or as a folder of Parquet files if the name has "
-            "no suffix. Change the suffix."
+            f"{path.name}: releases are written as .csv or .parquet files, as {', '.join(sorted(WRITTEN))}, or as a folder of "
+            "Parquet files if the name has no suffix. Change the suffix." if folder else
+            f"{path.name}: must be a .csv or .parquet file. Change the suffix."
         )
     check_free(path, overwrite)
 
 
-def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None) -> None:
+def write_batches(
+    batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None,
+    labels: FileLabels | None = None,
+) -> None:
     """Write batches with their record ids: the release and its pairing file (readable by the owner only), or neither."""
     import pyarrow as pa
 
@@ -36,7 +50,11 @@ def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row
         place = replace_file(path) if path.suffix else folder_in_place(path)
         outside = stack.enter_context(place)
         pairs = stack.enter_context(_File(inside, pairing.suffix, row_order)) if inside and pairing else None
-        released: _File | _Folder = _File(outside, path.suffix, row_order) if path.suffix else _Folder(outside, row_order)
+        released: _File | _Folder | LabelledFile
+        if path.suffix.lower() in WRITTEN:
+            released = LabelledFile(outside, path, labels or FileLabels())
+        else:
+            released = _File(outside, path.suffix, row_order) if path.suffix else _Folder(outside, row_order)
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
@@ -55,12 +73,18 @@ class _File:
     def write(self, batch: pa.RecordBatch) -> None:
         from pyarrow import csv, parquet
 
+        tagged = [f.name for f in batch.schema if TAGS in (f.metadata or {})]
         if self._csv:
+            for name in tagged:
+                place = batch.schema.get_field_index(name)
+                batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
             self._writer = self._writer or csv.CSVWriter(self._path, batch.schema)
             self._writer.write_batch(batch)
             return
         schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
-        self._writer = self._writer or parquet.ParquetWriter(self._path, schema)
+        # a dictionary has only one NaN, so a column with several kinds of NaN is stored without one
+        plain = [n for n in batch.schema.names if n not in tagged] if tagged else True
+        self._writer = self._writer or parquet.ParquetWriter(self._path, schema, use_dictionary=plain)
         self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
 
     def __enter__(self) -> _File:

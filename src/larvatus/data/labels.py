@@ -1,0 +1,98 @@
+"""Labels of a labelled file (SPSS, Stata, SAS or a spreadsheet): what its columns and codes mean, and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+Code: TypeAlias = str | int | float
+MissingCode: TypeAlias = Code | tuple[float, float]
+Measure: TypeAlias = Literal["unknown", "nominal", "ordinal", "scale"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLabels:
+    """What a file states about one column. It contains no value of a record.
+
+    `values` are codes with their labels. `missing` are the codes of user-missing values: numbers, texts, ranges (low, high),
+    or the extended missing values of Stata and SAS (".a"). `format` and `width` say how the column is displayed.
+    """
+
+    label: str = ""
+    values: tuple[tuple[Code, str], ...] = ()
+    missing: tuple[MissingCode, ...] = ()
+    measure: Measure = "unknown"
+    format: str = ""
+    width: int = 0
+
+    def label_of(self, code: object) -> str:
+        """The label of a code; empty if it has none."""
+        return next((text for value, text in self.values if value == code), "")
+
+    @property
+    def categories(self) -> tuple[Code, ...]:
+        """The labelled codes that are not codes of missing values."""
+        return tuple(value for value, _ in self.values if not is_missing_code(value, self.missing))
+
+
+@dataclass(frozen=True, slots=True)
+class FileLabels:
+    """The labels of all columns of a file. `suffix` is that of the file, such as ".sav"; empty if it has no labels."""
+
+    suffix: str = ""
+    columns: Mapping[str, ColumnLabels] = field(default_factory=dict)
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.suffix)
+
+    def __getitem__(self, name: str) -> ColumnLabels:
+        return self.columns.get(name, ColumnLabels())
+
+    def only(self, names: Iterable[str]) -> FileLabels:
+        """The labels of these columns."""
+        return replace(self, columns={n: self.columns[n] for n in names if n in self.columns})
+
+    def plain(self) -> dict[str, Any]:
+        """The labels as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> FileLabels:
+        """The labels from plain values."""
+        columns = {name: ColumnLabels(**{k: _frozen(v) for k, v in given.items()})
+                   for name, given in plain.get("columns", {}).items()}
+        return cls(str(plain.get("suffix", "")), columns, str(plain.get("title", "")), tuple(plain.get("notes", ())))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(v) for v in value) if isinstance(value, list | tuple) else value
+
+
+def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
+    """Whether a value is one of the codes, or lies in a range of them."""
+    for code in codes:
+        if isinstance(code, tuple):
+            if isinstance(value, int | float) and code[0] <= value <= code[1]:
+                return True
+        elif value == code:
+            return True
+    return False
+
+
+def missing_in_words(codes: Iterable[MissingCode], labels: ColumnLabels) -> str:
+    """Codes of missing values with their labels, such as `98 = Don't know; -9 to -7`."""
+    said = []
+    for code in codes:
+        if isinstance(code, tuple):
+            said.append(f"{_plain(code[0])} to {_plain(code[1])}")
+        else:
+            text = labels.label_of(code)
+            said.append(f"{_plain(code)} = {text}" if text else str(_plain(code)))
+    return "; ".join(said)
+
+
+def _plain(code: Code) -> Code:
+    return int(code) if isinstance(code, float) and code.is_integer() else code
