@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
     from larvatus.data.microdata import Microdata
     from larvatus.study import Study
 
-ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "nominal")
+ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "nominal", "numeric")
 
 
 @Parameter(name="*")
@@ -36,6 +36,12 @@ class RoleOptions:
     weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None
     record_id: Annotated[str | None, Parameter(help="column that identifies each record; never released")] = None
     nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
+    numeric: Annotated[str | None, Parameter(help="columns with value labels to treat as numeric")] = None
+    missing: Annotated[list[str] | None, Parameter(
+        negative=(), help="codes of missing values: COLUMN=-7,-8 or, for a range, COLUMN=-9:-7; repeatable",
+    )] = None
+    sheet: Annotated[str | None, Parameter(help="sheet of a spreadsheet (default: the first)")] = None
+    catalog: Annotated[Path | None, Parameter(help="SAS catalog (.sas7bcat) with the value labels of a .sas7bdat file")] = None
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",
     )] = None
@@ -53,7 +59,8 @@ class RoleOptions:
 
     def files(self) -> list[Path | str]:
         """The files that these options name: the study file and taxonomies."""
-        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values()]
+        catalog = [self.catalog] if self.catalog is not None else []
+        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog]
 
     def load(self, base: Study | None = None) -> Study:
         """The study file, `base` or an empty study, with the options applied."""
@@ -64,8 +71,12 @@ class RoleOptions:
         roles = {n: getattr(self, n) for n in ROLES}
         if self.taxonomy:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
+        if self.missing:
+            roles["missing"] = {**study.roles.missing, **_codes_of(self.missing)}
         groups = {"columns": self.sub_groups, **self.about_small()}
+        catalog = study.catalog if self.catalog is None else str(self.catalog.absolute())
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
+            "sheet": self.sheet or study.sheet, "catalog": catalog,
             "roles": override(Roles, study.roles, roles),
             "sub_groups": override(SubGroups, study.sub_groups, groups),
         })
@@ -111,6 +122,25 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
     if wrong:
         raise StudyError([f"--taxonomy: {t!r} cannot be read; write COLUMN=FILE.csv." for t in wrong], "command line")
     return {column.strip(): file.strip() for column, _, file in parts}
+
+
+def _codes_of(given: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """Columns with their codes of missing values; `low:high` is a range."""
+    out: dict[str, tuple[Any, ...]] = {}
+    for text in given:
+        column, _, codes = text.rpartition("=")
+        if not column.strip() or not codes.strip():
+            raise StudyError([f"--missing: {text!r} cannot be read; write COLUMN=-7,-8."], "command line")
+        out[column.strip()] = (*out.get(column.strip(), ()), *(_code(c.strip()) for c in codes.split(",") if c.strip()))
+    return out
+
+
+def _code(text: str) -> Any:
+    low, colon, high = text.partition(":")
+    try:
+        return (float(low), float(high)) if colon else float(text) if "." in text[1:] or "e" in text.lower() else int(text)
+    except ValueError:
+        return text
 
 
 def files_of(study: Path | None) -> list[Path | str]:

@@ -6,6 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+STATISTICAL = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
+SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
+LABELLED = frozenset({*STATISTICAL, *SHEETS})
+WRITTEN = frozenset({".sav", ".zsav", ".dta", ".xpt", ".xlsx", ".ods"})
+INSTEAD = {".por": ".sav", ".sas7bdat": ".xpt", ".xls": ".xlsx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}  # cannot be written
+
 Code: TypeAlias = str | int | float
 MissingCode: TypeAlias = Code | tuple[float, float]
 Measure: TypeAlias = Literal["unknown", "nominal", "ordinal", "scale"]
@@ -82,6 +88,12 @@ def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
     return False
 
 
+def labelled(code: object, labels: ColumnLabels) -> str:
+    """A code with its label, such as `1 = Male`; the code alone if it has none."""
+    text = labels.label_of(code)
+    return f"{code} = {text}" if text else str(code)
+
+
 def missing_in_words(codes: Iterable[MissingCode], labels: ColumnLabels) -> str:
     """Codes of missing values with their labels, such as `98 = Don't know; -9 to -7`."""
     said = []
@@ -89,8 +101,7 @@ def missing_in_words(codes: Iterable[MissingCode], labels: ColumnLabels) -> str:
         if isinstance(code, tuple):
             said.append(f"{_plain(code[0])} to {_plain(code[1])}")
         else:
-            text = labels.label_of(code)
-            said.append(f"{_plain(code)} = {text}" if text else str(_plain(code)))
+            said.append(labelled(_plain(code), labels))
     return "; ".join(said)
 
 

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Engine, RecordTable
-from larvatus.data.labels import FileLabels
+from larvatus.data.labels import LABELLED, FileLabels
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
 
-_FILES = {".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".sav", ".zsav", ".por", ".dta", ".sas7bdat",
-          ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
+_FILES = {".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".arrow"} | LABELLED
 
 
 @dataclass(frozen=True, slots=True, repr=False)

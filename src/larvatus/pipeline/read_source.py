@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
+from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
@@ -86,6 +86,8 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
+        if opened.labels and used.name == "spark":
+            raise EngineError("engine spark: cannot read labelled files. Use engine duckdb, or write the file as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
         data = Microdata(used.read(opened.source, roles, settings), roles, settings, used, inputs, labels)
@@ -96,5 +98,6 @@ def read(
 def read_for_study(source: str | Path, study: Study) -> Microdata:
     """Read the source with the roles and settings of a study."""
     return read(
-        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
+        source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), engine=study.engine,
+        memory=study.memory, master=study.master,
     )

@@ -5,6 +5,7 @@ All engines read the Parquet file, so that they see the same values. The folder 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import Code, FileLabels, is_missing_code
+from larvatus.data.labels import LABELLED, SHEETS, Code, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.missing_codes import all_whole, is_tag, tags_of
-from larvatus.engines._files.statistical_files import SAS, SPSS, STATA, as_moment, moment_of, program_of
+from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LABELLED = SPSS | STATA | SAS | spreadsheets.SHEETS
 MANY_UNLABELLED = 12  # more distinct values without a label than this: a column of numbers, a few of which have a label
 
 
@@ -42,18 +42,19 @@ class OpenedSource:
 
 def is_labelled(source: Any) -> bool:
     """Whether a source is the path of a labelled file."""
-    return isinstance(source, str | Path) and Path(source).suffix.lower() in LABELLED and Path(source).is_file()
+    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in LABELLED and Path(source).is_file()
 
 
 def labelled_names(path: str | Path, sheet: str | None = None) -> list[str]:
     """The columns of a labelled file."""
     file = _filled(Path(path))
+    _check_options(file, sheet, None)
     return spreadsheets.sheet_names(file, sheet) if is_sheet(file) else statistical_files.file_names(file)
 
 
 def is_sheet(path: Path) -> bool:
     """Whether a file is a spreadsheet."""
-    return path.suffix.lower() in spreadsheets.SHEETS
+    return path.suffix.lower() in SHEETS
 
 
 def _filled(path: Path) -> Path:
@@ -80,8 +81,8 @@ def open_source(source: Any, sheet: str | None = None, catalog: str | Path | Non
 
 
 def _check_options(source: Any, sheet: str | None, catalog: str | Path | None) -> None:
-    suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
-    if sheet is not None and suffix not in spreadsheets.SHEETS:
+    suffix = Path(source).suffix.lower() if isinstance(source, str | os.PathLike) else ""
+    if sheet is not None and suffix not in SHEETS:
         raise ReadError("the source is not a spreadsheet. Leave sheet out.", subject="sheet")
     if catalog is not None and suffix != ".sas7bdat":
         raise ReadError("the source is not a file .sas7bdat. Leave catalog out.", subject="catalog")

@@ -20,7 +20,6 @@ from larvatus.engines._files.transport_files import write_transport_tags
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WRITTEN = {".sav", ".zsav", ".dta", ".xpt", ".xlsx", ".ods"}
 _TIMES, _COMFORTABLE, _EXACT = 8, 0.6, 2.0**53
 _MOST_CODES = 3  # single missing codes that SPSS allows for a column
 _LONGEST = {"SPSS": 32_767, "Stata": 2_000_000_000, "SAS": 32_767}
@@ -83,8 +82,10 @@ def _write_statistical(table: pa.Table, path: Path, target: Path, labels: FileLa
                               else object) for n, v in cells.items()})
     try:
         writer(frame, path, kept, tags, labels, options, own)
-    except (WriteError, MemoryError, OSError):
+    except (MemoryError, OSError):
         raise
+    except WriteError as error:
+        raise WriteError(f"{target.name}: {error}") from None
     except Exception as error:
         raise WriteError(f"{target.name}: {_reason(str(error), program)}") from None
 

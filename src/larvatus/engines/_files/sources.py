@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.data.labels import LABELLED
 from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_header, csv_looks, csv_texts
-from larvatus.engines._files.labelled_files import LABELLED, is_labelled, labelled_names
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +77,11 @@ def column_names(source: Any) -> list[str]:
     else:
         names = [str(c) for c in _native_columns(source)]
     return distinct_names(names)
+
+
+def source_names(source: Any, sheet: str | None = None) -> list[str]:
+    """The column names of a source, or of a sheet of it."""
+    return column_names(source) if sheet is None else distinct_names(labelled_names(source, sheet))
 
 
 def distinct_names(names: list[str]) -> list[str]:

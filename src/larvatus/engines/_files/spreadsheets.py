@@ -15,8 +15,6 @@ from larvatus.engines._files.file_packages import package_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SHEETS = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
-
 
 def sheet_names(path: Path, sheet: str | None = None) -> list[str]:
     """The column names in the first row of a sheet."""

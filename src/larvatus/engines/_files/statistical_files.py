@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import Code, ColumnLabels, FileLabels, Measure, MissingCode
+from larvatus.data.labels import STATISTICAL, Code, ColumnLabels, FileLabels, Measure, MissingCode
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import is_tag, tagged_nan
 from larvatus.engines._files.transport_files import transport_tags
@@ -18,10 +18,8 @@ from larvatus.engines._files.transport_files import transport_tags
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SPSS, STATA, SAS = {".sav", ".zsav", ".por"}, {".dta"}, {".sas7bdat", ".xpt"}
 _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat",
             ".xpt": "read_xport"}
-_PROGRAMS = {**dict.fromkeys(SPSS, "SPSS"), **dict.fromkeys(STATA, "Stata"), **dict.fromkeys(SAS, "SAS")}
 _CELLS, FEWEST_ROWS = 1 << 21, 1000
 _SECONDS = 86_400
 # First day of each program's calendar, in days before 1970-01-01.
@@ -38,7 +36,7 @@ _TIMES = {
 
 def program_of(suffix: str) -> str:
     """The program whose file has this suffix: SPSS, Stata or SAS; empty for other files."""
-    return _PROGRAMS.get(suffix.lower(), "")
+    return STATISTICAL.get(suffix.lower(), "")
 
 
 def moment_of(program: str, shown: str) -> str:
@@ -78,9 +76,9 @@ def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
         if isinstance(error, UnicodeDecodeError) or "convert string" in str(error):
             why = "contains text in an encoding that does not match the one it states. Save it again as UTF-8."
         elif "expected number of rows" in str(error) or "Unable to read" in str(error):
-            why = f"is incomplete, or it is not a file of {_PROGRAMS[suffix]}. Copy it again, or check its extension."
+            why = f"is incomplete, or it is not a file of {STATISTICAL[suffix]}. Copy it again, or check its extension."
         else:
-            why = f"is not a file of {_PROGRAMS[suffix]} that can be read. Check its extension, or save it again."
+            why = f"is not a file of {STATISTICAL[suffix]} that can be read. Check its extension, or save it again."
         raise ReadError(f"{path.name} {why}") from None
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
-from larvatus.data.labels import FileLabels
-from larvatus.engines._files.labelled_targets import WRITTEN, LabelledFile
+from larvatus.data.labels import INSTEAD, WRITTEN, FileLabels
+from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
     suffix = path.suffix.lower()
     if suffix not in _FILES | ({"", *WRITTEN} if folder else set()):
-        instead = {".por": ".sav", ".sas7bdat": ".xpt", ".xls": ".xlsx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}.get(suffix)
-        if instead is not None and folder:
-            raise WriteError(f"{path.name}: files {suffix} can be read, but not written with their labels. Write {instead}.")
+        if suffix in INSTEAD and folder:
+            raise WriteError(f"{path.name}: {suffix} files can be read, but not written with their labels. Write a "
+                             f"{INSTEAD[suffix]} file.")
         raise WriteError(
             f"{path.name}: releases are written as .csv or .parquet files, as {', '.join(sorted(WRITTEN))}, or as a folder of "
             "Parquet files if the name has no suffix. Change the suffix." if folder else
