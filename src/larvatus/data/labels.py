@@ -12,6 +12,7 @@ LABELLED = frozenset({*STATISTICAL, *SHEETS})
 WRITTEN = frozenset({".sav", ".zsav", ".dta", ".xpt", ".xlsx", ".ods"})
 INSTEAD = {".por": ".sav", ".sas7bdat": ".xpt", ".xls": ".xlsx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}  # cannot be written
 
+FileFormat: TypeAlias = Literal["parquet", "csv", "sav", "zsav", "dta", "xpt", "xlsx", "ods"]
 Code: TypeAlias = str | int | float
 MissingCode: TypeAlias = Code | tuple[float, float]
 Measure: TypeAlias = Literal["unknown", "nominal", "ordinal", "scale"]
@@ -44,7 +45,7 @@ class ColumnLabels:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels of all columns of a file. `suffix` is that of the file, such as ".sav"; empty if it has no labels."""
+    """The labels of all columns of a file. `suffix` is that of the file, such as ".sav"; empty for other sources."""
 
     suffix: str = ""
     columns: Mapping[str, ColumnLabels] = field(default_factory=dict)
@@ -52,7 +53,7 @@ class FileLabels:
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.suffix)
+        return bool(self.suffix or self.columns)
 
     def __getitem__(self, name: str) -> ColumnLabels:
         return self.columns.get(name, ColumnLabels())
@@ -60,6 +61,11 @@ class FileLabels:
     def only(self, names: Iterable[str]) -> FileLabels:
         """The labels of these columns."""
         return replace(self, columns={n: self.columns[n] for n in names if n in self.columns})
+
+    def with_missing(self, stated: Mapping[str, tuple[MissingCode, ...]]) -> FileLabels:
+        """The labels, with codes of missing values that were stated in addition to those of the file."""
+        more = {n: replace(self[n], missing=tuple(dict.fromkeys((*self[n].missing, *codes)))) for n, codes in stated.items()}
+        return replace(self, columns={**self.columns, **more}) if more else self
 
     def plain(self) -> dict[str, Any]:
         """The labels as plain values, for JSON."""

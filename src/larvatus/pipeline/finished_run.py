@@ -18,6 +18,7 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
 from larvatus.core.files import replace_file, write_text
+from larvatus.data.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
@@ -28,7 +29,7 @@ from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
 from larvatus.study import Study
 
-RUN_RECORD, RUN_STUDY = "run.json", "study.toml"
+RUN_RECORD, RUN_STUDY, RUN_LABELS = "run.json", "study.toml", "labels.json"
 _FORMAT = "larvatus run 1"
 
 
@@ -79,6 +80,11 @@ class FinishedRun:
     def study(self) -> Study:
         """The study as it was carried out; its source must be where it was."""
         return Study.read(self.folder / INSIDE / RUN_STUDY)
+
+    def labels(self) -> FileLabels:
+        """The labels of the source, if it had some."""
+        file = self.folder / INSIDE / RUN_LABELS
+        return FileLabels.of(_read(file)) if file.is_file() else FileLabels()
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that may not be overwritten: those of the run, and those that its study reads."""
@@ -137,6 +143,12 @@ def write_run_record(
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
         "comparison": _plain_comparison(comparison),
     })
+
+
+def write_labels(place: Path, labels: FileLabels) -> None:
+    """Write the labels of the source into the folder `internal/` of a place; nothing if it has none."""
+    if labels:
+        _write_private(place / INSIDE / RUN_LABELS, json.dumps(labels.plain(), ensure_ascii=False) + "\n")
 
 
 def write_record(place: Path, record: Mapping[str, Any]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.labelled_roles import roles_with_labels
-from larvatus.data.labels import MissingCode
+from larvatus.data.labels import INSTEAD, MissingCode, FileFormat
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
@@ -25,8 +25,19 @@ from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
 
-def format_of_source(source: str | Path) -> Literal["csv", "parquet"]:
-    """The format in which releases of a source are written by default: CSV if the source is CSV, otherwise Parquet."""
+_SMALL, _SMALL_PACKED = 200 * 10**6, 20 * 10**6  # bytes of a file that can surely be written in memory
+_PACKED = {".zsav", ".xlsx", ".xlsm", ".xlsb", ".ods"}
+
+
+def format_of_source(source: str | Path) -> FileFormat:
+    """The format in which releases of a source are written by default: that of the source.
+
+    It is Parquet for a labelled file that may be too large to write in memory, and for data frames and folders.
+    """
+    suffix = Path(source).suffix.lower()
+    if is_labelled(source):
+        small = Path(source).stat().st_size <= (_SMALL_PACKED if suffix in _PACKED else _SMALL)
+        return cast(FileFormat, INSTEAD.get(suffix, suffix)[1:]) if small else "parquet"
     try:
         return "csv" if parts_of(source).text else "parquet"
     except ReadError:  # whoever reads the source reports it

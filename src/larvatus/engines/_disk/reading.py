@@ -111,6 +111,7 @@ def read_to_disk(
     for name in wanted:
         kind = schema.field(name).type
         value = kind.value_type if conversion.is_dictionary(kind) else kind
+        value = readers[name].type(value) if name in readers else value
         if conversion.is_named(name, value, roles, sub_groups):
             taken[name] = _Names(name, roles, room)
         else:
@@ -150,10 +151,10 @@ def _type(stored: Any, column: Column | None, reader: MissingCodeReader | None) 
     """The type of a column in a release: whole numbers that were stored as floats, for extended missing values, are whole."""
     import pyarrow as pa
 
-    if column is None or reader is None or not reader.tagged or not pa.types.is_floating(stored):
+    if column is None or reader is None or not reader.tagged or pa.types.is_integer(stored):
         return stored
     whole = all(isinstance(v, int) for v in column.levels) if column.kind == "nominal" else column.integer
-    return pa.int64() if whole else stored
+    return pa.int64() if whole else pa.float64()
 
 
 def release_unused() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.data.labels import LABELLED, SHEETS, Code, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
-from larvatus.engines._files.missing_codes import all_whole, is_tag, tags_of
+from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._layout.work_folder import WorkFolder
 
@@ -211,3 +211,19 @@ def _with_tags(labels: FileLabels, looks: Mapping[str, _Looks]) -> FileLabels:
         tags = looks[name].tags | {str(code) for code, _ in given.values if is_tag(code)}
         columns[name] = replace(given, missing=(*given.missing, *sorted(tags))) if tags else given
     return replace(labels, columns=columns)
+
+
+def as_labelled(batch: pa.RecordBatch, labels: FileLabels) -> pa.RecordBatch:
+    """A batch of a released file with the types of the labelled source, which a CSV file does not have.
+
+    Dates are dates again, and columns with extended missing values are numbers again.
+    """
+    import pyarrow as pa
+
+    for place, name in enumerate(batch.schema.names):
+        moment = moment_of(program_of(labels.suffix), labels[name].format)
+        if moment and is_text(batch.schema.field(place).type):
+            kind = pa.date32() if moment == "date" else pa.timestamp("ms")
+            with suppress(pa.ArrowInvalid):
+                batch = batch.set_column(place, name, batch.column(place).cast(kind))
+    return with_tags(batch, labels)

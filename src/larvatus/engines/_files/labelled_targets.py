@@ -184,21 +184,18 @@ def _write_spss(
                          "recode them.")
     package_of("pyreadstat", "the file").write_sav(
         frame, str(path), variable_value_labels=_values(labels),
-        missing_ranges={n: _ranges(n, g.missing) for n, g in labels.items() if g.missing and n in frame.columns},
+        missing_ranges={n: _ranges(g.missing) for n, g in labels.items() if g.missing},
         variable_measure={n: g.measure for n, g in labels.items()},
         variable_display_width={n: g.width for n, g in labels.items() if own and g.width},
         compress=compress, row_compress=not compress, note=list(whole.notes) if own and whole.notes else None, **options,
     )
 
 
-def _ranges(name: str, codes: tuple[MissingCode, ...]) -> list[Any]:
-    """Missing codes as SPSS stores them: three values, or a range and one value."""
-    ranges = [{"lo": c[0], "hi": c[1]} for c in codes if isinstance(c, tuple)]
+def _ranges(codes: tuple[MissingCode, ...]) -> list[Any]:
+    """Missing codes as SPSS stores them: three values, or a range and one value. Others stay in the cells, not declared."""
+    ranges = [{"lo": c[0], "hi": c[1]} for c in codes if isinstance(c, tuple)][:1]
     single = [c if isinstance(c, str) else float(c) for c in codes if not isinstance(c, tuple) and not is_tag(c)]
-    if len(ranges) > 1 or len(single) > (1 if ranges else _MOST_CODES):
-        raise WriteError(f"{name!r} has more missing codes than a file of SPSS can state (three values, or a range and one value). "
-                         "State fewer, or write a .parquet file.")
-    return [*ranges, *single]
+    return [*ranges, *single[: 1 if ranges else _MOST_CODES]]
 
 
 def _write_compressed_spss(*given: Any) -> None:

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
-from larvatus.data.labels import Code, MissingCode
+from larvatus.data.labels import Code, FileLabels, MissingCode
+from larvatus.data.text_columns import MISSING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_LETTERS = "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TAG = re.compile(r"\.[A-Za-z_]")
 _TAGGED, _MARK, _SHIFT = 0x7FF80000000007A2, 0x7FF80000FFFFFFFF, 32
 TAGS = b"larvatus.missing"
@@ -49,6 +51,40 @@ def tags_of(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.where(tagged, (bits >> np.uint64(_SHIFT)) & np.uint64(0xFF), 0).astype(np.uint8)
 
 
+def flat_array(column: Any) -> Any:
+    """A column in one piece."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=column.type)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type is text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def numbers_of(name: str, texts: Any) -> Any:
+    """Numbers from texts, such as those of a CSV file, in which `.a` is an extended missing value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(texts)
+    tagged = pc.fill_null(pc.match_substring_regex(trimmed, r"^\.[A-Za-z_]$"), False)
+    gone = pc.or_(tagged, pc.is_in(trimmed, value_set=pa.array(MISSING, type=trimmed.type)))
+    try:
+        numbers = pc.if_else(gone, pa.scalar(None, trimmed.type), trimmed).cast(pa.float64())
+    except pa.ArrowInvalid:
+        raise RolesError(f"{name!r} has missing codes such as .a, which only columns of numbers have, and contains text. Remove "
+                         "these codes, or the text.", subject="missing") from None
+    codes: list[Code] = [f".{c}" for c in _LETTERS]
+    at = pc.fill_null(pc.index_in(trimmed, value_set=pa.array(codes, type=trimmed.type)), -1)
+    return with_codes(numbers, at.to_numpy(zero_copy_only=False).astype(np.int32), codes)
+
+
 class MissingCodeReader:
     """Takes the stated codes out of a column, batch by batch. `levels` are the codes that occurred, in order of appearance."""
 
@@ -63,16 +99,22 @@ class MissingCodeReader:
         """Whether extended missing values may occur, which whole numbers cannot represent."""
         return bool(self._tags)
 
+    def type(self, stored: Any) -> Any:
+        """The type of the column without the codes. Texts are numbers if extended missing values may be among them."""
+        import pyarrow as pa
+
+        return pa.float64() if self.tagged and is_text(stored) else stored
+
     def split(self, column: Any) -> tuple[Any, NDArray[np.int32]]:
         """The column with null instead of each code, and the number of each row's code; -1 if it has none."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if isinstance(flat, pa.ChunkedArray):
-            flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], type=column.type)
+        flat = flat_array(column)
         if pa.types.is_dictionary(flat.type):
             flat = flat.cast(flat.type.value_type)
+        if self.tagged and is_text(flat.type):
+            flat = numbers_of(self.name, flat)
         seen, codes = self._codes(flat)
         place = np.array([*(self.levels.setdefault(v, len(self.levels)) for v in seen), -1], dtype=np.int32)
         return pc.if_else(pa.array(codes < 0), flat, pa.scalar(None, flat.type)), place[codes]
@@ -82,8 +124,8 @@ class MissingCodeReader:
         import pyarrow as pa
 
         kind = flat.type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return self._among(flat, [str(c) for c in (*self._single, *self._tags)])
+        if is_text(kind):
+            return self._among(flat, [str(c) for c in self._single])
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return self._numbers(flat)
         return [], np.full(len(flat), -1)
@@ -150,14 +192,12 @@ def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Code]) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], type=array.type)
+    flat = flat_array(array)
     kind = flat.type
     if pa.types.is_dictionary(kind):
         return with_codes(flat.cast(kind.value_type), codes, levels).dictionary_encode().cast(kind)
     back = np.asarray(pc.is_null(flat).to_numpy(zero_copy_only=False)) & (codes >= 0)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         texts = pa.array([str(v) for v in levels], type=kind)
         return pc.if_else(pa.array(back), texts.take(pa.array(np.where(back, codes, 0))), flat)
     if any(is_tag(v) for v in levels):
@@ -187,3 +227,16 @@ def tags_as_text(column: pa.Array) -> pa.Array:
     texts = pa.array(values, mask=np.isnan(values)).cast(pa.string())
     letters = pa.array([f".{chr(t)}" if t else None for t in tags], type=pa.string())
     return pc.coalesce(texts, letters)
+
+
+def with_tags(batch: pa.RecordBatch, labels: FileLabels) -> pa.RecordBatch:
+    """A batch of a released file in which columns with extended missing values are numbers again, and marked as such."""
+    for name in batch.schema.names:
+        tags = [c for c in labels[name].missing if is_tag(c)]
+        if tags:
+            place = batch.schema.get_field_index(name)
+            cells = flat_array(batch.column(place))
+            numbers = numbers_of(name, cells) if is_text(cells.type) else cells
+            field = batch.schema.field(place).with_type(numbers.type).with_metadata({TAGS: " ".join(map(str, tags)).encode()})
+            batch = batch.set_column(place, field, numbers)
+    return batch

@@ -11,6 +11,7 @@ from larvatus.core.errors import ReadError, nearest_names
 from larvatus.data.labels import ColumnLabels, FileLabels
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.file_packages import package_of
+from larvatus.engines._files.statistical_files import SHEET_FORMATS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +29,8 @@ def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[di
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise ReadError(f"duplicate column name: {twice!r}. Give each column a different name.")
-    labels = FileLabels(path.suffix.lower(), {n: ColumnLabels() for n in names})
     columns = {n: _array([row[i] for row in rows[1:]]) for i, n in enumerate(names)}
+    labels = FileLabels(path.suffix.lower(), {n: ColumnLabels(format=_shown(columns[n])) for n in names})
     return labels, iter([columns] if len(rows) > 1 else []), note
 
 
@@ -64,6 +65,13 @@ def _header(rows: Sequence[Sequence[Any]], path: Path) -> list[str]:
     if not any(n.strip() for n in names):
         raise ReadError(f"{path.name} has no header row.")
     return [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
+
+
+def _shown(column: pa.Array) -> str:
+    import pyarrow as pa
+
+    moment = "date" if pa.types.is_date(column.type) else "time" if pa.types.is_timestamp(column.type) else ""
+    return next((shown for shown, kind in SHEET_FORMATS.items() if kind == moment), "")
 
 
 def _text(value: Any) -> str:

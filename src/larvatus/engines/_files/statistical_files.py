@@ -22,6 +22,7 @@ _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta":
             ".xpt": "read_xport"}
 _CELLS, FEWEST_ROWS = 1 << 21, 1000
 _SECONDS = 86_400
+SHEET_FORMATS = {"yyyy-mm-dd": "date", "yyyy-mm-dd hh:mm:ss": "time"}
 # First day of each program's calendar, in days before 1970-01-01.
 EPOCH = {"SPSS": 141_428, "Stata": 3_653, "SAS": 3_653}
 _DATES = {
@@ -41,6 +42,8 @@ def program_of(suffix: str) -> str:
 
 def moment_of(program: str, shown: str) -> str:
     """What a display format says of a numeric column: `date`, `time` for a date with a time, or empty for a number."""
+    if not program:
+        return SHEET_FORMATS.get(shown, "")
     upper = shown if program == "Stata" else shown.upper()
     if program in _TIMES and _TIMES[program].fullmatch(upper):
         return "time"
@@ -85,7 +88,8 @@ def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
 def _labels(path: Path, about: Any, catalog: Mapping[str, Mapping[Any, str]]) -> FileLabels:
     names = list(about.column_names)
     if catalog:
-        stated = {n: catalog.get(_format_name(about.original_variable_types.get(n))) or {} for n in names}
+        sets = {n: about.variable_to_label.get(n) or _format_name(about.original_variable_types.get(n)) for n in names}
+        stated = {n: catalog.get(str(sets[n]).upper()) or {} for n in names}
     else:
         stated = {n: about.variable_value_labels.get(n) or {} for n in names}
     columns = {
@@ -135,7 +139,7 @@ def _catalog(path: Path) -> dict[str, Mapping[Any, str]]:
 
 def _format_name(shown: str | None) -> str:
     """The name of a SAS format without its width."""
-    return re.sub(r"\d*(\.\d*)?$", "", shown or "").upper()
+    return re.sub(r"\d*(\.\d*)?$", "", shown or "")
 
 
 def _chunks(path: Path, about: Any, labels: FileLabels) -> Iterator[dict[str, Any]]:
