@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 STATISTICAL = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
@@ -92,6 +93,16 @@ def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
         elif value == code:
             return True
     return False
+
+
+def lost_labels(labels: FileLabels, path: Path) -> str:
+    """A sentence that says what a file of this format cannot hold of the labels; empty if it holds them."""
+    values = any(c.values or c.missing for c in labels.columns.values())
+    suffix = path.suffix.lower() or ".parquet"
+    if not (values or any(c.label for c in labels.columns.values())) or suffix in (".sav", ".zsav", ".dta"):
+        return ""
+    what = "value labels" if suffix == ".xpt" else "labels"
+    return f"A {suffix} file cannot hold {what}. They are in the codebook." if values or suffix != ".xpt" else ""
 
 
 def labelled(code: object, labels: ColumnLabels) -> str:

@@ -83,8 +83,7 @@ class FinishedRun:
 
     def labels(self) -> FileLabels:
         """The labels of the source, if it had some."""
-        file = self.folder / INSIDE / RUN_LABELS
-        return FileLabels.of(_read(file)) if file.is_file() else FileLabels()
+        return run_labels(self.folder)
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that may not be overwritten: those of the run, and those that its study reads."""
@@ -143,6 +142,12 @@ def write_run_record(
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
         "comparison": _plain_comparison(comparison),
     })
+
+
+def run_labels(folder: Path) -> FileLabels:
+    """The labels of the source of the run in a folder, if it had some."""
+    file = folder / INSIDE / RUN_LABELS
+    return FileLabels.of(_read(file)) if file.is_file() else FileLabels()
 
 
 def write_labels(place: Path, labels: FileLabels) -> None:

@@ -25,11 +25,15 @@ def export(
     folder
         output folder of larvatus run
     output
-        file to write, .csv or .parquet
+        file to write: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
     """
+    from larvatus.data.labels import lost_labels
     from larvatus.pipeline import export as export_release
+    from larvatus.pipeline.finished_run import run_labels
 
     terminal = Terminal(quiet, json)
     files = export_release(folder, release, output, overwrite=overwrite)
     terminal.say(f"{', '.join(map(str, files))}: written, with codebook and manifest")
+    if lost := lost_labels(run_labels(folder), output):
+        terminal.hint(lost)
     terminal.data({"files": [str(f) for f in files]})

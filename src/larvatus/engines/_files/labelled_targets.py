@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TIMES, _COMFORTABLE, _EXACT = 8, 0.6, 2.0**53
 _MOST_CODES = 3  # single missing codes that SPSS allows for a column
 _LONGEST = {"SPSS": 32_767, "Stata": 2_000_000_000, "SAS": 32_767}
+# Smallest and largest number; beyond them are codes of missing values (SPSS, Stata), or nothing (SAS transport files).
+_RANGE = {"SPSS": (0.0, 1.797e308), "Stata": (0.0, 8.98e307), "SAS": (5.4e-79, 7.2e75)}
 _FORMATS = {"SPSS": ("DATE11", "DATETIME20"), "Stata": ("%td", "%tc"), "SAS": ("DATE9.", "DATETIME20.")}
 
 
@@ -136,6 +138,10 @@ def _cells(name: str, column: Any, program: str, target: Path) -> tuple[Any, dic
     if pa.types.is_integer(kind) and np.any(np.abs(values) > _EXACT):
         raise WriteError(f"{target.name}: {name!r} has whole numbers above 2**53, which a file of {program} cannot hold. Write a "
                          ".parquet file.")
+    low, high = _RANGE[program]
+    if np.any((np.abs(values) > high) | ((values != 0) & (np.abs(values) < low))):
+        raise WriteError(f"{target.name}: {name!r} has numbers that a {target.suffix} file cannot hold (beyond {high:g}, or closer "
+                         f"to zero than {low:g}). Rescale the column, or write a .parquet file.")
     letters = tags_of(values)
     return values, {int(row): f".{chr(letters[row])}" for row in np.flatnonzero(letters)}
 
