@@ -265,7 +265,7 @@ def test_masks_that_drop_or_recode_keep_the_codes_of_their_records(tmp_path):
     assert 0 < len(after["born"]) < len(before["born"])
     for b, a, i in zip(after["born"], after["age"], after["income"], strict=True):
         assert (i == codes[b, a]) == (codes[b, a] is None or codes[b, a] < 0)
-    lv.mask(data, "recoding(bins=4)", secret=SECRET).write(tmp_path / "classes.sav", row_order="keep")
+    lv.mask(data, 'recoding(bins=4, replacement="label")', secret=SECRET).write(tmp_path / "classes.sav", row_order="keep")
     cells, about = read_spss(tmp_path / "classes.sav")
     assert [c in ("-7", "-8") for c in cells["income"]] == [v in (-7, -8) for v in before["income"]]
     assert about.column_names_to_labels["income"] == "Yearly income"
