@@ -83,8 +83,8 @@ class _File:
             return
         schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
         # a dictionary has only one NaN, so a column with several kinds of NaN is stored without one
-        plain = [n for n in batch.schema.names if n not in tagged] if tagged else True
-        self._writer = self._writer or parquet.ParquetWriter(self._path, schema, use_dictionary=plain)
+        plain = {"use_dictionary": [n for n in batch.schema.names if n not in tagged]} if tagged else {}
+        self._writer = self._writer or parquet.ParquetWriter(self._path, schema, **plain)
         self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
 
     def __enter__(self) -> _File:
