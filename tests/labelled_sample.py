@@ -11,7 +11,7 @@ import pyreadstat
 
 SPSS_META = {
     "file_label": "Survey of households", "note": "made up",
-    "column_labels": {"income": "Yearly income", "sex": "Sex of respondent", "mood": "Satisfaction", "town": "Où habitez-vous ?"},
+    "column_labels": {"income": "Yearly income", "sex": "Sex of respondent", "mood": "Satisfaction", "town": "Où ça ?"},
     "variable_value_labels": {
         "income": {-7.0: "refused", -8.0: "don't know"}, "sex": {1.0: "Male", 2.0: "Female", 9.0: "no answer"},
         "mood": {1.0: "bad", 5.0: "good", 98.0: "don't know"}, "town": {"Ulm": "Ulm (DE)"},

@@ -33,7 +33,7 @@ class Case:
 
 
 def spss(extra: dict[str, Any] | None = None, rows: int = N, **meta: Any) -> Callable[[Path], object]:
-    frame = pd.DataFrame({"x": np.arange(rows) + 0.4321, **{k: v for k, v in (extra or {}).items()}})
+    frame = pd.DataFrame({"x": np.arange(rows) + 0.4321, **(extra or {})})
     return lambda path: pyreadstat.write_sav(frame, str(path), **meta)
 
 
@@ -103,7 +103,8 @@ CASES = {
     "a value label of 120 bytes": Case(spss({"s": CODES}, variable_value_labels={"s": {1.0: "v" * 120, 2.0: "w", 3.0: "z"}})),
     "the same label twice": Case(spss({"s": CODES}, variable_value_labels={"s": {1.0: "same", 2.0: "same", 3.0: "other"}})),
     "labels that are numbers": Case(spss({"s": CODES}, variable_value_labels={"s": {1.0: "3", 2.0: "1", 3.0: "2"}})),
-    "labels of values that never occur": Case(spss({"s": CODES}, variable_value_labels={"s": {float(i): str(i) for i in range(60)}})),
+    "labels of values that never occur": Case(
+        spss({"s": CODES}, variable_value_labels={"s": {float(i): str(i) for i in range(60)}})),
     "labels with quotation marks, commas and semicolons": Case(
         spss({"s": CODES}, variable_value_labels={"s": {1.0: "a;b", 2.0: 'say "no", please', 3.0: "=1+1"}})),
     "labels of decimal values": Case(spss({"s": [0.5, 1.5] * 6}, variable_value_labels={"s": {0.5: "half", 1.5: "more"}})),
@@ -181,7 +182,8 @@ def cells_and_labels(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         return {n: [None if pd.isna(v) else v for v in frame[n]] for n in frame}, {}
     options = {} if path.suffix == ".xpt" else {"user_missing": True}
     cells, about = READERS[path.suffix](str(path), output_format="dict", disable_datetime_conversion=True, **options)
-    names = ("column_names_to_labels", "variable_value_labels", "missing_ranges", "missing_user_values", "original_variable_types")
+    names = ("column_names_to_labels", "variable_value_labels", "missing_ranges", "missing_user_values",
+             "original_variable_types")
     return cells, {n: getattr(about, n) for n in names}
 
 
@@ -218,8 +220,7 @@ def test_bad_files_are_refused_with_one_sentence_and_nothing_is_left(tmp_path, m
     case.make(source)
     monkeypatch.setenv("LARVATUS_TEMP", str(work))
     with pytest.raises(LarvatusError, match=case.refused) as caught:
-        data = lv.read(source, confidential="x", engine=engine)
-        lv.mask(data, "additive_noise", secret=SECRET)
+        lv.mask(lv.read(source, confidential="x", engine=engine), "additive_noise", secret=SECRET)
     assert len(str(caught.value).splitlines()) == 1
     assert CELL not in str(caught.value)
     assert [p.name for p in tmp_path.iterdir() if p != work] == [f"in{case.suffix}"]

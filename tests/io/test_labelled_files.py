@@ -27,7 +27,7 @@ STEPS = ('additive_noise(columns=["income"])', 'post_randomisation(columns=["moo
 
 
 def spss_release(path: Path, engine: str = "memory") -> lv.Release:
-    data = lv.read(path, confidential=CONFIDENTIAL, non_confidential=KNOWN, sub_groups=lv.SubGroups(columns=("sex",)), engine=engine)
+    data = lv.read(path, confidential=CONFIDENTIAL, non_confidential=KNOWN, sub_groups="sex", engine=engine)
     return lv.mask(data, *STEPS, secret=SECRET)
 
 
@@ -41,7 +41,7 @@ def test_spss_comes_back_with_labels_codes_and_untouched_columns(tmp_path, engin
         assert after[name] == before[name], name
     for name in CONFIDENTIAL:
         coded = [v is None or v < 0 or v == 98 for v in before[name]]
-        assert [v for v, c in zip(after[name], coded, strict=True) if c] == [v for v, c in zip(before[name], coded, strict=True) if c]
+        assert all(a == b for a, b, c in zip(after[name], before[name], coded, strict=True) if c)
         changed = [a != b for a, b, c in zip(after[name], before[name], coded, strict=True) if not c]
         assert sum(changed) > len(changed) / 10
     for about in ("column_names_to_labels", "variable_value_labels", "missing_ranges", "variable_measure",
@@ -78,7 +78,8 @@ def test_stata_keeps_extended_missing_values(tmp_path, engine):
     data = lv.read(source, confidential=["income", "kids"], numeric="kids", non_confidential=["born", "seen", "month", "town"],
                    sub_groups="sex", engine=engine)
     assert data.table.columns["kids"].integer
-    lv.mask(data, 'additive_noise(columns=["income"])', 'rank_swap(columns=["kids"])', secret=SECRET).write(target, row_order="keep")
+    release = lv.mask(data, 'additive_noise(columns=["income"])', 'rank_swap(columns=["kids"])', secret=SECRET)
+    release.write(target, row_order="keep")
     (before, told), (after, kept) = read_stata(source), read_stata(target)
     for name in ("sex", "born", "seen", "month", "town"):
         assert after[name] == before[name], name
@@ -135,7 +136,8 @@ def test_sas_transport_files_come_back(tmp_path, engine):
 def test_value_labels_of_a_sas_catalog_are_used(tmp_path, monkeypatch):
     """There is no writer of .sas7bdat files, so the readers of pyreadstat are replaced."""
     def read(path, **options):
-        found, about = pyreadstat.read_xport(str(tmp_path / "in.xpt"), **{k: v for k, v in options.items() if k != "user_missing"})
+        options.pop("user_missing")
+        found, about = pyreadstat.read_xport(str(tmp_path / "in.xpt"), **options)
         about.variable_to_label, about.missing_user_values = {"sex": "SEXF"}, {}
         return found, about
 
@@ -167,7 +169,8 @@ def test_untouched_numbers_keep_every_bit(tmp_path, engine, suffix):
     frames = [lv.read(frame, confidential="x", non_confidential=["s", "t"]).to_pandas(), again.to_pandas()
               if engine == "memory" else again.frame().df()]
     assert np.array_equal(frames[0]["s"].to_numpy(), frames[1]["s"].to_numpy().astype(float), equal_nan=True)
-    assert [v if isinstance(v, str) else None for v in frames[1]["t"]] == [v if isinstance(v, str) else None for v in frames[0]["t"]]
+    texts = [[v if isinstance(v, str) else None for v in f["t"]] for f in frames]
+    assert texts[0] == texts[1]
 
 
 def sheets(path: Path, **content: pd.DataFrame) -> Path:
@@ -340,13 +343,15 @@ def test_codes_and_sheets_are_stated_in_a_study_and_on_the_command_line(tmp_path
     sheets(tmp_path / "in.xlsx", other=pd.DataFrame({"a": [1]}), people=first)
     study = lv.Study.read(study_file(tmp_path, "in.xlsx", sheet="people"))
     assert (study.source, study.sheet) == ("in.xlsx", "people")
-    text = (tmp_path / "study.toml").read_text(encoding="utf-8").replace("[roles]", "missing = {income = [-7, [-99, -90]]}\n[roles]")
+    text = (tmp_path / "study.toml").read_text(encoding="utf-8")
+    text = text.replace("[roles]", "missing = {income = [-7, [-99, -90]]}\n[roles]")
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
     study = lv.Study.read(tmp_path / "study.toml")
     assert study.roles.missing == {"income": (-7, (-99.0, -90.0))}
     assert lv.Study.of(study.plain(), tmp_path).roles == study.roles
     lv.run(study, tmp_path / "out", secret=SECRET)
-    assert lv.read(tmp_path / "out" / "releases" / "a.xlsx", confidential="income").to_pandas()["income"].tolist().count(-7) == 6
+    released = lv.read(tmp_path / "out" / "releases" / "a.xlsx", confidential="income").to_pandas()
+    assert released["income"].tolist().count(-7) == 6
     code = main(["mask", str(tmp_path / "in.xlsx"), "--sheet", "people", "--confidential", "income", "--missing",
                  "income=-7,-99:-90", "--method", "additive_noise", "-o", str(tmp_path / "cli.csv"), "-q"])
     assert code == 0
@@ -369,7 +374,8 @@ def test_text_codes_of_numeric_columns_are_refused(tmp_path):
 
 @pytest.mark.parametrize("module", ["pyreadstat", "python_calamine"])
 def test_a_missing_package_is_named_with_the_line_that_installs_it(tmp_path, monkeypatch, module):
-    path = write_spss(tmp_path / "in.sav") if module == "pyreadstat" else sheets(tmp_path / "in.xlsx", a=pd.DataFrame({"x": [1]}))
+    sheet = sheets(tmp_path / "in.xlsx", a=pd.DataFrame({"x": [1]}))
+    path = write_spss(tmp_path / "in.sav") if module == "pyreadstat" else sheet
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(EngineError, match=re.escape("pip install 'larvatus[files]'")):
         lv.read(path, confidential="income")

@@ -176,8 +176,8 @@ class Engine(Protocol):
     released file states that its rows are in random order. `read` returns a table of the columns with a role. `frame` returns
     the named columns in the row order of the source, as the same kind of data frame as the source of `like`. `write` writes
     the named columns to a file, in the order of the random words if `order` is given, and the record ids of its rows to the
-    file `pairing`; both files appear, or neither. `labels` is given only if the data have some. `can_be_sent` says whether its tables can be sent to another process. An
-    engine of another package may lack it: read it by `sendable`.
+    file `pairing`; both files appear, or neither. `labels` is given only if the data have some. `can_be_sent` says whether its
+    tables can be sent to another process. An engine of another package may lack it: read it by `sendable`.
     """
 
     @property

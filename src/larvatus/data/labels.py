@@ -80,6 +80,9 @@ class FileLabels:
         return cls(str(plain.get("suffix", "")), columns, str(plain.get("title", "")), tuple(plain.get("notes", ())))
 
 
+NO_LABELS = FileLabels()
+
+
 def _frozen(value: Any) -> Any:
     return tuple(_frozen(v) for v in value) if isinstance(value, list | tuple) else value
 

@@ -12,7 +12,7 @@ from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.labelled_roles import roles_with_labels
-from larvatus.data.labels import INSTEAD, MissingCode, FileFormat
+from larvatus.data.labels import INSTEAD, FileFormat, MissingCode
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
@@ -23,7 +23,6 @@ from larvatus.engines._files.labelled_files import is_labelled, labelled_names, 
 from larvatus.engines._files.sources import parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
-
 
 _SMALL, _SMALL_PACKED = 200 * 10**6, 20 * 10**6  # bytes of a file that can surely be written in memory
 _PACKED = {".zsav", ".xlsx", ".xlsm", ".xlsb", ".ods"}

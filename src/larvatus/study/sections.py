@@ -54,7 +54,8 @@ LATER = ("folder", "combine", "limits")
 MEANT = {
     "risk": "attacks belong in [[attack]].", "risks": "attacks belong in [[attack]].",
     "utilities": "measures belong in [[measure]].", "mask": "masks are the steps of [[release]].",
-    "objective": "it belongs in [goal].", "missing": "it belongs in [source] or [roles].", "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
+    "objective": "it belongs in [goal].", "missing": "it belongs in [source] or [roles].",
+    "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
 }
 
 

@@ -31,7 +31,6 @@ from larvatus.searching.goal import Goal, objective_problems
 from larvatus.searching.space import SearchedSteps
 from larvatus.study.planned_releases import PlannedRelease
 from larvatus.study.scoring import Scoring
-from larvatus.study.source_section import with_source_settings
 from larvatus.study.sections import (
     LATER,
     MEANT,
@@ -42,6 +41,7 @@ from larvatus.study.sections import (
     decisions,
     part,
 )
+from larvatus.study.source_section import with_source_settings
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:

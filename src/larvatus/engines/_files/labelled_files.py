@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import LABELLED, SHEETS, Code, FileLabels, is_missing_code
+from larvatus.data.labels import LABELLED, NO_LABELS, SHEETS, Code, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
@@ -35,7 +35,7 @@ class OpenedSource:
     """
 
     source: Any
-    labels: FileLabels = FileLabels()
+    labels: FileLabels = NO_LABELS
     unlabelled: Mapping[str, tuple[Code, ...] | None] = field(default_factory=dict)
     note: str = ""
 

@@ -133,15 +133,16 @@ def _cells(name: str, column: Any, program: str, target: Path) -> tuple[Any, dic
                              f"{_LONGEST[program]:,}. Shorten it, or write a .parquet file.")
         return np.array(texts, dtype=object), {}
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
-        raise WriteError(f"{target.name}: {name!r} has type {kind}, which a file of {program} cannot hold. Write a .parquet file.")
+        raise WriteError(f"{target.name}: {name!r} has type {kind}, which a file of {program} cannot hold. Write a .parquet "
+                         "file.")
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     if pa.types.is_integer(kind) and np.any(np.abs(values) > _EXACT):
-        raise WriteError(f"{target.name}: {name!r} has whole numbers above 2**53, which a file of {program} cannot hold. Write a "
-                         ".parquet file.")
+        raise WriteError(f"{target.name}: {name!r} has whole numbers above 2**53, which a file of {program} cannot hold. Write "
+                         "a .parquet file.")
     low, high = _RANGE[program]
     if np.any((np.abs(values) > high) | ((values != 0) & (np.abs(values) < low))):
-        raise WriteError(f"{target.name}: {name!r} has numbers that a {target.suffix} file cannot hold (beyond {high:g}, or closer "
-                         f"to zero than {low:g}). Rescale the column, or write a .parquet file.")
+        raise WriteError(f"{target.name}: {name!r} has numbers that a {target.suffix} file cannot hold (beyond {high:g}, or "
+                         f"closer to zero than {low:g}). Rescale the column, or write a .parquet file.")
     letters = tags_of(values)
     return values, {int(row): f".{chr(letters[row])}" for row in np.flatnonzero(letters)}
 
@@ -186,8 +187,8 @@ def _write_spss(
 ) -> None:
     tagged = [n for n, cells in tags.items() if cells]
     if tagged:
-        raise WriteError(f"{tagged[0]!r} has extended missing values (.a), which a file of SPSS cannot hold. Write a .dta file, or "
-                         "recode them.")
+        raise WriteError(f"{tagged[0]!r} has extended missing values (.a), which a file of SPSS cannot hold. Write a .dta "
+                         "file, or recode them.")
     package_of("pyreadstat", "the file").write_sav(
         frame, str(path), variable_value_labels=_values(labels),
         missing_ranges={n: _ranges(g.missing) for n, g in labels.items() if g.missing},

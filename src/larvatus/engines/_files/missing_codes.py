@@ -78,8 +78,8 @@ def numbers_of(name: str, texts: Any) -> Any:
     try:
         numbers = pc.if_else(gone, pa.scalar(None, trimmed.type), trimmed).cast(pa.float64())
     except pa.ArrowInvalid:
-        raise RolesError(f"{name!r} has missing codes such as .a, which only columns of numbers have, and contains text. Remove "
-                         "these codes, or the text.", subject="missing") from None
+        raise RolesError(f"{name!r} has missing codes such as .a, which only columns of numbers have, and contains text. "
+                         "Remove these codes, or the text.", subject="missing") from None
     codes: list[Code] = [f".{c}" for c in _LETTERS]
     at = pc.fill_null(pc.index_in(trimmed, value_set=pa.array(codes, type=trimmed.type)), -1)
     return with_codes(numbers, at.to_numpy(zero_copy_only=False).astype(np.int32), codes)

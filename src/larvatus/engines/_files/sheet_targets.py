@@ -27,18 +27,18 @@ def _checked(table: pa.Table, name: str) -> None:
     import pyarrow.compute as pc
 
     if table.num_rows >= _ROWS or table.num_columns > _COLUMNS:
-        raise WriteError(f"{name}: the release has {table.num_rows:,} records and {table.num_columns:,} columns, and a sheet holds "
-                         f"{_ROWS - 1:,} records and {_COLUMNS:,} columns. Write a .parquet or .csv file.")
+        raise WriteError(f"{name}: the release has {table.num_rows:,} records and {table.num_columns:,} columns, and a sheet "
+                         f"holds {_ROWS - 1:,} records and {_COLUMNS:,} columns. Write a .parquet or .csv file.")
     for column in table.column_names:
         kind = table.schema.field(column).type
         if pa.types.is_string(kind) and (pc.max(pc.utf8_length(table.column(column))).as_py() or 0) > _TEXT:
-            raise WriteError(f"{name}: {column!r} has a text of more than {_TEXT:,} characters, which a cell cannot hold. Write a "
-                             ".parquet or .csv file.")
+            raise WriteError(f"{name}: {column!r} has a text of more than {_TEXT:,} characters, which a cell cannot hold. "
+                             "Write a .parquet or .csv file.")
         if pa.types.is_integer(kind):
             ends = pc.min_max(table.column(column))
             if max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0)) > _EXACT:
-                raise WriteError(f"{name}: {column!r} has whole numbers above 2**53, which a cell cannot hold. Write a .parquet "
-                                 "or .csv file.")
+                raise WriteError(f"{name}: {column!r} has whole numbers above 2**53, which a cell cannot hold. Write a "
+                                 ".parquet or .csv file.")
 
 
 def _columns(table: pa.Table) -> list[list[Any]]:

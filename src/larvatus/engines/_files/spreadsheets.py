@@ -93,6 +93,7 @@ def _array(cells: list[Any]) -> pa.Array:
     if kinds == {datetime.date}:
         return pa.array(there, type=pa.date32())
     if kinds <= {datetime.date, datetime.datetime}:
-        whole = [c if c is None or isinstance(c, datetime.datetime) else datetime.datetime(c.year, c.month, c.day) for c in there]
+        midnight = datetime.time()
+        whole = [datetime.datetime.combine(c, midnight) if type(c) is datetime.date else c for c in there]
         return pa.array(whole, type=pa.timestamp("ms"))
     return pa.array([None if c is None else _text(c) for c in there], type=pa.string())
