@@ -46,12 +46,16 @@ class ColumnLabels:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels of all columns of a file. `suffix` is that of the file, such as ".sav"; empty for other sources."""
+    """The labels of all columns of a file. `suffix` is that of the file, such as ".sav"; empty for other sources.
+
+    `sheet` is the sheet that was named, of a spreadsheet.
+    """
 
     suffix: str = ""
     columns: Mapping[str, ColumnLabels] = field(default_factory=dict)
     title: str = ""
     notes: tuple[str, ...] = ()
+    sheet: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.suffix or self.columns)
@@ -77,7 +81,8 @@ class FileLabels:
         """The labels from plain values."""
         columns = {name: ColumnLabels(**{k: _frozen(v) for k, v in given.items()})
                    for name, given in plain.get("columns", {}).items()}
-        return cls(str(plain.get("suffix", "")), columns, str(plain.get("title", "")), tuple(plain.get("notes", ())))
+        suffix, title, sheet = (str(plain.get(n, "")) for n in ("suffix", "title", "sheet"))
+        return cls(suffix, columns, title, tuple(plain.get("notes", ())), sheet)
 
 
 NO_LABELS = FileLabels()

@@ -265,6 +265,7 @@ def study_from_advice(plan: Mapping[str, Any], data: Microdata, source: str = ""
     """The study drafted by an advice: the roles of the data, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
+        **({"sheet": data.labels.sheet} if data.labels.sheet else {}),
         "roles": {**data.roles.model_dump(mode="json", exclude_defaults=True), **plan.get("roles", {})},
         "release": plan["release"],
         "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],

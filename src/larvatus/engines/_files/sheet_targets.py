@@ -133,4 +133,4 @@ def _open_cell(cell: Any) -> Any:
     return TableCell(valuetype="float", value=repr(cell))
 
 
-WRITERS: Mapping[str, Callable[[Any, Path, str], None]] = {".xlsx": write_excel, ".ods": write_opendocument}
+SHEET_WRITERS: Mapping[str, Callable[[Any, Path, str], None]] = {".xlsx": write_excel, ".ods": write_opendocument}

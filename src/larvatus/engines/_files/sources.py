@@ -210,6 +210,8 @@ def existing(source: str | Path) -> Path:
         beside = path.parent.glob("*") if path.parent.is_dir() else []
         near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET | LABELLED)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
+    if path.suffix.lower() in LABELLED:
+        raise ReadError(f"{path.name}: labelled files are read one at a time. Name one file, not a folder or a pattern.")
     if path.suffix.lower() not in CSV | PARQUET:
         kinds = ", ".join([*sorted(CSV | PARQUET), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {kinds} can be read. Convert it.")

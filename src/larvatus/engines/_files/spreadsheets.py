@@ -30,7 +30,8 @@ def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[di
         twice = next(n for n in names if names.count(n) > 1)
         raise ReadError(f"duplicate column name: {twice!r}. Give each column a different name.")
     columns = {n: _array([row[i] for row in rows[1:]]) for i, n in enumerate(names)}
-    labels = FileLabels(path.suffix.lower(), {n: ColumnLabels(format=_shown(columns[n])) for n in names})
+    labels = FileLabels(path.suffix.lower(), {n: ColumnLabels(format=_shown(columns[n])) for n in names},
+                        sheet=sheet or "")
     return labels, iter([columns] if len(rows) > 1 else []), note
 
 
