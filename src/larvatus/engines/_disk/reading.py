@@ -122,8 +122,8 @@ def read_to_disk(
         for name, column in taken.items():
             cells = batch.column(batch.schema.get_field_index(name))
             if name in readers:
-                cells, code = readers[name].split(cells)
-                codes[name].append(code)
+                cells, numbers = readers[name].split(cells)
+                codes[name].append(numbers)
             column.take(cells)
         if roles.record_id is not None:
             record.append(record_ids(roles.record_id, batch.column(batch.schema.get_field_index(roles.record_id))))

@@ -187,7 +187,7 @@ def all_whole(values: pa.Array) -> bool:
     return bool(np.all((there == np.rint(there)) & (np.abs(there) <= 2.0**53)))
 
 
-def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Code]) -> pa.Array:
+def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Any]) -> pa.Array:
     """Codes put back into the cells that are still missing. A cell that a mask has filled stays filled."""
     import pyarrow as pa
     import pyarrow.compute as pc

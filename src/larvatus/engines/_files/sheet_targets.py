@@ -72,8 +72,8 @@ def write_excel(table: pa.Table, path: Path, name: str) -> None:
     options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "nan_inf_to_errors": True}
     with writer.Workbook(str(path), options) as book:
         sheet = book.add_worksheet(SHEET, worksheet_class=ExactSheet)
-        shown = {datetime.date: book.add_format({"num_format": "yyyy-mm-dd"}),
-                 datetime.datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})}
+        shown: dict[type, Any] = {datetime.date: book.add_format({"num_format": "yyyy-mm-dd"}),
+                                  datetime.datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})}
         for j, title in enumerate(table.column_names):
             sheet.write_string(0, j, title)
         for j, cells in enumerate(_columns(table)):
