@@ -127,20 +127,22 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
 def _codes_of(given: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """Columns with their codes of missing values; `low:high` is a range."""
     out: dict[str, tuple[Any, ...]] = {}
-    for text in given:
-        column, _, codes = text.rpartition("=")
+    for stated in given:
+        column, _, codes = stated.rpartition("=")
         if not column.strip() or not codes.strip():
-            raise StudyError([f"--missing: {text!r} cannot be read; write COLUMN=-7,-8."], "command line")
+            raise StudyError([f"--missing: {stated!r} cannot be read; write COLUMN=-7,-8."], "command line")
         out[column.strip()] = (*out.get(column.strip(), ()), *(_code(c.strip()) for c in codes.split(",") if c.strip()))
     return out
 
 
-def _code(text: str) -> Any:
-    low, colon, high = text.partition(":")
+def _code(stated: str) -> Any:
+    """A number, a range, or a text such as `.a`."""
+    low, colon, high = stated.partition(":")
     try:
-        return (float(low), float(high)) if colon else float(text) if "." in text[1:] or "e" in text.lower() else int(text)
+        number = (float(low), float(high)) if colon else float(stated)
     except ValueError:
-        return text
+        return stated
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def files_of(study: Path | None) -> list[Path | str]:

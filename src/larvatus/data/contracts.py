@@ -23,7 +23,7 @@ from larvatus.core.randomness import RecordRandom
 if TYPE_CHECKING:
     from larvatus.core.frames import SourceLike
     from larvatus.data.intruder import Intruder
-    from larvatus.data.labels import FileLabels
+    from larvatus.data.labelling.labels import FileLabels
     from larvatus.data.laws import ExactNoise, FactorLaw, Law
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Engine, RecordTable
-from larvatus.data.labels import LABELLED, NO_LABELS, FileLabels
+from larvatus.data.labelling.labels import LABELLED, NO_LABELS, FileLabels
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
 

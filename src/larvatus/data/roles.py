@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapH
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
-from larvatus.data.labels import MissingCode
+from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.settings.settings_model import SettingsModel
 
 

@@ -18,7 +18,7 @@ from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
-from larvatus.data.labels import ColumnLabels, labelled, missing_in_words
+from larvatus.data.labelling.labels import ColumnLabels, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
@@ -69,9 +69,9 @@ def codebook_in_format(rows: Rows, suffix: str) -> Rows:
     """The codebook of a release for a file of another format: the code for missing values is the one of that format."""
     code = _CODES[suffix.lower()]
 
-    def changed(told: str) -> str:
-        first, mark, rest = told.partition("; ")
-        return told if first not in _CODES.values() else f"{code}{mark}{rest}"
+    def changed(cell: str) -> str:
+        first, mark, rest = cell.partition("; ")
+        return cell if first not in _CODES.values() else f"{code}{mark}{rest}"
 
     return Rows.of({**row, "missing": changed(str(row["missing"]))} for row in rows)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import LABELLED
+from larvatus.data.labelling.labels import LABELLED
 
 _PARQUET = b"PAR1"
 COPY = ("copy", "records")  # fields of a copy in a manifest, besides size and hash

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import WRITTEN
+from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
 from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
 from larvatus.documents.manifest import FORMAT, INSIDE

@@ -17,13 +17,13 @@ import numpy as np
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import RecordTable, Words
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import reading, writing
 from larvatus.engines._disk.layout import ColumnBlocks, Room
 from larvatus.engines._disk.partition_sort import sort_in_parts
 from larvatus.engines._disk.table import DiskTable, as_disk
-from larvatus.engines._files.labelled_files import open_source
+from larvatus.engines._files.labelled_files import open_as_parquet
 from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._layout.stored_columns import WIDE
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -71,7 +71,7 @@ class Duckdb:
         relation = is_relation(source)
         if relation and roles.record_id is None:
             _check_ordered(source)
-        with open_source(source) as opened:
+        with open_as_parquet(source) as opened:
             names = self.names(opened.source)
             return reading.read_to_disk(self.room, opened.source, relation, names, roles, sub_groups, pairing)
 

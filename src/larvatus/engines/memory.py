@@ -12,12 +12,12 @@ import numpy as np
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
-from larvatus.engines._files.labelled_files import open_source
+from larvatus.engines._files.labelled_files import open_as_parquet
 from larvatus.engines._files.missing_codes import code_column, split_table, with_codes, with_tag_names
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
@@ -57,7 +57,7 @@ class Memory:
         self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None
     ) -> MemoryTable:
         """A table of the columns with a role, sorted by sub-group and record id."""
-        with open_source(source) as opened:
+        with open_as_parquet(source) as opened:
             return self._read(opened.source, roles, sub_groups, pairing)
 
     def _read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None) -> MemoryTable:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of

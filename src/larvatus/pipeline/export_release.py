@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
-from larvatus.data.labels import WRITTEN
+from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
 from larvatus.engines._files.csv import Uses
-from larvatus.engines._files.labelled_files import as_labelled, open_source
+from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import write_batches
 from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_run
@@ -59,7 +59,7 @@ def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
         return
     order = "keyed" if run.row_order == "random" else "keep"
     labels = run.labels()
-    with open_source(source) as opened:
+    with open_as_parquet(source) as opened:
         batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source)))
         write_batches(batches, target, order, None, labels.only(column_names(opened.source)))
 

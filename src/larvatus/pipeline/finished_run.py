@@ -18,7 +18,7 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
 from larvatus.core.files import replace_file, write_text
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records

@@ -11,15 +11,15 @@ from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesE
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
-from larvatus.data.labelled_roles import roles_with_labels
-from larvatus.data.labels import INSTEAD, FileFormat, MissingCode
+from larvatus.data.labelling.labelled_roles import roles_with_labels
+from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
-from larvatus.engines._files.labelled_files import is_labelled, labelled_names, open_source
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names, open_as_parquet
 from larvatus.engines._files.sources import parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
@@ -92,7 +92,7 @@ def read(
     settings = settings_of(sub_groups)
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
-    with open_source(source, sheet, catalog) as opened:
+    with open_as_parquet(source, sheet, catalog) as opened:
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)

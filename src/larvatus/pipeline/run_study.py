@@ -16,7 +16,7 @@ from larvatus.core.files import check_folder, fill_folder
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.copies import copies_of_steps
-from larvatus.data.labels import WRITTEN
+from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.manifest import (
     INSIDE,

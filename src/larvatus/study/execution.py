@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationErr
 
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress, default_progress
-from larvatus.data.labels import FileFormat
+from larvatus.data.labelling.labels import FileFormat
 from larvatus.data.method_parsing import validation_problems
 
 

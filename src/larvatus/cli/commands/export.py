@@ -27,7 +27,7 @@ def export(
     output
         file to write: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
     """
-    from larvatus.data.labels import lost_labels
+    from larvatus.data.labelling.labels import lost_labels
     from larvatus.pipeline import export as export_release
     from larvatus.pipeline.finished_run import run_labels
 

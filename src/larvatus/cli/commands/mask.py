@@ -44,7 +44,7 @@ def mask(
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_of_steps
-    from larvatus.data.labels import lost_labels
+    from larvatus.data.labelling.labels import lost_labels
     from larvatus.data.method_parsing import all_of
     from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths

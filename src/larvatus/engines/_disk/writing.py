@@ -12,7 +12,7 @@ import numpy as np
 
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Words
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable

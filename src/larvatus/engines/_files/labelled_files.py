@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import LABELLED, NO_LABELS, SHEETS, Code, FileLabels, is_missing_code
+from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValue, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
@@ -36,7 +36,7 @@ class OpenedSource:
 
     source: Any
     labels: FileLabels = NO_LABELS
-    unlabelled: Mapping[str, tuple[Code, ...] | None] = field(default_factory=dict)
+    unlabelled: Mapping[str, tuple[CodeValue, ...] | None] = field(default_factory=dict)
     note: str = ""
 
 
@@ -45,11 +45,11 @@ def is_labelled(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in LABELLED and Path(source).is_file()
 
 
-def labelled_names(path: str | Path, sheet: str | None = None) -> list[str]:
+def labelled_names(path: Any, sheet: str | None = None) -> list[str]:
     """The columns of a labelled file."""
     file = _filled(Path(path))
     _check_options(file, sheet, None)
-    return spreadsheets.sheet_names(file, sheet) if is_sheet(file) else statistical_files.file_names(file)
+    return spreadsheets.sheet_names(file, sheet) if is_sheet(file) else statistical_files.statistical_names(file)
 
 
 def is_sheet(path: Path) -> bool:
@@ -67,7 +67,7 @@ def _filled(path: Path) -> Path:
 
 
 @contextmanager
-def open_source(source: Any, sheet: str | None = None, catalog: str | Path | None = None) -> Iterator[OpenedSource]:
+def open_as_parquet(source: Any, sheet: str | None = None, catalog: str | Path | None = None) -> Iterator[OpenedSource]:
     """The source, or the Parquet file made from it if it is a labelled file. That file exists only while it is open."""
     _check_options(source, sheet, catalog)
     if not is_labelled(source):
@@ -115,7 +115,7 @@ class _Looks:
         self._program = program_of(labels.suffix)
         self._moment = moment_of(self._program, self._labels.format) if not self._labels.missing else ""
         self._known = {code for code, _ in self._labels.values}
-        self.unlabelled: tuple[Code, ...] | None = ()
+        self.unlabelled: tuple[CodeValue, ...] | None = ()
 
     def take(self, values: pa.Array) -> None:
         """Note what a chunk of the column contains."""

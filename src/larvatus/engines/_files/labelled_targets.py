@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from larvatus.core.errors import WriteError
 from larvatus.core.memory_size import usable_memory
-from larvatus.data.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._files.sheet_targets import SHEET_WRITERS
 from larvatus.engines._files.statistical_targets import write_statistical
 

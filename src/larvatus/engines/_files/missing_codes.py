@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
-from larvatus.data.labels import Code, FileLabels, MissingCode
+from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode
 from larvatus.data.text_columns import MISSING
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def numbers_of(name: str, texts: Any) -> Any:
     except pa.ArrowInvalid:
         raise RolesError(f"{name!r} has missing codes such as .a, which only columns of numbers have, and contains text. "
                          "Remove these codes, or the text.", subject="missing") from None
-    codes: list[Code] = [f".{c}" for c in _LETTERS]
+    codes: list[CodeValue] = [f".{c}" for c in _LETTERS]
     at = pc.fill_null(pc.index_in(trimmed, value_set=pa.array(codes, type=trimmed.type)), -1)
     return with_codes(numbers, at.to_numpy(zero_copy_only=False).astype(np.int32), codes)
 
@@ -89,7 +89,7 @@ class MissingCodeReader:
     """Takes the stated codes out of a column, batch by batch. `levels` are the codes that occurred, in order of appearance."""
 
     def __init__(self, name: str, stated: Sequence[MissingCode]) -> None:
-        self.name, self.levels = name, dict[Code, int]()
+        self.name, self.levels = name, dict[CodeValue, int]()
         self._tags = [str(c) for c in stated if is_tag(c)]
         self._ranges = [c for c in stated if isinstance(c, tuple)]
         self._single = [c for c in stated if not isinstance(c, tuple) and not is_tag(c)]
@@ -119,7 +119,7 @@ class MissingCodeReader:
         place = np.array([*(self.levels.setdefault(v, len(self.levels)) for v in seen), -1], dtype=np.int32)
         return pc.if_else(pa.array(codes < 0), flat, pa.scalar(None, flat.type)), place[codes]
 
-    def _codes(self, flat: pa.Array) -> tuple[list[Code], NDArray[np.int64]]:
+    def _codes(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         """The codes that occur, and for each row the number of its own; -1 if it has none."""
         import pyarrow as pa
 
@@ -130,14 +130,14 @@ class MissingCodeReader:
             return self._numbers(flat)
         return [], np.full(len(flat), -1)
 
-    def _among(self, flat: pa.Array, wanted: list[str]) -> tuple[list[Code], NDArray[np.int64]]:
+    def _among(self, flat: pa.Array, wanted: list[str]) -> tuple[list[CodeValue], NDArray[np.int64]]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         at = pc.index_in(flat, value_set=pa.array(wanted, type=flat.type), skip_nulls=True)
         return list(wanted), pc.fill_null(at, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def _numbers(self, flat: pa.Array) -> tuple[list[Code], NDArray[np.int64]]:
+    def _numbers(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         import pyarrow as pa
 
         if any(isinstance(c, str) for c in self._single):
@@ -148,7 +148,7 @@ class MissingCodeReader:
         for low, high in self._ranges:
             coded |= (values >= low) & (values <= high)
         numbers = np.unique(values[coded])
-        seen: list[Code] = [int(v) if v.is_integer() else float(v) for v in numbers]
+        seen: list[CodeValue] = [int(v) if v.is_integer() else float(v) for v in numbers]
         out = np.full(len(values), -1)
         out[coded] = np.searchsorted(numbers, values[coded])
         for tag in self._tags:

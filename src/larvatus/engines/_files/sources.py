@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
-from larvatus.data.labels import LABELLED
+from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_header, csv_looks, csv_texts
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 

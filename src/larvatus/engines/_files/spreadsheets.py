@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
-from larvatus.data.labels import ColumnLabels, FileLabels
+from larvatus.data.labelling.labels import ColumnLabels, FileLabels
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.statistical_files import SHEET_FORMATS

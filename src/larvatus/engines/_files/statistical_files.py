@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.labels import STATISTICAL, Code, ColumnLabels, FileLabels, Measure, MissingCode
+from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import is_tag, tagged_nan
 from larvatus.engines._files.transport_files import transport_tags
@@ -50,7 +50,7 @@ def moment_of(program: str, shown: str) -> str:
     return "date" if program in _DATES and _DATES[program].fullmatch(upper) else ""
 
 
-def file_names(path: Path) -> list[str]:
+def statistical_names(path: Path) -> list[str]:
     """The columns of a file."""
     return list(_asked(path, metadataonly=True)[1].column_names)
 
@@ -105,11 +105,11 @@ def _labels(path: Path, about: Any, catalog: Mapping[str, Mapping[Any, str]]) ->
     return FileLabels(path.suffix.lower(), columns, about.file_label or "", tuple(map(str, about.notes or ())))
 
 
-def _measure(given: Any) -> Measure:
-    return given if given in get_args(Measure) else "unknown"
+def _measure(given: Any) -> MeasureLevel:
+    return given if given in get_args(MeasureLevel) else "unknown"
 
 
-def _plain(code: Any, stored: str | None = None) -> Code:
+def _plain(code: Any, stored: str | None = None) -> CodeValue:
     """A labelled code as a plain value: whole numbers as integers, extended missing values with their point."""
     if isinstance(code, str):
         return code if stored is None or stored.startswith("string") else f".{code}"
@@ -164,7 +164,7 @@ def _array(name: str, cells: list[Any], about: Any, labels: FileLabels, tags: Ma
     """A column as text, numbers, dates, or dates with times. Empty text is missing, as in these programs."""
     import pyarrow as pa
 
-    if str(about.readstat_variable_types[name]).startswith("string"):
+    if about.readstat_variable_types[name].startswith("string"):
         return pa.array([c or None for c in cells], type=pa.string())
     values, tagged = _numbers(cells)
     for row, tag in tags.items():

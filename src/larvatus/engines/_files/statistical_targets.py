@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import WriteError
-from larvatus.data.labels import ColumnLabels, FileLabels, MissingCode
+from larvatus.data.labelling.labels import ColumnLabels, FileLabels, MissingCode
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import flat_array, is_tag, is_text, tags_of
 from larvatus.engines._files.statistical_files import from_moment, program_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
-from larvatus.data.labels import INSTEAD, WRITTEN, FileLabels
+from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
 

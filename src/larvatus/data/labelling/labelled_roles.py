@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from larvatus.data.labels import Code, ColumnLabels, FileLabels, MissingCode
+from larvatus.data.labelling.labels import CodeValue, ColumnLabels, FileLabels, MissingCode
 from larvatus.data.roles import Roles, SubGroups, has_order, released_columns
 
 
 def roles_with_labels(
-    roles: Roles, sub_groups: SubGroups, labels: FileLabels, unlabelled: Mapping[str, tuple[Code, ...] | None]
+    roles: Roles, sub_groups: SubGroups, labels: FileLabels, unlabelled: Mapping[str, tuple[CodeValue, ...] | None]
 ) -> Roles:
     """The roles, completed by what the file states; what the roles state themselves comes first.
 
@@ -33,13 +33,13 @@ def roles_with_labels(
     return roles.model_copy(update={"nominal": tuple(nominal), "ordered": ordered, "missing": stated})
 
 
-def _categorical(labels: ColumnLabels, unlabelled: tuple[Code, ...] | None) -> bool:
+def _categorical(labels: ColumnLabels, unlabelled: tuple[CodeValue, ...] | None) -> bool:
     if not labels.categories or unlabelled is None:
         return False
     return labels.measure != "scale" or not unlabelled
 
 
-def _place(code: Code) -> tuple[bool, Code]:
+def _place(code: CodeValue) -> tuple[bool, CodeValue]:
     return isinstance(code, str), code
 
 

@@ -14,9 +14,9 @@ WRITTEN = frozenset({".sav", ".zsav", ".dta", ".xpt", ".xlsx", ".ods"})
 INSTEAD = {".por": ".sav", ".sas7bdat": ".xpt", ".xls": ".xlsx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}  # cannot be written
 
 FileFormat: TypeAlias = Literal["parquet", "csv", "sav", "zsav", "dta", "xpt", "xlsx", "ods"]
-Code: TypeAlias = str | int | float
-MissingCode: TypeAlias = Code | tuple[float, float]
-Measure: TypeAlias = Literal["unknown", "nominal", "ordinal", "scale"]
+CodeValue: TypeAlias = str | int | float
+MissingCode: TypeAlias = CodeValue | tuple[float, float]
+MeasureLevel: TypeAlias = Literal["unknown", "nominal", "ordinal", "scale"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class ColumnLabels:
     """
 
     label: str = ""
-    values: tuple[tuple[Code, str], ...] = ()
+    values: tuple[tuple[CodeValue, str], ...] = ()
     missing: tuple[MissingCode, ...] = ()
-    measure: Measure = "unknown"
+    measure: MeasureLevel = "unknown"
     format: str = ""
     width: int = 0
 
@@ -39,7 +39,7 @@ class ColumnLabels:
         return next((text for value, text in self.values if value == code), "")
 
     @property
-    def categories(self) -> tuple[Code, ...]:
+    def categories(self) -> tuple[CodeValue, ...]:
         """The labelled codes that are not codes of missing values."""
         return tuple(value for value, _ in self.values if not is_missing_code(value, self.missing))
 
@@ -130,5 +130,5 @@ def missing_in_words(codes: Iterable[MissingCode], labels: ColumnLabels) -> str:
     return "; ".join(said)
 
 
-def _plain(code: Code) -> Code:
+def _plain(code: CodeValue) -> CodeValue:
     return int(code) if isinstance(code, float) and code.is_integer() else code
