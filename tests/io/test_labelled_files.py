@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -379,6 +380,53 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(tmp_path, mon
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(EngineError, match=re.escape("pip install 'larvatus[files]'")):
         lv.read(path, confidential="income")
+
+
+@pytest.mark.parametrize(("module", "suffix"), [
+    ("pyreadstat", ".sav"), ("pandas", ".dta"), ("xlsxwriter", ".xlsx"), ("odf", ".ods"),
+])
+def test_a_missing_package_is_noticed_before_anything_is_written(tmp_path, monkeypatch, module, suffix):
+    release = lv.mask(lv.read(pa.table({"x": np.arange(30.0)}), confidential="x"), "additive_noise", secret=SECRET)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == module else found(name, *more))
+    with pytest.raises(EngineError, match=re.escape(f"out{suffix}: the package {module} is not installed")):
+        release.write(tmp_path / f"out{suffix}")
+
+
+@pytest.mark.parametrize(("suffix", "value"), [
+    (".dta", 9e307), (".sav", -1.7976931348623157e308), (".xpt", 1e76), (".xpt", 1e-80),
+])
+def test_numbers_that_a_format_cannot_hold_are_refused(tmp_path, suffix, value):
+    data = lv.read(pd.DataFrame({"x": np.arange(30.0), "s": [value, 1.0] * 15}), confidential="x", non_confidential="s")
+    with pytest.raises(WriteError, match=rf"out\{suffix}: 's' has numbers that a \{suffix} file cannot hold"):
+        lv.mask(data, "rounding(base=7)", secret=SECRET).write(tmp_path / f"out{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("a b", "a column name has a space"), ("n" * 65, "too long"), ("ALL", "reserved word"),
+])
+def test_names_that_spss_does_not_allow_are_refused(tmp_path, name, said):
+    data = lv.read(pd.DataFrame({name: np.arange(30.0)}), confidential=[name])
+    with pytest.raises(WriteError, match=rf"out\.sav: .*{said} in files of SPSS\. Rename the column"):
+        lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.sav")
+    assert not list(tmp_path.iterdir())
+
+
+def test_labelled_files_are_read_one_at_a_time(tmp_path):
+    write_spss(tmp_path / "a.sav")
+    write_spss(tmp_path / "b.sav")
+    with pytest.raises(ReadError, match="labelled files are read one at a time"):
+        lv.read(str(tmp_path / "*.sav"), confidential="income")
+
+
+def test_more_codes_than_spss_can_state_stay_in_their_cells(tmp_path):
+    frame = pd.DataFrame({"x": [-1.0, -2, -3, -4, 5, 6, 7, 8] * 5})
+    data = lv.read(frame, confidential="x", missing={"x": [-1, -2, -3, -4]})
+    lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.sav", row_order="keep")
+    cells, about = read_spss(tmp_path / "out.sav")
+    assert [v for v in cells["x"] if v in (-1, -2, -3, -4)] == [-1, -2, -3, -4] * 5
+    assert [m["lo"] for m in about.missing_ranges["x"]] == [-1, -2, -3]
 
 
 def test_a_release_too_large_for_memory_is_refused_and_nothing_is_left(tmp_path, monkeypatch):

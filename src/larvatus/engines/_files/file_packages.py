@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+from collections.abc import Mapping
 from typing import Any
 
 from larvatus.core.errors import EngineError
+
+_STATISTICAL = ("pyreadstat", "pandas")
+_WRITERS: Mapping[str, tuple[str, ...]] = {
+    ".sav": _STATISTICAL, ".zsav": _STATISTICAL, ".dta": _STATISTICAL, ".xpt": _STATISTICAL, ".xlsx": ("xlsxwriter",),
+    ".ods": ("odf",),
+}
 
 
 def package_of(name: str, file: str) -> Any:
@@ -13,5 +21,16 @@ def package_of(name: str, file: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise EngineError(f"{file}: the package {name} is not installed, which this kind of file needs. Install it with: "
-                          "pip install 'larvatus[files]'.") from None
+        raise _not_installed(name, file) from None
+
+
+def check_packages(suffix: str, file: str) -> None:
+    """Raise an error early if a package that writes this kind of file is not installed."""
+    for name in _WRITERS.get(suffix, ()):
+        if importlib.util.find_spec(name) is None:
+            raise _not_installed(name, file)
+
+
+def _not_installed(name: str, file: str) -> EngineError:
+    return EngineError(f"{file}: the package {name} is not installed, which this kind of file needs. Install it with: "
+                       "pip install 'larvatus[files]'.")

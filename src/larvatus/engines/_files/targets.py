@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
+from larvatus.engines._files.file_packages import check_packages
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
 
@@ -35,6 +36,7 @@ def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
             "Parquet files if the name has no suffix. Change the suffix." if folder else
             f"{path.name}: must be a .csv or .parquet file. Change the suffix."
         )
+    check_packages(suffix, path.name)
     check_free(path, overwrite)
 
 
