@@ -174,7 +174,7 @@ def _write_chunks(
                 looks[name].take(batch.column(name))
             if writer is None:
                 types = {n: batch.schema.field(n).type for n in names}
-                writer = parquet.ParquetWriter(target, batch.schema, use_dictionary=_dictionaries(batch.schema))
+                writer = parquet.ParquetWriter(target, batch.schema)
             writer.write_batch(batch)
     finally:
         if writer is not None:
@@ -184,21 +184,13 @@ def _write_chunks(
     return types
 
 
-def _dictionaries(schema: pa.Schema) -> list[str]:
-    """Columns that Parquet may store as dictionaries: not floats, because a dictionary has only one NaN."""
-    import pyarrow as pa
-
-    return [f.name for f in schema if not pa.types.is_floating(f.type)]
-
-
 def _write_typed(source: Path, target: Path, types: Mapping[str, Any], looks: Mapping[str, _Looks]) -> None:
     """Write the file again with the types that all of its values allow."""
     import pyarrow as pa
     from pyarrow import parquet
 
     schema = pa.schema(list(types.items()))
-    with parquet.ParquetFile(source) as file, \
-            parquet.ParquetWriter(target, schema, use_dictionary=_dictionaries(schema)) as writer:
+    with parquet.ParquetFile(source) as file, parquet.ParquetWriter(target, schema) as writer:
         for batch in file.iter_batches():
             arrays = [looks[n].typed(batch.column(i), types[n]) for i, n in enumerate(types)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))

@@ -75,18 +75,15 @@ class _File:
     def write(self, batch: pa.RecordBatch) -> None:
         from pyarrow import csv, parquet
 
-        tagged = [f.name for f in batch.schema if TAGS in (f.metadata or {})]
         if self._csv:
-            for name in tagged:
+            for name in [f.name for f in batch.schema if TAGS in (f.metadata or {})]:
                 place = batch.schema.get_field_index(name)
                 batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
             self._writer = self._writer or csv.CSVWriter(self._path, batch.schema)
             self._writer.write_batch(batch)
             return
         schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
-        # a dictionary has only one NaN, so a column with several kinds of NaN is stored without one
-        plain = {"use_dictionary": [n for n in batch.schema.names if n not in tagged]} if tagged else {}
-        self._writer = self._writer or parquet.ParquetWriter(self._path, schema, **plain)
+        self._writer = self._writer or parquet.ParquetWriter(self._path, schema)
         self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
 
     def __enter__(self) -> _File:
