@@ -194,10 +194,10 @@ class _Beside:
         predicted = self.fits[group].predict(block.matrix(self.before), self.design.matrix(group, block))
         out = {figure: np.full((len(windows), len(self.before), len(block)), np.nan) for figure in _FIGURES}
         for j, (was, now) in enumerate(zip(self.before, self.after, strict=True)):
-            missing = np.isnan(block[was])
+            missing, order = np.isnan(block[was]), np.argsort(block[was])
             for i, w in enumerate(windows):
                 low, high = close_limits(block[was], w, self.scale, float(self.sd[group, j]))
-                share = share_between(low, high, self.grid[j][group]) * self.present[group, j]
+                share = share_between(low, high, self.grid[j][group], order) * self.present[group, j]
                 released, by_s = ((v >= low) & (v <= high) for v in (block[now], predicted[:, j]))
                 out[SUCCESS][i, j] = np.where(missing, np.nan, released)
                 out[CHANCE][i, j] = np.where(missing, np.nan, share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
-from larvatus.data.contracts import Engine, RecordTable
+from larvatus.data.contracts import Block, Engine, RecordTable
 from larvatus.data.labelling.labels import LABELLED, NO_LABELS, FileLabels
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
@@ -123,9 +123,14 @@ def check_microdata(data: object) -> None:
                     subject="data")
 
 
-def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
-    """Record ids, sub-groups and columns in record order."""
-    parts = [(g, block) for g, block in data.table.blocks(names)]
+def collect(
+    data: Microdata, names: Sequence[str], where: Callable[[Block], NDArray[np.bool_]] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    """Record ids, sub-groups and columns in record order; only of the records that `where` marks, if given."""
+    parts = []
+    for g, block in data.table.blocks(names):
+        keep = slice(None) if where is None else np.flatnonzero(where(block))
+        parts.append((g, Block(block.record[keep], {n: block[n][keep] for n in names})))
     record = np.concatenate([b.record for _, b in parts])
     group = np.concatenate([np.full(len(b), g, dtype=np.int64) for g, b in parts])
     order = np.argsort(record, kind="stable")
