@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -365,6 +366,21 @@ def test_roles_without_codes_give_the_same_random_streams_as_before():
     assert "missing" not in lv.Roles(confidential="x").model_dump_json()
     assert "numeric" not in lv.Roles(confidential="x").model_dump_json()
     assert '"missing":{"x":[-7]}' in lv.Roles(confidential="x", missing={"x": [-7]}).model_dump_json()
+
+
+@pytest.mark.parametrize(("missing", "said"), [
+    ([-7], "give codes by column"), ({"x": [[1, 2, 3]]}, "the codes of 'x' must be numbers, texts or ranges"),
+    ({"x": [[5, 1]]}, "a range of 'x' ends before it begins"), ({"x": [True]}, "must be numbers"),
+])
+def test_codes_that_make_no_sense_are_refused(missing, said):
+    with pytest.raises(StudyError, match=said):
+        lv.Roles(confidential="x", missing=missing)
+
+
+def test_ranges_without_an_end_survive_a_study_file():
+    roles = lv.Roles(confidential="x", missing={"x": [(float("-inf"), -1)], "y": -7})
+    study = lv.Study.of({"roles": roles.model_dump(mode="json")})
+    assert lv.Study.of(tomllib.loads(study.toml())).roles.missing == {"x": ((float("-inf"), -1.0),), "y": (-7,)}
 
 
 def test_text_codes_of_numeric_columns_are_refused(tmp_path):
