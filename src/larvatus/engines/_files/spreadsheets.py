@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def sheet_names(path: Path, sheet: str | None = None) -> list[str]:
     """The column names in the first row of a sheet."""
-    return _header(_rows(path, sheet)[0], path)
+    return _header(_rows(path, sheet, 1)[0], path)
 
 
 def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[dict[str, Any]], str]:
@@ -35,7 +35,7 @@ def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[di
     return labels, iter([columns] if len(rows) > 1 else []), note
 
 
-def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], str]:
+def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[list[Any]], str]:
     calamine = package_of("python_calamine", path.name)
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
@@ -49,7 +49,7 @@ def _rows(path: Path, sheet: str | None) -> tuple[list[list[Any]], str]:
         raise ReadError(f"{path.name} has no sheet {sheet!r}; {nearest_names(sheet, every)}", subject="sheet")
     taken = sheet if sheet is not None else every[0]
     try:
-        rows = book.get_sheet_by_name(taken).to_python(skip_empty_area=True)
+        rows = book.get_sheet_by_name(taken).to_python(skip_empty_area=True, nrows=most)
     except Exception:
         raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. Save the file again.") from None
     if not rows:
