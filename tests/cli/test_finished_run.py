@@ -189,8 +189,8 @@ def test_a_parquet_release_is_exported_as_the_csv_that_the_run_would_have_writte
 
 
 @pytest.mark.parametrize(("target", "said"), [
-    ("far.sav", "can be exported as CSV or Parquet only"), ("far.xlsx", "can be exported as CSV or Parquet only"),
-    ("far", "can be exported as CSV or Parquet only"), ("study.toml", "can be exported as CSV or Parquet only"),
+    ("far.por", "a release cannot be exported in this format"), ("far.docx", "a release cannot be exported in this format"),
+    ("far", "a release cannot be exported in this format"), ("study.toml", "a release cannot be exported in this format"),
     ("out/releases/x.csv", "is in the folder out/releases"), ("out/internal/x.csv", "is in the folder out/internal"),
     ("people.csv", "people.csv is read"), ("nowhere/far.csv", "folder nowhere does not exist"),
 ])

@@ -28,6 +28,9 @@ PATTERNS = {"search", "match", "fullmatch", "findall"}
 OF_OTHERS = {
     "core/files.py": {"'No space left' in str(error)"},
     "engines/_files/csv.py": {"'Empty CSV' in str(error)", "'skip initial' in str(error)", "message.split(':')"},
+    "engines/_files/statistical_files.py": {
+        "'convert string' in str(error)", "'expected number of rows' in str(error)", "'Unable to read' in str(error)",
+    },
     "engines/duckdb.py": {"'no space' in said", "'disk' in said", "'max_temp_directory_size' in said"},
     "engines/_spark/jobs.py": {
         "'PYTHON_VERSION_MISMATCH' in said", "'AttributeError' in said", "'larvatus' in said", "'ModuleNotFoundError' in said",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
     from larvatus.study import Study
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
-ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal")
+ROLES = (
+    "confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal", "numeric",
+)
 
 
 @Parameter(name="*")
@@ -43,6 +45,12 @@ class RoleOptions:
         help="column that tells which records are of the same household; never released"
     )] = None
     nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
+    numeric: Annotated[str | None, Parameter(help="columns with value labels to treat as numeric")] = None
+    missing: Annotated[list[str] | None, Parameter(
+        negative=(), help="codes of missing values: COLUMN=-7,-8 or, for a range, COLUMN=-9:-7; repeatable",
+    )] = None
+    sheet: Annotated[str | None, Parameter(help="sheet of a spreadsheet (default: the first)")] = None
+    catalog: Annotated[Path | None, Parameter(help="SAS catalog (.sas7bcat) with the value labels of a .sas7bdat file")] = None
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",
     )] = None
@@ -73,7 +81,8 @@ class RoleOptions:
 
     def files(self) -> list[Path | str]:
         """The files that these options name: the study file and taxonomies."""
-        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values()]
+        catalog = [self.catalog] if self.catalog is not None else []
+        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog]
 
     def load(self, base: Study | None = None) -> Study:
         """The study file, `base` or an empty study, with the options applied."""
@@ -85,10 +94,13 @@ class RoleOptions:
         roles = {n: getattr(self, n) for n in ROLES}
         if self.taxonomy:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
+        if self.missing:
+            roles["missing"] = {**study.roles.missing, **_codes_of(self.missing)}
         groups = {"columns": self.sub_groups, **self.about_small()}
         csv = {n: getattr(self, n) for n in CSV_FORMAT}
+        catalog = study.catalog if self.catalog is None else str(self.catalog.absolute())
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
-            "csv": override(CsvFormat, study.csv, csv),
+            "csv": override(CsvFormat, study.csv, csv), "sheet": self.sheet or study.sheet, "catalog": catalog,
             "roles": override(Roles, study.roles, roles),
             "sub_groups": override(SubGroups, study.sub_groups, groups),
         })
@@ -134,6 +146,27 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
     if wrong:
         raise StudyError([f"--taxonomy: {t!r} cannot be read; write COLUMN=FILE.csv." for t in wrong], "command line")
     return {column.strip(): file.strip() for column, _, file in parts}
+
+
+def _codes_of(given: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """Columns with their codes of missing values; `low:high` is a range."""
+    out: dict[str, tuple[Any, ...]] = {}
+    for stated in given:
+        column, _, codes = stated.rpartition("=")
+        if not column.strip() or not codes.strip():
+            raise StudyError([f"--missing: {stated!r} cannot be read; write COLUMN=-7,-8."], "command line")
+        out[column.strip()] = (*out.get(column.strip(), ()), *(_code(c.strip()) for c in codes.split(",") if c.strip()))
+    return out
+
+
+def _code(stated: str) -> Any:
+    """A number, a range, or a text such as `.a`."""
+    low, colon, high = stated.partition(":")
+    try:
+        number = (float(low), float(high)) if colon else float(stated)
+    except ValueError:
+        return stated
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def files_of(study: Path | None) -> list[Path | str]:

@@ -22,7 +22,8 @@ Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="ove
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
 ReleaseFormat = Annotated[
-    Literal["parquet", "csv"] | None, Parameter(help="format of releases: csv or parquet (default: that of the source)")
+    Literal["parquet", "csv", "sav", "zsav", "dta", "xpt", "xlsx", "ods"] | None,
+    Parameter(help="format of releases, such as csv, parquet or sav (default: that of the source)"),
 ]
 ReleaseName = Annotated[str | None, Parameter(name="--release", help="release in the folder, if it has several")]
 ReleasedOrder = Annotated[

@@ -23,6 +23,7 @@ from larvatus.core.randomness import RecordRandom
 if TYPE_CHECKING:
     from larvatus.core.frames import SourceLike
     from larvatus.data.intruder import Intruder
+    from larvatus.data.labelling.labels import FileLabels
     from larvatus.data.laws import ExactNoise, FactorLaw, Law
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
@@ -175,8 +176,8 @@ class Engine(Protocol):
     released file states that its rows are in random order. `read` returns a table of the columns with a role. `frame` returns
     the named columns in the row order of the source, as the same kind of data frame as the source of `like`. `write` writes
     the named columns to a file, in the order of the random words if `order` is given, and the record ids of its rows to the
-    file `pairing`; both files appear, or neither. `can_be_sent` says whether its tables can be sent to another process. An
-    engine of another package may lack it: read it by `sendable`.
+    file `pairing`; both files appear, or neither. `labels` is given only if the data have some. `can_be_sent` says whether its
+    tables can be sent to another process. An engine of another package may lack it: read it by `sendable`.
     """
 
     @property
@@ -190,7 +191,8 @@ class Engine(Protocol):
     ) -> RecordTable: ...
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any: ...
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
+        labels: FileLabels | None = None,
     ) -> None: ...
 
 

@@ -14,18 +14,19 @@ from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Block, Engine, RecordTable
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.labelling.labels import LABELLED, NO_LABELS, FileLabels
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
 
-_FILES = {".csv", ".tsv", ".txt", ".gz", ".zst", ".zip", ".parquet", ".pq", ".feather", ".arrow"}
+_FILES = {".csv", ".tsv", ".txt", ".gz", ".zst", ".zip", ".parquet", ".pq", ".feather", ".arrow"} | LABELLED
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
     """A table held by an engine, the roles of its columns, and the sub-groups within which masks run.
 
-    `inputs` are the files, folders and patterns that it was read from: nothing is written over them. `dialect` is how the
-    CSV file was written, if it was one.
+    `inputs` are the files, folders and patterns that it was read from: nothing is written over them. `labels` are those of
+    a labelled file; masks do not change them. `dialect` is how the CSV file was written, if it was one.
     """
 
     table: RecordTable
@@ -33,6 +34,7 @@ class Microdata:
     sub_groups: SubGroups
     engine: Engine
     inputs: tuple[str, ...] = ()
+    labels: FileLabels = NO_LABELS
     dialect: CsvDialect | None = None
 
     @property

@@ -146,6 +146,8 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
         "record_id": roles.record_id if roles.record_id in there else None,
         "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),
         "ordered": {n: v for n, v in roles.ordered.items() if n in there},
+        "missing": {n: v for n, v in roles.missing.items() if n in there},
+        "numeric": tuple(n for n in roles.numeric if n in there),
     })
     whole = all(c in there for c in data.sub_groups.columns)
     return kept, data.sub_groups if whole else SubGroups()

@@ -137,7 +137,9 @@ class Release:
         order = self.internals.row_random if row_order == "random" else None
         words = None if order is None else _row_words(order)
         for target, data in zip(targets, self.copies, strict=True):
-            data.engine.write(data.table, data.released, target, words, beside, overwrite)
+            stated = data.labels.with_missing(data.roles.missing).only(data.released)
+            labels = {"labels": stated} if stated else {}
+            data.engine.write(data.table, data.released, target, words, beside, overwrite, **labels)
             beside = None
         if pairing:
             found = persons_of_records(self.data)

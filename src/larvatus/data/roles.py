@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
+from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.settings.settings_model import SettingsModel
 
 
@@ -26,6 +27,24 @@ def _names(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def _codes(value: Any) -> Any:
+    """Codes of missing values by column. One code may be given without brackets."""
+    if not isinstance(value, Mapping):
+        raise ValueError("give codes by column, such as { income = [-7, -8] }")
+    return {name: tuple(_code(name, c) for c in ([given] if isinstance(given, str | int | float) else given))
+            for name, given in value.items()}
+
+
+def _code(name: str, code: Any) -> Any:
+    single = isinstance(code, str | int | float) and not isinstance(code, bool)
+    ends = isinstance(code, list | tuple) and len(code) == 2 and all(isinstance(c, int | float) for c in code)
+    if not single and not ends:
+        raise ValueError(f"the codes of {name!r} must be numbers, texts or ranges [low, high]")
+    if ends and not code[0] <= code[1]:
+        raise ValueError(f"a range of {name!r} ends before it begins")
+    return code if single else (float(code[0]), float(code[1]))
+
+
 OFFERED = 40
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Small = Literal["refuse", "pool", "pool_all", "suppress"]
@@ -34,7 +53,7 @@ Small = Literal["refuse", "pool", "pool_all", "suppress"]
 class Roles(SettingsModel):
     """Which columns are masked, which are released unmasked, and which are never released."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     confidential: Names = Field(default=(), description="columns to mask")
     non_confidential: Names = Field(default=(), description="columns released unmasked; masks condition on them")
@@ -55,6 +74,16 @@ class Roles(SettingsModel):
     taxonomies: dict[str, Any] = Field(
         default_factory=dict, description="hierarchies of categorical columns: nested tables, or a CSV file from leaf to root"
     )
+    missing: Annotated[dict[str, tuple[MissingCode, ...]], BeforeValidator(_codes)] = Field(
+        default_factory=dict, description="codes of missing values by column: values, or ranges [low, high]"
+    )
+    numeric: Names = Field(default=(), description="columns with value labels to read as numbers")
+
+    @model_serializer(mode="wrap")
+    def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
+        out: dict[str, Any] = write(self)
+        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric")}
 
 
 class SubGroups(SettingsModel):
@@ -126,8 +155,10 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
     problems += [
         f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
     ]
+    problems += [f"{n!r} is both nominal and numeric. Keep one of the two." for n in roles.numeric if n in roles.nominal]
     if existing is not None:
-        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies)}
+        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies),
+                 "missing": tuple(roles.missing), "numeric": roles.numeric}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 

@@ -18,6 +18,7 @@ from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
+from larvatus.data.labelling.labels import ColumnLabels, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
@@ -28,13 +29,20 @@ from larvatus.data.verbs import reduce_groups
 from larvatus.documents.setting_phrases import setting_phrases
 
 _SMALLEST, _MOST_LEVELS = FEW_RECORDS, 50
-_CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
+_CODES: Mapping[str, str] = {
+    ".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null", ".sav": "system-missing", ".zsav": "system-missing",
+    ".dta": ".", ".xpt": ".", ".xlsx": "empty cell", ".ods": "empty cell",
+}
 
 
 def make_codebook(release: Release, original: Microdata, labels: Mapping[str, str] | None = None,
                   suffix: str = ".parquet") -> Rows:
-    """One row per released column: label, type, code for missing values, whether and how it was masked, and its levels."""
-    data, named = release.data, labels or {}
+    """One row per released column: label, type, code for missing values, whether and how it was masked, and its levels.
+
+    If the source has labels, a last entry lists all value labels of the column, as in the questionnaire.
+    """
+    data, told = release.data, release.data.labels
+    named = {**{n: told[n].label for n in data.released}, **(labels or {})}
     facts = [_facts(copy) for copy in release.copies]
     masked = {**pooled_columns(release, original), **masked_by(release, original)}
     rows: list[Row] = []
@@ -42,9 +50,10 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
-            "missing": _CODES[suffix.lower()] if missing else "none",
+            "missing": _missing(data, name, _CODES[suffix.lower()] if missing else ""),
             "masked": "yes" if name in data.confidential and name not in release.unmasked else "no",
             "how": masked.get(name, "released unchanged"), "levels": _levels(release, name),
+            **({"value_labels": _value_labels(told[name])} if told else {}),
         })
     return Rows.of(rows)
 
@@ -58,7 +67,23 @@ def codebook_text(rows: Sequence[Row]) -> str:
 
 def codebook_in_format(rows: Rows, suffix: str) -> Rows:
     """The codebook of a release for a file of another format: the code for missing values is the one of that format."""
-    return Rows.of({**row, "missing": row["missing"] if row["missing"] == "none" else _CODES[suffix.lower()]} for row in rows)
+    code = _CODES[suffix.lower()]
+
+    def changed(cell: str) -> str:
+        first, mark, rest = cell.partition("; ")
+        return cell if first not in _CODES.values() else f"{code}{mark}{rest}"
+
+    return Rows.of({**row, "missing": changed(str(row["missing"]))} for row in rows)
+
+
+def _missing(data: Microdata, name: str, code: str) -> str:
+    """How missing values are written: as in any file of this format, and by codes of their own."""
+    own = missing_in_words(data.roles.missing.get(name, ()), data.labels[name])
+    return "; ".join(filter(None, (code, own))) or "none"
+
+
+def _value_labels(labels: ColumnLabels) -> str:
+    return "; ".join(f"{code} = {text}".replace(";", ",") for code, text in labels.values)
 
 
 def codebook_path(release: Path) -> Path:
@@ -168,7 +193,8 @@ def _levels(release: Release, name: str) -> str:
     counts = [{label[0]: n for label, n in copy.table.counts([name]).items()} for copy in release.copies]
     there = list(dict.fromkeys(v for found in counts for v in found if v is not None))
     common = [v for v in there if all(found.get(v, 0) >= _SMALLEST for found in counts)]
-    shown = [str(v).replace(";", ",") for v in common[:_MOST_LEVELS]]
+    labels = release.data.labels[name]
+    shown = [labelled(v, labels).replace(";", ",") for v in common[:_MOST_LEVELS]]
     more = [f"{len(common) - _MOST_LEVELS} more"] if len(common) > _MOST_LEVELS else []
     rare = [f"levels with fewer than {_SMALLEST} records are not listed"] if len(common) < len(there) else []
     return "; ".join([*shown, *more, *rare])

@@ -10,6 +10,7 @@ from typing import Any
 
 from larvatus.core.errors import ReadError
 from larvatus.data.csv_files.recognition import FIRST_BYTES, CsvStart, recognise_dialect
+from larvatus.data.labelling.labels import LABELLED
 
 _PARQUET = b"PAR1"
 COPY = ("copy", "records")  # fields of a copy in a manifest, besides size and hash
@@ -33,8 +34,10 @@ def describe_file(path: Path) -> dict[str, Any]:
 
 
 def row_and_column_count(path: Path) -> tuple[int, int] | None:
-    """Number of records and columns of a file or a folder of Parquet files; None if it cannot be read as a table."""
+    """Number of records and columns of a file or a folder of Parquet files; None if it cannot be counted."""
     try:
+        if path.suffix.lower() in LABELLED:
+            return None
         if path.is_dir():
             parts = [_in_parquet(p) for p in sorted(path.rglob("*.parquet"))]
             return (sum(n for n, _ in parts), parts[0][1]) if parts else None

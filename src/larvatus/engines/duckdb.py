@@ -17,11 +17,13 @@ import numpy as np
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import RecordTable, Words
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import reading, writing
 from larvatus.engines._disk.layout import ColumnBlocks, Room
 from larvatus.engines._disk.partition_sort import sort_in_parts
 from larvatus.engines._disk.table import DiskTable, as_disk
+from larvatus.engines._files.labelled_files import open_as_parquet
 from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._layout.stored_columns import WIDE
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -69,7 +71,9 @@ class Duckdb:
         relation = is_relation(source)
         if relation and roles.record_id is None:
             _check_ordered(source)
-        return reading.read_to_disk(self.room, source, relation, self.names(source), roles, sub_groups, pairing)
+        with open_as_parquet(source) as opened:
+            names = self.names(opened.source)
+            return reading.read_to_disk(self.room, opened.source, relation, names, roles, sub_groups, pairing)
 
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
         """The named columns in the row order of the source, as its kind of data frame or as a relation over a file."""
@@ -86,11 +90,12 @@ class Duckdb:
         return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
+        labels: FileLabels | None = None,
     ) -> None:
         """Write the named columns to a file or a folder of files, in the order of the random words if `order` is given."""
         writing.check_targets(path, pairing, overwrite)
-        writing.write_from_disk(as_disk(table), names, path, order, pairing)
+        writing.write_from_disk(as_disk(table), names, path, order, pairing, labels)
 
 
 @cache

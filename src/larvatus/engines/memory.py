@@ -14,10 +14,13 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
+from larvatus.engines._files.labelled_files import open_as_parquet
+from larvatus.engines._files.missing_codes import code_column, split_table, with_codes, with_tag_names
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, dialect_of, keyed_order_of
 from larvatus.engines._files.targets import check_target, write_batches
@@ -57,14 +60,19 @@ class Memory:
         self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None
     ) -> MemoryTable:
         """A table of the columns with a role, sorted by sub-group and record id."""
+        with open_as_parquet(source) as opened:
+            return self._read(opened.source, roles, sub_groups, pairing)
+
+    def _read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None) -> MemoryTable:
         names = column_names(source)
         check_roles(roles, sub_groups, names)
         wanted = columns_read(roles, sub_groups)
         extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
         table = arrow_table(source, [*wanted, *extra], Uses.of(roles, sub_groups, names))
+        table, codes, held_codes = split_table(table, {n: v for n, v in roles.missing.items() if n in wanted})
         arrays = {n: as_array(n, table.column(n), roles, sub_groups) for n in wanted}
-        columns = {n: c for n, (c, _) in arrays.items()}
-        values = {n: v for n, (_, v) in arrays.items()}
+        columns = {n: c for n, (c, _) in arrays.items()} | codes
+        values = {n: v for n, (_, v) in arrays.items()} | held_codes
         record = self._records(table, roles.record_id, pairing)
         kept = table.select([n for n in wanted if n not in roles.confidential])
         kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
@@ -94,7 +102,8 @@ class Memory:
         return as_frame(out, source.kind, source.types, fitting, index)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
+        labels: FileLabels | None = None,
     ) -> None:
         """Write the named columns, in the order of the random words if `order` is given, and record ids to a pairing file."""
         check_target(path, overwrite)
@@ -104,7 +113,7 @@ class Memory:
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
         out, row_order = self._arrow(held, names, rows), "keep" if order is None else "keyed"
-        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing, held.source.dialect)
+        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing, held.source.dialect, labels)
 
     def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
         import pyarrow as pa
@@ -117,7 +126,11 @@ class Memory:
             else:
                 like = source.types.get(name) if as_read(table.columns[name], source.columns) else None
                 out[name] = to_arrow(table.columns[name], table.values[name][rows], like)
-        return pa.table(out)
+            if code_column(name) in table.columns:
+                codes = table.columns[code_column(name)].levels
+                out[name] = with_codes(out[name], table.values[code_column(name)][rows], codes)
+        made = pa.table(out)
+        return pa.Table.from_arrays(made.columns, schema=with_tag_names(made.schema, table.columns))
 
 
 def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
@@ -231,6 +232,7 @@ class Pieces:
         return self._memory.frame(_pieces(table).held, names, _pieces(like).held)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
+        labels: FileLabels | None = None,
     ) -> None:
-        self._memory.write(_pieces(table).held, names, path, order, pairing, overwrite)
+        self._memory.write(_pieces(table).held, names, path, order, pairing, overwrite, labels)

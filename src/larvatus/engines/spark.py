@@ -86,6 +86,9 @@ class Spark:
 
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> SparkTable:
         """A table of the columns with a role, sorted by sub-group and record id."""
+        if roles.missing:
+            raise EngineError("engine spark: codes of missing values are not supported. Use engine duckdb, or make these cells "
+                              "empty.")
         return reading.read_to_cluster(self._on(source), source, self.names(source), roles, sub_groups, pairing)
 
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:

@@ -12,12 +12,14 @@ from larvatus.core.errors import ManifestError, WriteError
 from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
+from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
 from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import write_batches
 from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_run
@@ -25,13 +27,14 @@ from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_ru
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", **{suffix: suffix for suffix in WRITTEN}}
 _DECIMAL_COMMA = CsvDialect(decimal=",")  # what 1,234 means in a release, in which thousands are never separated
 
 
 def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Write a release in the output folder of a run to a CSV or Parquet file, with a codebook and a public manifest next to it.
+    """Write a release in the output folder of a run to a file of its own, with a codebook and a public manifest next to it.
 
+    The file can be CSV, Parquet or a labelled file (.sav, .zsav, .dta, .xpt, .xlsx, .ods), which has the labels of the source.
     The released files are compared with their hashes first, and the exported ones with their new manifest last. A file of the
     same format is a copy, byte for byte; in another format it has the same values in the same order. Several copies are written
     as `name-1`, `name-2` …
@@ -39,8 +42,8 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
     if path.suffix.lower() not in _FORMATS:
-        raise WriteError(f"{path.name}: a release can be exported as CSV or Parquet only. Choose a name that ends in .csv or "
-                         ".parquet.")
+        raise WriteError(f"{path.name}: a release cannot be exported in this format. Choose a name that ends in "
+                         f"{', '.join(sorted(_FORMATS))}.")
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
     refuse_inputs([*targets, manifest, codebook_path(path)], run.inputs())
     for file in (*targets, manifest, codebook_path(path)):
@@ -63,7 +66,10 @@ def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
         return
     order = "keyed" if run.row_order == "random" else "keep"
-    write_batches(((batch, None) for batch in _batches(run, source)), target, order, None)
+    labels = run.labels()
+    with open_as_parquet(source) as opened:
+        batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source)))
+        write_batches(batches, target, order, None, labels=labels.only(column_names(opened.source)))
 
 
 def _batches(run: FinishedRun, source: Path) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
 from larvatus.core.files import replace_file, write_text
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
@@ -29,7 +30,7 @@ from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
 from larvatus.study import Study
 
-RUN_RECORD, RUN_STUDY = "run.json", "study.toml"
+RUN_RECORD, RUN_STUDY, RUN_LABELS = "run.json", "study.toml", "labels.json"
 _FORMAT = "larvatus run 1"
 
 
@@ -84,6 +85,10 @@ class FinishedRun:
     def study(self) -> Study:
         """The study as it was carried out; its source must be where it was."""
         return Study.read(self.folder / INSIDE / RUN_STUDY)
+
+    def labels(self) -> FileLabels:
+        """The labels of the source, if it had some."""
+        return run_labels(self.folder)
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that may not be overwritten: those of the run, and those that its study reads."""
@@ -144,6 +149,18 @@ def write_run_record(
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
         "selection": list(selection), "comparison": _plain_comparison(comparison),
     })
+
+
+def run_labels(folder: Path) -> FileLabels:
+    """The labels of the source of the run in a folder, if it had some."""
+    file = folder / INSIDE / RUN_LABELS
+    return FileLabels.of(_read(file)) if file.is_file() else FileLabels()
+
+
+def write_labels(place: Path, labels: FileLabels) -> None:
+    """Write the labels of the source into the folder `internal/` of a place; nothing if it has none."""
+    if labels:
+        _write_private(place / INSIDE / RUN_LABELS, json.dumps(labels.plain(), ensure_ascii=False) + "\n")
 
 
 def write_record(place: Path, record: Mapping[str, Any]) -> None:

@@ -6,15 +6,17 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 from pydantic import ValidationError
 
-from larvatus.core.errors import LarvatusWarning, ReadError, RolesError
+from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
+from larvatus.data.labelling.labelled_roles import roles_with_labels
+from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
@@ -22,13 +24,24 @@ from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names, open_as_parquet
 from larvatus.engines._files.sources import dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
+_SMALL, _SMALL_PACKED = 200 * 10**6, 20 * 10**6  # bytes of a file that can surely be written in memory
+_PACKED = {".zsav", ".xlsx", ".xlsm", ".xlsb", ".ods"}
 
-def format_of_source(source: str | Path) -> Literal["csv", "parquet"]:
-    """The format in which releases of a source are written by default: CSV if the source is CSV, otherwise Parquet."""
+
+def format_of_source(source: str | Path) -> FileFormat:
+    """The format in which releases of a source are written by default: that of the source.
+
+    It is Parquet for a labelled file that may be too large to write in memory, and for data frames and folders.
+    """
+    suffix = Path(source).suffix.lower()
+    if is_labelled(source):
+        small = Path(source).stat().st_size <= (_SMALL_PACKED if suffix in _PACKED else _SMALL)
+        return cast(FileFormat, INSTEAD.get(suffix, suffix)[1:]) if small else "parquet"
     try:
         return "csv" if parts_of(source).text else "parquet"
     except ReadError:  # whoever reads the source reports it
@@ -48,7 +61,11 @@ def read(
     person: str | None = None,
     household: str | None = None,
     nominal: Sequence[str] | str = (),
+    numeric: Sequence[str] | str = (),
+    missing: Mapping[str, Sequence[MissingCode]] | None = None,
     taxonomies: Mapping[str, TaxonomyLike] | None = None,
+    sheet: str | None = None,
+    catalog: str | Path | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
     master: str | None = None,
@@ -59,6 +76,11 @@ def read(
     quote: str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
+
+    A file of SPSS, Stata or SAS keeps its labels: a column with value labels is categorical, unless `numeric` names it.
+    `missing` gives codes of missing values by column, such as {"income": [-7, -8]}; (low, high) is a range. These cells are
+    not masked, and are released with their code. `sheet` is a sheet of a spreadsheet (default: the first). `catalog` is a
+    .sas7bcat file with the value labels of a .sas7bdat file.
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
@@ -73,26 +95,33 @@ def read(
     source = with_format(source, stated)
     if roles is None:
         if confidential is None:
-            names = engine_for(source, engine, memory, 0, master)[0].names(source)
+            names = labelled_names(source, sheet) if is_labelled(source) else (
+                engine_for(source, engine, memory, 0, master)[0].names(source))
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
                              f"(confidential=[…]); the columns are: {column_list(names)}. "
                              "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
-            "weight": weight, "record_id": record_id, "nominal": nominal,
-            "person": person, "household": household, "taxonomies": dict(taxonomies or {}),
+            "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
+            "household": household, "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }
         roles = Roles(**given)
-    elif confidential is not None or taxonomies:
-        raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
+    elif confidential is not None or taxonomies or missing:
+        other = "taxonomies" if taxonomies else "missing" if missing else "confidential"
+        raise RolesError(f"read: give roles, or {other} = …, not both.")
     settings = settings_of(sub_groups)
-    inputs = paths_read(source, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
+    inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
-    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
-    if why:
-        warnings.warn(why, LarvatusWarning, stacklevel=2)
-    dialect = dialect_of(source)
-    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect)
+    with open_as_parquet(source, sheet, catalog) as opened:
+        used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
+        for text in filter(None, (why, opened.note)):
+            warnings.warn(text, LarvatusWarning, stacklevel=2)
+        if opened.labels and used.name == "spark":
+            raise EngineError("engine spark: cannot read labelled files. Use engine duckdb, or write the file as Parquet.")
+        roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
+        labels = opened.labels.only(released_columns(roles, settings))
+        dialect = dialect_of(opened.source)
+        data = Microdata(used.read(opened.source, roles, settings), roles, settings, used, inputs, labels, dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
     doubtful = [n for n in data.numeric(data.released) if dialect is not None and n in dialect.doubtful]
@@ -127,6 +156,6 @@ def _is_stated(source: Any, dialect: CsvDialect) -> bool:
 def read_for_study(source: str | Path, study: Study) -> Microdata:
     """Read the source with the roles and settings of a study."""
     return read(
-        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master,
-        **study.csv.model_dump(),
+        source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), engine=study.engine,
+        memory=study.memory, master=study.master, **study.csv.model_dump(),
     )

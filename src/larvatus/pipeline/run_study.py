@@ -16,6 +16,7 @@ from larvatus.core.files import check_folder, fill_folder
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.copies import copies_of_steps
+from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.manifest import (
     INSIDE,
@@ -34,7 +35,7 @@ from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
-from larvatus.pipeline.finished_run import RUN_RECORD, RUN_STUDY, write_reports, write_run_record
+from larvatus.pipeline.finished_run import RUN_LABELS, RUN_RECORD, RUN_STUDY, write_labels, write_reports, write_run_record
 from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
@@ -123,6 +124,7 @@ def run(
                 before = [places[0][1], places[1][1], places[0][0], places[1][0]]
                 complete(before, places[0][1], told, now if candidate.name == approved else None)
             write_run_record(temporary, folder, _with_scoring(study, scoring), comparison, targets, files.row_order, public)
+            write_labels(temporary, data.labels.with_missing(data.roles.missing))
             written = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         removed = _remove_earlier(comparison, folder, targets, study, kept.earlier_run()["files"])
         earlier_files = [f for f in kept.earlier_run()["files"] if f not in written and (folder / f).is_file()]
@@ -164,7 +166,8 @@ def _remove_earlier(
     for lost in comparison.not_made:
         target = targets[lost.name]
         stem, inside = re.escape(target.stem), rf"({INSIDE}/)?{PAIRINGS}"
-        own = re.compile(rf"(releases/{stem}(-[0-9]+)?|{inside}/{stem})\.(parquet|csv)")
+        kinds = "|".join(["parquet", "csv", *(s[1:] for s in sorted(WRITTEN))])
+        own = re.compile(rf"(releases/{stem}(-[0-9]+)?|{inside}/{stem})\.({kinds})")
         earlier = [*_made_of(target, copies[lost.name]), pairing_path(target)]
         earlier += [Path(f) for f in written if own.fullmatch(Path(f).as_posix())]
         there = [p for p in dict.fromkeys(folder / f for f in earlier) if p.is_file() and p not in made]
@@ -238,7 +241,7 @@ def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     targets = _targets(folder, study, _suffix(study, files))
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     pairings = [pairing_path(target) for target in targets.values()] if files.pairings else []
-    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY)]
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY, RUN_LABELS)]
     return [folder / p for p in (*made, *pairings, *inside)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
 
 

@@ -56,6 +56,7 @@ def advise(data: Microdata | SourceLike, *, progress: Progress = silent) -> Advi
 
         return guess_roles(data)
     check_microdata(data)
+    assert isinstance(data, Microdata)
     return advise_with_trial(data, text_places, progress)
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationErr
 
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress, default_progress
+from larvatus.data.labelling.labels import FileFormat
 from larvatus.data.method_parsing import validation_problems
 
 
@@ -58,8 +59,8 @@ class Decision(_Stated):
 class OutputFiles(_Stated):
     """The released files of a study."""
 
-    format: Literal["parquet", "csv"] | None = Field(
-        default=None, description="format of the releases (default: CSV if the source is CSV, otherwise Parquet)"
+    format: FileFormat | None = Field(
+        default=None, description="format of the releases (default: that of the source; Parquet if it is large)"
     )
     row_order: Literal["random", "keep"] = Field(default="random", description="order of the rows in the released files")
     pairings: bool = Field(

@@ -56,7 +56,8 @@ MEANT = {
     "risk": "attacks belong in [[attack]].", "risks": "attacks belong in [[attack]].",
     "utilities": "measures belong in [[measure]].", "mask": "masks are the steps of [[release]].",
     "csv": "it belongs in [source].",
-    "objective": "it belongs in [goal].", "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
+    "objective": "it belongs in [goal].", "missing": "it belongs in [source] or [roles].",
+    "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
 }
 
 
@@ -169,15 +170,16 @@ def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, relea
 
 
 def against_source(
-    source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups, csv: CsvFormat = NOTHING_STATED
+    source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups, csv: CsvFormat = NOTHING_STATED,
+    sheet: str | None = None,
 ) -> list[str]:
     """Problems of the roles with the columns of the source, if the source exists."""
     if not source:
         return role_problems(roles, sub_groups)
-    from larvatus.engines.memory import Memory
+    from larvatus.engines._files.sources import source_names
 
     path = Path(source) if folder is None else folder / source
     try:
-        return role_problems(roles, sub_groups, Memory().names(SourceFile(path, csv)))
+        return role_problems(roles, sub_groups, source_names(SourceFile(path, csv), sheet))
     except LarvatusError as error:
         return [f"source: {error}", *role_problems(roles, sub_groups)]

@@ -44,6 +44,7 @@ from larvatus.study.sections import (
     part,
     source_and_format,
 )
+from larvatus.study.source_section import with_source_settings
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
@@ -61,7 +62,11 @@ class Study(SettingsModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    source: str = Field(default="", description="CSV or Parquet file; relative paths start at the study file's folder")
+    source: str = Field(
+        default="", description="CSV, Parquet or labelled file; relative paths start at the study file's folder"
+    )
+    sheet: str | None = Field(default=None, description="sheet of a spreadsheet (default: the first)")
+    catalog: str | None = Field(default=None, description="SAS catalog with the value labels of a .sas7bdat file")
     purpose: str = Field(default="", description="what the release is for; printed in the report")
     engine: str = Field(default="auto", description="engine that holds the data; auto chooses one by the size of the file")
     memory: str | None = Field(default=None, description="memory limit, such as 2GB (default: free memory)")
@@ -124,7 +129,7 @@ class Study(SettingsModel):
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
         """A study from plain values. Roles are checked against the columns of the source if it can be found."""
         problems: list[str] = []
-        raw, csv = source_and_format(raw, problems)
+        raw, csv = source_and_format(with_source_settings(raw), problems)
         parts: dict[str, Any] = {"csv": csv}
         wrong: list[str] = []
         for name in raw:
@@ -143,7 +148,7 @@ class Study(SettingsModel):
                 parts["roles"] = roles = with_taxonomies(roles, folder)
             except LarvatusError as error:
                 problems.append(f"roles: {error}")
-            problems += against_source(str(raw.get("source", "")), folder, roles, groups, csv)
+            problems += against_source(str(raw.get("source", "")), folder, roles, groups, csv, parts.get("sheet"))
             known_to = released_columns(roles, groups)
             problems += [
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
@@ -164,8 +169,12 @@ class Study(SettingsModel):
     def source_path(self) -> Path:
         """The path of the source."""
         if not self.source:
-            raise StudyError(["source: is required. Give a CSV or Parquet file."])
+            raise StudyError(["source: is required. Give a CSV, Parquet or labelled file."])
         return Path(self.source) if self.folder is None else self.folder / self.source
+
+    def catalog_path(self) -> Path | None:
+        """The path of the catalog of the source, if it has one."""
+        return None if self.catalog is None else (self.folder or Path()) / self.catalog
 
     def intruder_here(self) -> Intruder:
         """The intruder with paths to its files; relative paths start at the folder of the study file."""
@@ -208,6 +217,7 @@ class Study(SettingsModel):
         return self.model_copy(update={
             "release": planned, "intruder": who, "folder": folder,
             "source": _from(folder, start, self.source) if self.source else "",
+            "catalog": _from(folder, start, self.catalog) if self.catalog else None,
         })
 
     def plain(self) -> dict[str, Any]:
@@ -215,6 +225,7 @@ class Study(SettingsModel):
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
         if self.csv.plain():
             out["source"] = {"file": self.source, **self.csv.plain()}
+        out |= {n: getattr(self, n) for n in ("sheet", "catalog") if getattr(self, n) is not None}
         if self.engine != "auto":
             out["engine"] = self.engine
         if self.memory is not None:
@@ -257,7 +268,8 @@ class Study(SettingsModel):
         start, names = self.folder or Path(), [r.name for r in self.release]
         steps = [*(s for r in self.release for s in r.steps), *(s for r in self.search for s in r.steps)]
         others = [n for n in self.intruder.other_releases if n not in names]
-        return (*(start / p for p in (self.source, self.intruder.file, *others) if p), *lists_of(steps, start))
+        files = (self.source, self.catalog, self.intruder.file, *others)
+        return (*(start / p for p in files if p), *lists_of(steps, start))
 
     def write(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the study file."""
@@ -282,6 +294,7 @@ def study_from_advice(
     """The study drafted by an advice: the roles of the data, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
+        **({"sheet": data.labels.sheet} if data.labels.sheet else {}),
         "roles": {**data.roles.model_dump(mode="json", exclude_defaults=True), **plan.get("roles", {})},
         "release": plan["release"],
         "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],

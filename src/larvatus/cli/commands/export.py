@@ -26,17 +26,20 @@ def export(
     folder
         output folder of larvatus run or search
     output
-        file to write, .csv or .parquet
+        file to write: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
     """
+    from larvatus.data.labelling.labels import lost_labels
     from larvatus.documents.codebook import codebook_path
     from larvatus.documents.manifest import manifest_paths
     from larvatus.pipeline import export as export_release
-    from larvatus.pipeline.finished_run import open_run
+    from larvatus.pipeline.finished_run import open_run, run_labels
 
     terminal = Terminal(quiet, json)
     files = export_release(folder, release, output, overwrite=overwrite)
     beside = f"{codebook_path(output)} and {manifest_paths(output)[0]}"
     terminal.say(f"{', '.join(map(str, files))}: written, matches its manifest\nTo be shared with it: {beside}")
+    if lost := lost_labels(run_labels(folder), output):
+        terminal.hint(lost)
     run = open_run(folder)
     name = run.release(release).name
     if name not in run.approvals():

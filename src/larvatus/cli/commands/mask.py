@@ -36,14 +36,15 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern
+        CSV or Parquet (a file, a folder or a quoted pattern), or a file of SPSS, Stata, SAS, Excel or OpenDocument
     output
-        released file, .parquet or .csv; without an extension, a folder of Parquet files
+        released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of Parquet files
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_of_steps
+    from larvatus.data.labelling.labels import lost_labels
     from larvatus.data.method_parsing import all_of
     from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths
@@ -74,6 +75,8 @@ def mask(
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
     terminal.notes(made.notes)
+    if lost := lost_labels(made.data.labels, output):
+        terminal.hint(lost)
     if approved_by and study.limits:
         terminal.warn("the study sets limits, but masking does not check them. Run larvatus check on the release.")
     if row_order == "random" and pairing is None:

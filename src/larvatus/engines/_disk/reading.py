@@ -22,6 +22,7 @@ from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPla
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
 from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.missing_codes import MissingCodeReader, code_column
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._files.sources import arrow_table, batches_of, dialect_of, without_views
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
@@ -49,8 +50,8 @@ class Origin:
 class _Numbers:
     """A numeric column while it is read."""
 
-    def __init__(self, name: str, kind: Any, confidential: bool, room: Room) -> None:
-        self.name, self.kind, self.confidential = name, kind, confidential
+    def __init__(self, name: str, kind: Any, confidential: bool, room: Room, tagged: bool = False) -> None:
+        self.name, self.kind, self.confidential, self._whole = name, kind, confidential, tagged
         self.stored = StoredColumn(room.folder, np.float64)
         self.missing = False
         self.exact = StoredColumn(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
@@ -58,6 +59,7 @@ class _Numbers:
     def take(self, column: Any) -> None:
         described, values = conversion.as_number(self.name, column, self.kind, self.confidential)
         self.missing |= described.missing
+        self._whole = self._whole and bool(np.all(np.isnan(values) | (values == np.rint(values))))
         self.stored.append(values)
         if self.exact is not None:
             self.exact.append(conversion.exact(column, self.kind))
@@ -65,7 +67,7 @@ class _Numbers:
     def column(self) -> Column:
         import pyarrow as pa
 
-        return Column(self.name, "number", integer=pa.types.is_integer(self.kind), missing=self.missing)
+        return Column(self.name, "number", integer=pa.types.is_integer(self.kind) or self._whole, missing=self.missing)
 
 
 class _Names:
@@ -107,17 +109,25 @@ def read_to_disk(
     uses = Uses.of(roles, sub_groups, names)
     schema, batches, origin = _opened(source, relation, [*wanted, *extra], uses)
     taken: dict[str, _Numbers | _Names] = {}
+    readers = {n: MissingCodeReader(n, roles.missing[n]) for n in wanted if roles.missing.get(n)}
+    codes = {n: StoredColumn(room.folder, np.int32) for n in readers}
     for name in wanted:
         kind = schema.field(name).type
         value = kind.value_type if conversion.is_dictionary(kind) else kind
+        value = readers[name].type(value) if name in readers else value
         if conversion.is_named(name, value, roles, sub_groups):
             taken[name] = _Names(name, roles, room)
         else:
-            taken[name] = _Numbers(name, value, name in roles.confidential, room)
+            tagged = name in readers and readers[name].tagged
+            taken[name] = _Numbers(name, value, name in roles.confidential, room, tagged)
     record = StoredColumn(room.folder, np.int64)
     for batch in batches():
         for name, column in taken.items():
-            column.take(batch.column(batch.schema.get_field_index(name)))
+            cells = batch.column(batch.schema.get_field_index(name))
+            if name in readers:
+                cells, numbers = readers[name].split(cells)
+                codes[name].append(numbers)
+            column.take(cells)
         if roles.record_id is not None:
             record.append(record_ids(roles.record_id, batch.column(batch.schema.get_field_index(roles.record_id))))
     release_unused()
@@ -125,15 +135,29 @@ def read_to_disk(
     if rows == 0:
         raise ReadError("the source has a header but no records.")
     columns = {n: c.column() for n, c in taken.items()}
+    coded = {n: r for n, r in readers.items() if r.levels}
+    columns |= {c: Column(c, "nominal", levels=tuple(r.levels)) for n, r in coded.items() for c in [code_column(n)]}
     record = _records(room, record, rows, roles.record_id, pairing)
     held: dict[str, PlacedColumn] = {n: RowPlaces(c.stored) for n, c in taken.items()}
     exact = {n: c.exact for n, c in taken.items() if isinstance(c, _Numbers) and c.exact is not None}
     held |= {scratch("exact", n): RowPlaces(c) for n, c in exact.items()}
+    held |= {code_column(n): RowPlaces(codes[n]) for n in coded}
+    origin = replace(origin, types={n: _type(t, columns.get(n), readers.get(n)) for n, t in origin.types.items()})
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
     layout = DiskLayout(RowPlaces(record), RowPlaces(_counted(room, rows)), rows)
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
                       replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
+
+
+def _type(stored: Any, column: Column | None, reader: MissingCodeReader | None) -> Any:
+    """The type of a column in a release: whole numbers that were stored as floats, for extended missing values, are whole."""
+    import pyarrow as pa
+
+    if column is None or reader is None or not reader.tagged or pa.types.is_integer(stored):
+        return stored
+    whole = all(isinstance(v, int) for v in column.levels) if column.kind == "nominal" else column.integer
+    return pa.int64() if whole else pa.float64()
 
 
 def release_unused() -> None:

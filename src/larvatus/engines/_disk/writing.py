@@ -12,10 +12,12 @@ import numpy as np
 
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Words
+from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array
+from larvatus.engines._files.missing_codes import code_column, with_codes, with_tag_names
 from larvatus.engines._files.targets import check_target, write_batches
 from larvatus.engines._layout.stored_columns import WIDE
 
@@ -81,7 +83,8 @@ def _same_in(block: Array, kind: str) -> bool:
 
 def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBlocks:
     """Stored values and record ids, in keyed order or in the order of the source."""
-    ways = [*names, *(scratch("exact", n) for n in names if scratch("exact", n) in table.held)]
+    beside = [c for n in names for c in (scratch("exact", n), code_column(n)) if c in table.held]
+    ways = [*names, *beside]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
     kinds = {c: h.stored().dtype.name for c, h in columns.items()}
     if order is None and _ascending(table):
@@ -125,7 +128,12 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
     ways = ways_of(table, names, _streamed)
     for block in _in_order(table, names, order):
         arrays = [ways[n].array(block[n], block.get(scratch("exact", n))) for n in names]
-        yield pa.record_batch(arrays, names=list(names)), block[_RECORD]
+        arrays = [
+            with_codes(a, block[code_column(n)], table.columns[code_column(n)].levels) if code_column(n) in block else a
+            for n, a in zip(names, arrays, strict=True)
+        ]
+        schema = pa.schema([(n, a.type) for n, a in zip(names, arrays, strict=True)])
+        yield pa.record_batch(arrays, schema=with_tag_names(schema, table.columns)), block[_RECORD]
 
 
 def disk_frame(
@@ -153,7 +161,11 @@ def check_targets(path: Path, pairing: Path | None, overwrite: bool) -> None:
         check_target(pairing, overwrite, folder=False)
 
 
-def write_from_disk(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
+def write_from_disk(
+    table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None,
+    labels: FileLabels | None = None,
+) -> None:
     """Write a file or a folder of files, and the record ids to a pairing file if asked for."""
     row_order = "keep" if order is None else "keyed"
-    write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing, table.source.dialect)
+    batches = ((b, r) for b, r in _batches(table, names, order))
+    write_batches(batches, path, row_order, pairing, table.source.dialect, labels)

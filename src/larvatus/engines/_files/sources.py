@@ -15,7 +15,9 @@ from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import recognise_dialect
+from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
 
@@ -104,13 +106,20 @@ def _seen(path: Path, root: Path) -> bool:
 
 def column_names(source: Any) -> list[str]:
     """The column names of the source. Duplicates and sources without columns are refused."""
-    if isinstance(source, str | os.PathLike):
+    if is_labelled(source):
+        names = labelled_names(source)
+    elif isinstance(source, str | os.PathLike):
         parts = parts_of(source)
         own = parts.own_names(parts.paths[0])
         names = [*own, *(k for k in parts.keys if k not in own)]
     else:
         names = [str(c) for c in _native_columns(source)]
     return distinct_names(names)
+
+
+def source_names(source: Any, sheet: str | None = None) -> list[str]:
+    """The column names of a source, or of a sheet of it."""
+    return column_names(source) if sheet is None else distinct_names(labelled_names(source, sheet))
 
 
 def distinct_names(names: list[str]) -> list[str]:
@@ -228,7 +237,7 @@ def without_views(table: Any) -> Any:
 
 def keyed_order_of(source: Any) -> bool:
     """Whether a released file states that its rows are in keyed random order."""
-    if not isinstance(source, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike) or is_labelled(source):
         return False
     first = parts_of(source).paths[0]
     return first.suffix.lower() in PARQUET and (_parquet_schema(first).metadata or {}).get(b"larvatus.row_order") == b"keyed"
@@ -249,10 +258,12 @@ def existing(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if _is_table(p))
+        near = sorted(p.name for p in beside if _is_table(p) or p.suffix.lower() in LABELLED)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
+    if path.suffix.lower() in LABELLED:
+        raise ReadError(f"{path.name}: labelled files are read one at a time. Name one file, not a folder or a pattern.")
     if not _is_table(path):
-        listed = ", ".join(sorted(CSV | PARQUET))
+        listed = ", ".join([*sorted(CSV | PARQUET), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
                         ".zip. Convert it.")
     if path.stat().st_size == 0:

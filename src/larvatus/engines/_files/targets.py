@@ -1,4 +1,7 @@
-"""Writing a release at full precision: CSV or Parquet by the suffix of the path, a folder of Parquet files without one."""
+"""Writing a release at full precision, in the format of the path's suffix: CSV, Parquet or a labelled file.
+
+A path without a suffix is a folder of Parquet files.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
 from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
+from larvatus.engines._files.file_packages import check_packages
+from larvatus.engines._files.labelled_targets import LabelledFile
+from larvatus.engines._files.missing_codes import TAGS, tags_as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,21 +29,27 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
-    if path.suffix.lower() not in _FILES | ({""} if folder else set()):
+    suffix = path.suffix.lower()
+    if suffix not in _FILES | ({"", *WRITTEN} if folder else set()):
+        if suffix in INSTEAD and folder:
+            raise WriteError(f"{path.name}: {suffix} files can be read, but not written with their labels. Write a "
+                             f"{INSTEAD[suffix]} file.")
         raise WriteError(
-            f"{path.name}: releases are written as .csv or .parquet files, or as a folder of Parquet files if the name has "
-            "no suffix. Change the suffix."
+            f"{path.name}: releases are written as .csv or .parquet files, as {', '.join(sorted(WRITTEN))}, or as a folder of "
+            "Parquet files if the name has no suffix. Change the suffix." if folder else
+            f"{path.name}: must be a .csv or .parquet file. Change the suffix."
         )
+    check_packages(suffix, path.name)
     check_free(path, overwrite)
 
 
 def write_batches(
     batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None,
-    dialect: CsvDialect | None = None,
+    dialect: CsvDialect | None = None, labels: FileLabels | None = None,
 ) -> None:
     """Write batches with their record ids: the release and its pairing file (readable by the owner only), or neither.
 
-    A release in CSV has the dialect of the source.
+    A release in CSV has the dialect of the source, and a labelled file has its labels.
     """
     import pyarrow as pa
 
@@ -45,9 +58,11 @@ def write_batches(
         place = replace_file(path) if path.suffix else folder_in_place(path)
         outside = stack.enter_context(place)
         pairs = stack.enter_context(_File(inside, pairing.suffix, row_order)) if inside and pairing else None
-        released: _File | _Folder = (
-            _File(outside, path.suffix, row_order, dialect) if path.suffix else _Folder(outside, row_order)
-        )
+        released: _File | _Folder | LabelledFile
+        if path.suffix.lower() in WRITTEN:
+            released = LabelledFile(outside, path, labels or FileLabels())
+        else:
+            released = _File(outside, path.suffix, row_order, dialect) if path.suffix else _Folder(outside, row_order)
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
@@ -68,6 +83,9 @@ class _File:
         from pyarrow import csv, parquet
 
         if self._csv:
+            for name in [f.name for f in batch.schema if TAGS in (f.metadata or {})]:
+                place = batch.schema.get_field_index(name)
+                batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
             self._writer = self._writer or (
                 csv.CSVWriter(self._path, batch.schema) if self._dialect == LIKE_ARROW
                 else DialectWriter(self._path, batch.schema, self._dialect)

@@ -23,6 +23,7 @@ import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, lock, make_folders_like, replace_file
+from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import roles_text
@@ -57,7 +58,8 @@ def _code() -> str:
 
 def data_digest(data: Microdata) -> str:
     """A digest of the values, the record ids and the sub-groups, independent of how they are stored."""
-    names = [n for n in data.table.columns if n in data.released or n == data.roles.person]
+    codes = {scratch("missing", n) for n in data.released}
+    names = [n for n in data.table.columns if n in data.released or n in codes or n == data.roles.person]
     columns = {n: hashlib.blake2b(digest_size=16) for n in names}
     records = hashlib.blake2b(digest_size=16)
     for _, block in data.table.blocks(names):
@@ -67,7 +69,8 @@ def data_digest(data: Microdata) -> str:
     held_by = {n: [c.kind, c.integer, list(map(str, c.levels))] for n in names for c in [data.table.columns[n]]}
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     digests = {n: d.hexdigest() for n, d in columns.items()}
-    said = json.dumps([data.engine.name, held_by, groups, digests], sort_keys=True)
+    labels = [data.labels.plain()] if data.labels else []
+    said = json.dumps([data.engine.name, held_by, groups, digests, *labels], sort_keys=True)
     return cache_key(said, records.hexdigest(), roles_text(data.roles, with_persons=True), data.sub_groups.model_dump_json())
 
 

@@ -11,7 +11,7 @@ from larvatus.reporting.page.blocks import ReportTable, Section
 
 _HEADS: Mapping[str, str] = {
     "column": "Column", "label": "Label", "type": "Type", "missing": "Missing values", "masked": "Masked", "how": "How",
-    "levels": "Categories",
+    "levels": "Categories", "value_labels": "Value labels",
 }
 _KINDS = {"number": "number", "nominal": "category", "text": "text"}
 

@@ -1,0 +1,100 @@
+"""Read one sheet of an Excel or OpenDocument file: its first row is the header, all other rows are records."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import ReadError, nearest_names
+from larvatus.data.labelling.labels import ColumnLabels, FileLabels
+from larvatus.data.text_columns import MISSING
+from larvatus.engines._files.file_packages import package_of
+from larvatus.engines._files.statistical_files import SHEET_FORMATS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def sheet_names(path: Path, sheet: str | None = None) -> list[str]:
+    """The column names in the first row of a sheet."""
+    return _header(_rows(path, sheet, 1)[0], path)
+
+
+def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[dict[str, Any]], str]:
+    """The columns of a sheet, and a note on which of several sheets was taken."""
+    rows, note = _rows(path, sheet)
+    names = _header(rows, path)
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise ReadError(f"duplicate column name: {twice!r}. Give each column a different name.")
+    columns = {n: _array([row[i] for row in rows[1:]]) for i, n in enumerate(names)}
+    labels = FileLabels(path.suffix.lower(), {n: ColumnLabels(format=_shown(columns[n])) for n in names},
+                        sheet=sheet or "")
+    return labels, iter([columns] if len(rows) > 1 else []), note
+
+
+def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[list[Any]], str]:
+    calamine = package_of("python_calamine", path.name)
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        every = list(book.sheet_names)
+    except Exception:
+        raise ReadError(f"{path.name} is not a spreadsheet that can be read; it may be incomplete or protected by a password. "
+                        "Check its extension, or save it again.") from None
+    if not every:
+        raise ReadError(f"{path.name} has no sheet.")
+    if sheet is not None and sheet not in every:
+        raise ReadError(f"{path.name} has no sheet {sheet!r}; {nearest_names(sheet, every)}", subject="sheet")
+    taken = sheet if sheet is not None else every[0]
+    try:
+        rows = book.get_sheet_by_name(taken).to_python(skip_empty_area=True, nrows=most)
+    except Exception:
+        raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. Save the file again.") from None
+    if not rows:
+        raise ReadError(f"{path.name}: the sheet {taken!r} is empty. Name another one (sheet=…).")
+    note = "" if sheet is not None or len(every) == 1 else (
+        f"{path.name} has {len(every)} sheets, and the first one, {taken!r}, was read. Name another one with --sheet (sheet=…)."
+    )
+    return rows, note
+
+
+def _header(rows: Sequence[Sequence[Any]], path: Path) -> list[str]:
+    """Column names: an empty one is numbered, as in a CSV file."""
+    names = [_text(v) for v in rows[0]]
+    if not any(n.strip() for n in names):
+        raise ReadError(f"{path.name} has no header row.")
+    return [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
+
+
+def _shown(column: pa.Array) -> str:
+    import pyarrow as pa
+
+    moment = "date" if pa.types.is_date(column.type) else "time" if pa.types.is_timestamp(column.type) else ""
+    return next((shown for shown, kind in SHEET_FORMATS.items() if kind == moment), "")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _array(cells: list[Any]) -> pa.Array:
+    """A column as numbers, truth values, dates, dates with times, or text if its cells are of several kinds."""
+    import pyarrow as pa
+
+    there = [None if isinstance(c, str) and c.strip() in MISSING else c for c in cells]
+    kinds = {type(c) for c in there if c is not None}
+    if kinds <= {int, float}:
+        return pa.array([None if c is None else float(c) for c in there], type=pa.float64())
+    if kinds == {bool}:
+        return pa.array(there, type=pa.bool_())
+    if kinds == {datetime.date}:
+        return pa.array(there, type=pa.date32())
+    if kinds <= {datetime.date, datetime.datetime}:
+        midnight = datetime.time()
+        whole = [datetime.datetime.combine(c, midnight) if type(c) is datetime.date else c for c in there]
+        return pa.array(whole, type=pa.timestamp("ms"))
+    return pa.array([None if c is None else _text(c) for c in there], type=pa.string())

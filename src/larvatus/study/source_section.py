@@ -1,0 +1,28 @@
+"""The table `[source]` of a study: the file, a sheet of it or its catalog, and codes of missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_MOVED = ("sheet", "catalog")
+
+
+def with_source_settings(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A study in which settings of the source are where its other parts expect them.
+
+    `sheet` and `catalog` become parts of the study, and `missing` becomes one of the roles. A table with nothing but `file`
+    becomes the path of the file.
+    """
+    out = dict(raw)
+    given = out.get("source")
+    if not isinstance(given, Mapping):
+        return out
+    source = dict(given)
+    out |= {name: source.pop(name) for name in _MOVED if name in source}
+    if "missing" in source:
+        roles = out.get("roles", {})
+        if isinstance(roles, Mapping) and isinstance(source["missing"], Mapping):
+            out["roles"] = {**roles, "missing": {**source.pop("missing"), **roles.get("missing", {})}}
+    out["source"] = source["file"] if set(source) == {"file"} else source
+    return out

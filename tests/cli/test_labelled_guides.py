@@ -1,0 +1,46 @@
+"""The commands of the guides on labelled files, as a newcomer would type them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from larvatus.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("your-file-is-*.md"))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in a language; an empty one stands for commands."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    return [body for name, body in found if name == language]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("survey")
+    subprocess.run([sys.executable, str(ROOT / "examples" / "make_survey.py")], check=True, cwd=made)
+    return made
+
+
+def test_there_is_a_guide_for_every_kind_of_file():
+    assert [g.stem.removeprefix("your-file-is-") for g in GUIDES] == ["excel", "sas", "spss", "stata"]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.stem)
+def test_commands_of_the_guide_run(folder, monkeypatch, page):
+    monkeypatch.chdir(folder)
+    kind = page.stem.removeprefix("your-file-is-")
+    for study in blocks(page, "toml"):
+        Path(f"{kind}.toml").write_text(study, encoding="utf-8")
+    commands = [line for block in blocks(page, "") for line in block.splitlines()]
+    assert commands
+    for line in commands:
+        words = shlex.split(line)
+        assert main([*words[1:], "--quiet", *(["--overwrite"] if words[1] != "run" else [])]) == 0, line
