@@ -92,7 +92,9 @@ def test_a_count_of_yes_and_no():
     assert found(np.column_stack([x, x.sum(1)])) == {5: plus(0, 1, 2, 3, 4)}
 
 
-@pytest.mark.parametrize("kind", ["amounts", "zeros", "correlated", "yes and no", "rarely yes", "rarely no", "digits", "one of eight"])
+@pytest.mark.parametrize(
+    "kind", ["amounts", "zeros", "correlated", "yes and no", "rarely yes", "rarely no", "digits", "one of eight"]
+)
 def test_no_total_among_unrelated_columns(kind):
     rng = np.random.default_rng(8)
     x = {
