@@ -138,6 +138,18 @@ def test_a_person_may_have_several_records(second):
     assert any(f"{both} of {len(table)} records have a partner" in n for n in score.notes)
 
 
+def test_the_first_record_of_a_person_in_the_other_wave_counts():
+    """A second record of each person, far from the first, changes nothing."""
+    found = []
+    data, one = released(FIRST, b"1")
+    for more in ([], [SECOND.assign(a=-9.0, b=9.0, c=-9.0).iloc[::-1]]):
+        table = pd.concat([SECOND, *more])
+        found.append(figures(lv.risk(data, one, ["nearest_record"], other_releases=[table])))
+    assert found[0] == found[1]
+    doubled = pd.concat([SECOND, SECOND.assign(a=-9.0)]).sort_values("pid", kind="stable")
+    assert figures(lv.risk(data, one, ["nearest_record"], other_releases=[doubled])) == found[0]
+
+
 def test_persons_are_compared_as_text():
     table = FIRST.assign(pid=FIRST.pid.astype(float).where(FIRST.pid != 1000))
     numbers = persons_of_records(lv.read(table, **ROLES))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from larvatus.stats.linear.total_search import find_sums
+from larvatus.stats.linear.total_search import ColumnSum, find_sums, is_supported, share_of_rows
 
 N = 1200
 
@@ -53,11 +53,13 @@ def test_nested_totals_and_a_difference_among_forty_columns(share):
 
 
 @pytest.mark.parametrize("zeros", [0.1, 0.6, 0.92])
-def test_a_total_of_many_columns(zeros):
+@pytest.mark.parametrize("columns", [20, 30])
+def test_a_total_of_many_columns(zeros, columns):
+    """Without one part it would hold in nearly as many rows if most values are zero; that is no second total."""
     rng = np.random.default_rng(3)
-    parts = amounts(rng, 30, zeros)
+    parts = amounts(rng, columns, zeros)
     x = np.column_stack([parts, spoilt(rng, parts.sum(1), 0.06), amounts(rng, 5, zeros)])
-    assert found(x) == {30: plus(*range(30))}
+    assert found(x) == {columns: plus(*range(columns))}
 
 
 def test_constants_copies_and_near_copies_do_not_hide_a_total():
@@ -90,7 +92,9 @@ def test_a_count_of_yes_and_no():
     assert found(np.column_stack([x, x.sum(1)])) == {5: plus(0, 1, 2, 3, 4)}
 
 
-@pytest.mark.parametrize("kind", ["amounts", "zeros", "correlated", "yes and no", "rarely yes", "digits", "one of eight"])
+@pytest.mark.parametrize(
+    "kind", ["amounts", "zeros", "correlated", "yes and no", "rarely yes", "rarely no", "digits", "one of eight"]
+)
 def test_no_total_among_unrelated_columns(kind):
     rng = np.random.default_rng(8)
     x = {
@@ -98,6 +102,7 @@ def test_no_total_among_unrelated_columns(kind):
         "correlated": lambda: rng.normal(size=(N, 1)) + 0.3 * rng.normal(size=(N, 20)),
         "yes and no": lambda: rng.integers(0, 2, (N, 30)).astype(float),
         "rarely yes": lambda: (rng.random((N, 30)) < 0.05).astype(float),
+        "rarely no": lambda: (rng.random((N, 8)) < 0.95).astype(float),
         "digits": lambda: rng.integers(0, 5, (N, 30)).astype(float),
         "one of eight": lambda: np.eye(8)[rng.integers(0, 8, N)],
     }[kind]()
@@ -108,3 +113,27 @@ def test_a_total_that_holds_in_less_than_half_of_the_rows_is_not_reported():
     rng = np.random.default_rng(9)
     parts = amounts(rng, 4, 0)
     assert found(np.column_stack([parts, spoilt(rng, parts.sum(1), 0.7)])) == {}
+
+
+def test_agreement_by_chance_is_no_support():
+    """1 = 1 + 1 − 1 in most rows, if nearly all values are 1; the columns are unrelated."""
+    x = (np.random.default_rng(10).random((N, 4)) < 0.95).astype(float)
+    candidate = ColumnSum(0, {1: 1, 2: 1, 3: -1})
+    assert share_of_rows(candidate, x) > 0.75
+    assert not is_supported(candidate, x)
+    x[:, 0] = x[:, 1] + x[:, 2] - x[:, 3]
+    assert is_supported(candidate, x)
+
+
+def test_a_sum_without_a_part_that_is_mostly_zero_is_no_second_sum():
+    from larvatus.stats.linear.total_search import _is_part_of
+
+    rng = np.random.default_rng(11)
+    parts = np.column_stack([amounts(rng, 3), amounts(rng, 1, 0.92)])
+    x = np.column_stack([parts, parts.sum(1)])
+    known, shorter = ColumnSum(4, plus(0, 1, 2, 3)), ColumnSum(4, plus(0, 1, 2))
+    assert is_supported(shorter, x)
+    assert _is_part_of(shorter, known, x)
+    other = np.column_stack([x, x[:, 4] - amounts(rng, 1)[:, 0]])
+    other = np.column_stack([other, other[:, 4] - other[:, 5]])
+    assert not _is_part_of(ColumnSum(4, plus(5, 6)), known, other), "another sum of the same total"
