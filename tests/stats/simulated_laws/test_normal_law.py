@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from larvatus.stats.simulated_laws import normal_law
 from larvatus.stats.simulated_laws.normal_law import NormalLaw
 
 TIMES, RECORDS, COLUMNS = 40, 150, 6
@@ -45,3 +46,10 @@ def test_noise_without_any_difference_between_columns(missing):
     x, y, _ = simulations(0.0, missing)
     law = NormalLaw(x, y, y[0], by_record=False)
     assert np.isfinite(law.log_densities(np.arange(RECORDS), np.arange(RECORDS))).all()
+
+
+def test_coordinates_out_of_reach_are_in_the_outermost_classes():
+    """Without a warning of a cast, which is an error here: a column cut at a bound has hardly any spread."""
+    found = normal_law._classes(np.array([-np.inf, -1e300, 1e300, np.inf]))
+    assert found.tolist() == [0, 0, normal_law._BINS - 1, normal_law._BINS - 1]
+    assert normal_law._classes(np.array([np.nan]))[0] == 0
