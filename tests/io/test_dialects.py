@@ -225,7 +225,7 @@ def test_a_character_that_the_encoding_does_not_have_is_refused(tmp_path):
 
     batch = pa.record_batch({"a": ["plain", VALUE + "収"]})
     with pytest.raises(WriteError, match="column 'a' has a character") as caught:
-        write_batches([(batch, None)], tmp_path / "out.csv", "keep", None, CsvDialect(encoding="cp1252"))
+        write_batches([(batch, None)], tmp_path / "out.csv", "keep", None, dialect=CsvDialect(encoding="cp1252"))
     assert VALUE not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -70,7 +70,8 @@ class Memory:
         kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None
-        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns, dialect_of(source))
+        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns,
+                       dialect=dialect_of(source))
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -104,7 +105,7 @@ class Memory:
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
         out, row_order = self._arrow(held, names, rows), "keep" if order is None else "keyed"
-        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing, held.source.dialect)
+        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing, dialect=held.source.dialect)
 
     def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
         import pyarrow as pa

@@ -89,7 +89,7 @@ def read(
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
     dialect = dialect_of(source)
-    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect)
+    data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect=dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
     doubtful = [n for n in data.numeric(data.released) if dialect is not None and n in dialect.doubtful]

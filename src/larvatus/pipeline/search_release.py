@@ -49,12 +49,13 @@ def advise(data: Microdata | SourceLike) -> Advice | RoleGuesses:
     Data without roles (a path or a data frame) are examined column by column: the result is a table of the columns with a first
     guess of their roles, to confirm or change.
     """
-    if not isinstance(data, Microdata) and data is not None and not (isinstance(data, str) and "\n" in data):
-        from larvatus.pipeline.examine_source import guess_roles
+    if isinstance(data, Microdata):
+        return advice(data, text_places)
+    if data is None or (isinstance(data, str) and "\n" in data):  # neither a path nor a frame
+        check_microdata(data)
+    from larvatus.pipeline.examine_source import guess_roles
 
-        return guess_roles(data)
-    check_microdata(data)
-    return advice(data, text_places)
+    return guess_roles(data)
 
 
 def search(

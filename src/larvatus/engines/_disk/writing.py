@@ -156,4 +156,5 @@ def check_targets(path: Path, pairing: Path | None, overwrite: bool) -> None:
 def write_from_disk(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
     """Write a file or a folder of files, and the record ids to a pairing file if asked for."""
     row_order = "keep" if order is None else "keyed"
-    write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing, table.source.dialect)
+    write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing,
+                  dialect=table.source.dialect)
