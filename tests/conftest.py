@@ -53,6 +53,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return OneSession(config, log)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The ten files that took most seconds; the seconds of all files are stored beside the environment, if there is one."""
+    seconds: dict[str, float] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                file = report.nodeid.partition("::")[0]
+                seconds[file] = seconds.get(file, 0.0) + report.duration
+    slowest = sorted(seconds.items(), key=lambda pair: -pair[1])
+    if len(slowest) > 100:  # the whole suite
+        terminalreporter.section("slowest 10 files")
+        for file, spent in slowest[:10]:
+            terminalreporter.line(f"{spent:.2f}s {file}")
+        folder = config.rootpath / ".bootstrap"
+        if folder.is_dir():
+            lines = [f"{spent:10.2f}  {file}\n" for file, spent in slowest]
+            (folder / "test-durations.txt").write_text("".join(lines), encoding="utf-8")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_second_process() -> Iterator[None]:
     """Comparisons start a second process only for tests that ask for one: the other core runs tests as well."""

@@ -181,7 +181,7 @@ def test_the_command_writes_a_study_that_can_be_read_again(tmp_path, monkeypatch
     asked = ["advise", "people.csv", "--confidential", "income,wealth", "--sub-groups", "region", "-o", "plans/study.toml"]
     assert main(asked) == 0
     out = capsys.readouterr().out
-    assert all(words in out for words in ("Suits", "data_shuffling", "Does not suit", "Study: plans/study.toml"))
+    assert all(words in out for words in ("Suits", "data_shuffling", "Does not suit", "Study:  plans/study.toml"))
     study = lv.Study.read("plans/study.toml")
     assert study.source_path().resolve() == tmp_path / "people.csv"
     assert (tmp_path / "plans" / "study.toml").read_text(encoding="utf-8").startswith("# What the data are like\n")

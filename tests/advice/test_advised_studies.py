@@ -126,7 +126,7 @@ def test_real_files_run_as_they_are(tmp_path, file):
     study = lv.Study.read(tmp_path / "study.toml")
     assert study.constraints.integers
     assert main(["run", str(tmp_path / "study.toml"), "-o", str(tmp_path / "out"), "-q"]) == 0
-    assert len(list((tmp_path / "out" / "releases").glob("*.parquet"))) == len(study.release)
+    assert len(released(tmp_path / "out")) == len(study.release)
 
 
 @pytest.mark.skipif(not (FOLDER / "census.csv").is_file(), reason="no census.csv: LARVATUS_DATA names no folder with it")

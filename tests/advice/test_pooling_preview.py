@@ -103,4 +103,5 @@ def test_a_column_with_too_few_values_cannot_be_helped():
 def test_missing_values_are_what_is_too_few():
     frame = data(LONE).frame().assign(x=lambda f: f.x.where((f.town == "a") | (np.arange(len(f)) % 20 == 0)))
     said = foreseen_pooling(lv.read(frame, confidential=["x", "y"], sub_groups=["town", "sex"]), 30).sentence()
-    assert said.startswith("3 sub-groups, the smallest of 200 records; in 1, some confidential column has fewer than 30 values")
+    few = "in 1 of them, some confidential column has fewer than 30 values"
+    assert said.startswith(f"3 sub-groups, the smallest of 200 records; {few}")

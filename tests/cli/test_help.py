@@ -8,6 +8,7 @@ from itertools import takewhile
 
 import pytest
 
+from larvatus import __version__
 from larvatus.cli.main import app, main
 
 COMMANDS = [n for n in app if not n.startswith("-")]
@@ -58,3 +59,8 @@ def test_help_does_not_wait_for_numpy(command):
     )
     done = subprocess.run([sys.executable, "-c", code, *command, "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_python_m_larvatus_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "larvatus", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == __version__

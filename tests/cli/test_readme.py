@@ -24,7 +24,7 @@ def lines(page: str, heading: str) -> list[str]:
     """The lines of the fenced blocks without a language under a heading, those that go on joined."""
     part = re.split(rf"^## {re.escape(heading)}.*$", (ROOT / page).read_text(encoding="utf-8"), flags=re.M)[1]
     part = re.split(r"^## ", part, flags=re.M)[0]
-    bodies = re.findall(r"^```\n(.*?)^```", part, re.M | re.S)
+    bodies = [body for kind, body in re.findall(r"^```(\w*)\n(.*?)^```", part, re.M | re.S) if not kind]
     return [line for body in bodies for line in re.sub(r"\\\n\s*", " ", body).splitlines() if line.strip()]
 
 

@@ -100,3 +100,12 @@ def test_warnings_come_first_and_many_notes_are_cut(capsys):
     assert lines[0] == "warning: step: look [here]"
     assert lines[-1] == "… and 9 more notes"
     assert len(lines) == 13
+
+
+def test_a_command_to_copy_is_not_broken_into_lines():
+    terminal = Terminal()
+    terminal.out = Console(file=io.StringIO(), force_terminal=True, width=40, color_system=None)
+    long = "larvatus approve out --release 'noise, reverse-mapped, to compare' --by 'YOUR NAME' --reason 'WHY THIS ONE'"
+    terminal.command("Next:   ", long)
+    assert terminal.out.file.getvalue() == f"Next:   {long}\n"
+    Terminal(quiet=True).command("Next:   ", long)

@@ -249,7 +249,7 @@ def test_redrawn_records_are_drawn_from_the_same_noise():
 
 def test_what_redrawing_cannot_reach_is_said():
     release = masked({"bounds": {"wage": {"least": 1e9}}, "repair": "redraw", "attempts": 2})
-    assert release.rules[0] == {"rule": "wage >= 1e+09", "original": 400, "after_steps": 400, "released": 400}
+    assert release.rules[0] == {"rule": "wage >= 1000000000", "original": 400, "after_steps": 400, "released": 400}
     assert "warning: rules: 400 records still break a rule after 2 redraws" in said(release)
 
 

@@ -20,6 +20,7 @@ FALSE_ALARM = 1e-6
 WIDER = 2.5  # a 95 % interval, widened to one that leaves out the truth once in a million
 ROLES = {"confidential": ["a", "b", "c"], "sub_groups": ["g"]}
 BY_FIRM = {"shared_values"}  # attacks on values that the records of a firm share
+BY_KEYS = {"key_risk"}  # attacks by unmasked keys: full success needs a key that singles out every record
 
 
 def stated(attack: lv.Attack, data: lv.Microdata, table: pd.DataFrame) -> lv.Release:
@@ -34,11 +35,15 @@ def untied(n: int = 3000, seed: int = 2) -> pd.DataFrame:
 
 
 def roles(attack: lv.Attack) -> dict[str, list[str]]:
+    if attack.name() in BY_KEYS:
+        return {**ROLES, "non_confidential": ["place"]}
     return {**ROLES, "non_confidential": ["firm"]} if attack.name() in BY_FIRM else ROLES
 
 
 def suited(table: pd.DataFrame, attack: lv.Attack) -> pd.DataFrame:
-    """The table as the attack needs it: categories in place of numbers, or values that three records share."""
+    """The table as the attack needs it: with a key, categories in place of numbers, or values that three records share."""
+    if attack.name() in BY_KEYS:
+        return table.assign(place=table.b)
     if attack.name() in BY_FIRM:
         firm = np.arange(len(table)) // 3 * 3
         return table.assign(firm=firm, **{c: table[c].to_numpy()[firm] for c in "abc"})
@@ -61,7 +66,7 @@ def test_full_success_on_the_original_itself(attack):
 def test_chance_on_an_unrelated_file(attack):
     table = suited(untied(), attack)
     other = suited(untied(seed=99), attack).assign(g=table.g)
-    data = lv.read(table, **roles(attack))
+    data = lv.read(table, **(ROLES if attack.name() in BY_KEYS else roles(attack)))
     score = lv.risk(data, stated(attack, data, other), [attack])[0]
     low, high = score.interval
     reach = WIDER * max(high - score.value, score.value - low)

@@ -115,7 +115,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     assert page.summary.startswith("Release X plus independent noise")
     assert "Parameters" not in page.text
     settings = {s.name: s for s in page.settings}
-    assert settings["variance"].allowed == "a number (above 0, at most 1e+06), a list of these, or one by column"
+    assert settings["variance"].allowed == "a number (above 0, at most 1,000,000), a list of these, or one by column"
     assert settings["noise"].allowed == '"normal" | "uniform" | "laplace" | "mixture"'
     assert settings["noise"].default == '"normal"'
     assert settings["where"].default == "none"
@@ -144,7 +144,7 @@ def test_nested_lists_are_described_without_repetition():
 @pytest.mark.parametrize(("settings", "said"), [
     ({"variance": -1}, "additive_noise.variance: must be above 0, got -1."),
     ({"varianc": 1}, "additive_noise.varianc: no such setting; did you mean 'variance'?"),
-    ({"variance": 2e6}, "additive_noise.variance: must be at most 1e+06, got 2000000.0."),
+    ({"variance": 2e6}, "additive_noise.variance: must be at most 1,000,000, got 2000000.0."),
 ])
 def test_wrong_settings_in_python_are_reported_as_in_a_study(settings, said):
     with pytest.raises(StudyError) as refused:

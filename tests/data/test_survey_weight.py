@@ -39,6 +39,17 @@ def test_text_is_refused_on_every_engine(tmp_path, engine, weight, said):
     assert lv.read(tmp_path / "in.csv", confidential="x", weight="w").rows == N
 
 
+@pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
+@pytest.mark.parametrize("file", ["in.csv", "in.parquet"])
+def test_a_date_is_no_weight(tmp_path, engine, file):
+    frame = FRAME.assign(day=pd.date_range("2020-01-31", periods=N))
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    frame.to_parquet(tmp_path / "in.parquet")
+    with pytest.raises(RolesError, match="weight: 'day' contains dates or times, and a survey weight must be numeric"):
+        lv.read(tmp_path / file, confidential="x", weight="day", engine=engine)
+    assert lv.read(tmp_path / file, confidential="x", weight="w", non_confidential="code", engine=engine).rows == N
+
+
 @pytest.mark.parametrize("more", [{"nominal": "code"}, {"sub_groups": "code"}])
 def test_codes_that_are_declared_categorical_are_no_weight(more):
     with pytest.raises(RolesError, match="weight: 'code' is declared categorical"):

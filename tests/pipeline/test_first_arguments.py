@@ -22,7 +22,8 @@ CALLS = {
 GIVEN = {
     "a path as text": ("people.csv", "data: needs what lv.read returns, got str. Use lv.read('people.csv', confidential=[…])."),
     "a path": (Path("people.csv"), "Use lv.read('people.csv', confidential=[…])."),
-    "a frame": (pd.DataFrame({"x": [1.0]}), "got DataFrame. Use lv.read(source, confidential=[…])."),
+    "a frame": (pd.DataFrame({"x": [1.0]}), "got DataFrame, which does not say which columns are confidential. "
+                "Use lv.read(frame, confidential=[…])."),
     "a file's content": ("x\n12345.csv", "got str. Use lv.read(source, confidential=[…])."),
     "nothing": (None, "got NoneType. Use lv.read(source, confidential=[…])."),
 }

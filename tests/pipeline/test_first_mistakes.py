@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import sys
 
 import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.core.errors import RolesError, StudyError
+from larvatus.core.errors import ReadError, RolesError, StudyError
 from larvatus.core.progress import ProgressLines, default_progress, silent
 
 FRAME = pd.DataFrame({"income": [1.0, 2.0, 3.0, 4.0], "age": [5, 6, 7, 8]})
@@ -53,10 +54,47 @@ def test_reading_without_roles_lists_the_columns(tmp_path):
         lv.read(wide)
 
 
-def test_help_has_an_example():
-    for function in (lv.mask, lv.risk):
-        assert "Example:" in function.__doc__
-        assert ">>> " in function.__doc__
+@pytest.mark.parametrize("function", [lv.mask, lv.risk], ids=lambda f: f.__name__)
+def test_help_has_an_example_that_runs(function):
+    assert "Example:" in function.__doc__
+    test = doctest.DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None)
+    assert len(test.examples) >= 5
+    said: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(test, out=said.append).failed == 0, "".join(said)
+
+
+def test_a_plain_frame_is_refused_with_what_to_do():
+    said = r"got DataFrame, which does not say .* Use lv\.read\(frame, confidential=\[…\]\)"
+    for function in (lv.risk, lv.utility, lv.check):
+        with pytest.raises(ReadError, match=said):
+            function(FRAME, FRAME)
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda: lv.Study(sorce="in.csv"), "Study.sorce: no such setting; did you mean 'source'?"),
+    (lambda: lv.Study(source=3), "Study.source: "),
+    (lambda: lv.Study(roles={"confidental": ["x"]}), "roles.confidental: no such setting; did you mean 'confidential'"),
+    (lambda: lv.Study(release=[{"name": "a", "steps": ["additive_noize"]}]), "did you mean 'additive_noise'?"),
+    (lambda: lv.Study(release=[{"nam": "a", "steps": ["rounding"]}]), "there is no setting 'nam'; did you mean 'name'?"),
+    (lambda: lv.Study(attack=["nearest_recrd"]), "did you mean 'nearest_record'?"),
+    (lambda: lv.Study(limits={"nearest_recrd": 0.1}), "limits.nearest_recrd: no score of that name; did you mean"),
+    (lambda: lv.Study(limits={"tier": "open"}), "limits.tier: input should be 'public'"),
+    (lambda: lv.Scoring(attacks=object()), "from a object. Give a name or a table."),
+], ids=lambda v: v if isinstance(v, str) else "")
+def test_problems_of_a_study_made_in_python(make, said):
+    with pytest.raises(StudyError) as error:
+        make()
+    assert said in str(error.value)
+    assert "pydantic" not in str(error.value)
+
+
+def test_a_study_made_in_python_reads_tables():
+    study = lv.Study(
+        roles={"confidential": "income, age"}, limits={"tier": "secure"}, attack=[{"method": "nearest_record"}],
+        release=[{"name": "a", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1, 0.2]}}]}],
+    )
+    assert study.roles.confidential == ("income", "age")
+    assert (study.limits.tier, len(study.release), study.attack[0].name()) == ("secure", 2, "nearest_record")
 
 
 class _Terminal:

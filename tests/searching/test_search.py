@@ -338,7 +338,7 @@ def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monk
     assert "Chosen: noise variance=" in capsys.readouterr().out
     made, = (tmp_path / "out" / "releases").glob("*.manifest.json")
     assert main(["verify", str(made), str(made).replace(".manifest.json", ".csv")]) == 0
-    inside, = (tmp_path / "out" / "internal").iterdir()
+    inside, = (tmp_path / "out" / "internal").glob("*.internal.json")
     told = json.loads(inside.read_text(encoding="utf-8"))
     assert told["selection"]["candidates_tried"] == 6
     assert told["approved"]["by"] == "A. Keeper"

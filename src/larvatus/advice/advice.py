@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_v
 from larvatus.advice.column_relations import Relation, find_relations
 from larvatus.advice.draft_constraints import DraftConstraints, advise_constraints
 from larvatus.advice.mask_reasons import (
+    COMPARED,
     MANY_MISSING,
     MANY_OUTLIERS,
     MANY_ZEROS,
@@ -27,6 +28,7 @@ from larvatus.advice.mask_reasons import (
 )
 from larvatus.advice.pooling_preview import POOLED, Pooling, foreseen_pooling
 from larvatus.advice.rule_detection import DetectedRules, detect_rules
+from larvatus.advice.study_changes import StudyChanges
 from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
@@ -37,6 +39,7 @@ from larvatus.data.roles import has_order
 from larvatus.data.text_columns import Text, texts
 
 _WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1
+UNCHANGED = StudyChanges()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,11 +80,17 @@ class Advice:
         return "\n".join([*comments, "", *body[:place], *self.constraints.toml().splitlines(), "", *body[place:], ""])
 
 
-def advice(data: Microdata, places: Callable[[Microdata, str], str] = lambda data, name: "") -> Advice:
-    """Examine the data and recommend masks. `places` says where the first cells of a column are that are not numbers."""
+def advice(
+    data: Microdata, places: Callable[[Microdata, str], str] = lambda data, name: "", changes: StudyChanges = UNCHANGED
+) -> Advice:
+    """Examine the data and recommend masks. `places` says where the first cells of a column are that are not numbers.
+
+    `changes` are those that a trial of the study requires.
+    """
+    whole, data = data, _without_columns(data, changes.columns)
     columns, related, rules = column_profiles(data), find_relations(data), detect_rules(data)
     running, few = record_numbering(data, data.non_confidential)
-    rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
+    rules = replace(rules, inequalities=tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
     written = texts(data, [*data.confidential, *data.non_confidential])
     odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
@@ -90,17 +99,31 @@ def advice(data: Microdata, places: Callable[[Microdata, str], str] = lambda dat
     constraints = advise_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
     kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
-    pooling = _pooling(data, rules, kept)
+    smallest = changes.smallest or _smallest(data)
+    pooling = _pooling(data, rules, kept, smallest)
     said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
-    seen += _rule_sentences(rules.identities, perhaps)
+    seen += [*_rule_sentences(rules.identities, perhaps), *(t.sentence() for t in rules.totals)]
     seen += _names(data, written, odd, places)
     seen += _singled_out(data, running)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
-    plan = _plan(data, columns, said, maskable, odd, constraints, kept)
+    seen += changes.sentences()
+    constraints = constraints.without(changes.constraints)
+    plan = _plan(data, columns, said, maskable, constraints, kept)
+    plan["release"] = [r for r in plan["release"] if r["name"] not in changes.releases]
+    plan["sub_groups"] = {"smallest": smallest, "small": "pool"} if data.sub_groups.columns else {}
+    plan["roles"] = kept if odd or data is not whole else {}
     return Advice(tuple(seen), tuple(said), rules, constraints, plan, pooling)
+
+
+def _without_columns(data: Microdata, names: Collection[str]) -> Microdata:
+    """The data without some columns of X and S; the data themselves if there are none."""
+    if not names:
+        return data
+    kept = {r: tuple(n for n in getattr(data.roles, r) if n not in names) for r in ("confidential", "non_confidential")}
+    return replace(data, roles=data.roles.model_copy(update=kept))
 
 
 def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
@@ -169,13 +192,15 @@ def _related(related: Sequence[Relation]) -> list[str]:
     return out
 
 
-def _pooling(data: Microdata, rules: DetectedRules, kept: Mapping[str, Sequence[str]]) -> Pooling | None:
+def _pooling(
+    data: Microdata, rules: DetectedRules, kept: Mapping[str, Sequence[str]], smallest: int
+) -> Pooling | None:
     """How the study will pool small sub-groups, without columns that are left out or recomputed by rules."""
     if not data.sub_groups.columns:
         return None
     derived = {parse_rule(text).lines[0].left.columns[0] for text in rules.identities}
     seen = data.with_confidential([n for n in kept["confidential"] if n not in derived])
-    return foreseen_pooling(seen, _smallest(data))
+    return foreseen_pooling(seen, smallest)
 
 
 def _smallest(data: Microdata) -> int:
@@ -239,10 +264,10 @@ def _left_as_they_are(
 
 
 def _plan(
-    data: Microdata, columns: Sequence[ColumnProfile], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
+    data: Microdata, columns: Sequence[ColumnProfile], said: Sequence[Opinion], names: Sequence[str],
     constraints: DraftConstraints, kept: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """The parts of a study that follow from the data: pooling, rules, and releases to compare."""
+    """The parts of a study that follow from the data: rules, and releases to compare."""
     suits = {o.mask for o in said if o.suits}
     beside: list[dict[str, Any]] = [{"method": "post_randomisation", "columns": list(names)}] if names else []
     planned: list[tuple[str, list[dict[str, Any]]]] = []
@@ -253,17 +278,13 @@ def _plan(
         if "top_coding" in suits:
             planned.append(("shuffled, tops cut", [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
         if "sufficiency_based" not in suits:
-            planned.append(("sufficiency-based, to compare", [{"method": "sufficiency_based"}]))
+            planned.append((f"sufficiency-based{COMPARED}", [{"method": "sufficiency_based"}]))
         planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE_VARIANCE}, {"method": "reverse_map"}]))
     elif names:
         planned.append(("categories changed", []))
     rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
     releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
-    sizes = {"smallest": _smallest(data), "small": "pool"}
-    return {
-        "release": releases, "sub_groups": sizes if data.sub_groups.columns else {}, "constraints": dict(constraints.seen),
-        "roles": kept if odd else {},
-    }
+    return {"release": releases, "constraints": dict(constraints.seen)}
 
 
 def _enough(data: Microdata, steps: Sequence[Mapping[str, Any]]) -> bool:

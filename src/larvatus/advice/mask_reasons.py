@@ -19,7 +19,8 @@ from larvatus.data.text_columns import Text
 
 SMALL_GROUP, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, _NAMED = 30, 0.05, 0.01, 0.05, 6
 NOISE_VARIANCE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
-REVERSED = "noise, reverse-mapped, to compare"
+COMPARED = ", to compare"  # end of the names of releases that are in the study for comparison only
+REVERSED = f"noise, reverse-mapped{COMPARED}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _swapped(data: Microdata, count: int, pooling: Pooling | None) -> str:
     groups = pooling.left if pooling and pooling.left else len(data.groups)
     others = data.rows / max(groups, 1) * min(2 * WINDOW, 1) ** count
     left = f"{others:,.0f}" if others >= 1.5 else "hardly any"
-    columns = "the one column" if count == 1 else f"all {count} columns"
+    columns = {1: "the one column", 2: "both columns"}.get(count, f"all {count} columns")
     return (
         "it keeps collected values, which users accept most easily, but long swaps weaken relations, and short swaps "
         f"disclose records: with windows of {WINDOW:.0%} of the ranks and unrelated columns, {left} other "

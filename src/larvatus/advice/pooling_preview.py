@@ -71,7 +71,7 @@ class Pooling:
         """How many sub-groups are too small, and of what they have too few."""
         if self.few == sum(n < self.limit for n in self.sizes):
             return f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
-        return f"in {self.few}, some confidential column has fewer than {self.limit} values"
+        return f"in {self.few} of them, some confidential column has fewer than {self.limit} values"
 
     def _lost(self) -> str:
         some = "some of " * (self.mixed and len(self.gone) > 1)

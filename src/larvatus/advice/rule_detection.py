@@ -1,4 +1,4 @@
-"""Detect rules that every record obeys and that look intended: totals of two or three columns, and one column above another."""
+"""Detect rules that look intended: totals that hold in all or most records, and one column above another in every record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import quote_name
+from larvatus.advice.total_detection import DetectedTotal, detect_totals
+from larvatus.constraints.rules import parse_rule, quote_name
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
@@ -25,10 +26,15 @@ class DetectedRules:
 
     identities: tuple[str, ...] = ()
     inequalities: tuple[str, ...] = ()
+    totals: tuple[DetectedTotal, ...] = ()  # those with exceptions
 
 
 def detect_rules(data: Microdata) -> DetectedRules:
-    """Rules that hold in every record with values present, among numeric columns of which at least one is confidential."""
+    """Rules between numeric columns of which at least one is confidential.
+
+    Identities and inequalities hold in every record with values present, totals in at least half of them. Totals of more than
+    three columns, and totals with exceptions, are sought among confidential columns only.
+    """
     names = data.numeric([n for n in data.released if n != data.roles.weight])[:_MOST_COLUMNS]
     first = _first_rows(data, names)
     if len(names) < 2 or len(first) < _FEWEST:
@@ -42,8 +48,11 @@ def detect_rules(data: Microdata) -> DetectedRules:
     low, high = _ranges(data, names)
     kept = [p for p, (n, broken) in zip(pairs, beneath, strict=True) if n >= _FEWEST and not broken and low[p[1]] < high[p[0]]]
     direct = [(a, b) for a, b in kept if not any((a, c) in kept and (c, b) in kept for c in range(len(names)))]
+    totals = detect_totals(data, {c for text in identities for c in parse_rule(text).lines[0].left.columns})
+    identities += [t.rule for t in totals if not t.exceptions]
     return DetectedRules(tuple(identities),
-                         tuple(f"{quote_name(names[a])} <= {quote_name(names[b])}" for a, b in direct[:MOST_RULES]))
+                         tuple(f"{quote_name(names[a])} <= {quote_name(names[b])}" for a, b in direct[:MOST_RULES]),
+                         tuple(t for t in totals if t.exceptions))
 
 
 def _first_rows(data: Microdata, names: Sequence[str]) -> Floats:

@@ -30,7 +30,7 @@ from larvatus.attacks.scoring.credits import (
     outlyingness,
 )
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -46,7 +46,7 @@ from larvatus.data.verbs import map_groups, with_table
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
-_CELLS = 20_000_000  # results of models that are held at once, unless one column has more
+_CELLS = 10_000_000  # results of models that are held at once, unless one column has more
 
 
 class AttributeInference(Attack):
@@ -92,17 +92,18 @@ class AttributeInference(Attack):
         names = common_numbers(original, data) if not classes or data.numeric(data.confidential) else ()
         asked = self._asked((*names, *classes), intruder)
         found: dict[str, NDArray[np.int8]] = {}
+        sample = keys.sample
+        where = None if sample is None else (lambda block: sample.contains(block.record))
         step = max(1, _CELLS // (max(data.rows, 1) * (len(_FITTED) * len(MODELS) + 1)))
         for some in (asked[i : i + step] for i in range(0, len(asked), step)):
             made = [*(_cell(figure, n, i) for figure in _FITTED for n in some for i in range(len(MODELS))),
                     *(_cell(CHANCE, n, 0) for n in some)]
             predicted = self._predicted(original, keys, names, classes, some, made)
-            columns = [*made, OUTLYING]
-            back = with_table(data, data.table.pair(predicted.table, {n: n for n in columns}))
-            record, group, values = collect(back, columns)
+            back = with_table(data, data.table.pair(predicted.table, {n: n for n in (*made, OUTLYING)}))
+            record, _, values = collect(back, made, where)
             found |= {n: np.where(np.isnan(values[n]), -1, values[n]).astype(np.int8) for n in made}
-            outlying = values[OUTLYING]
-        weight = keys.weight_of(record)
+            every, group, far = collect(back, [OUTLYING])
+        weight, place = keys.weight_of(record), np.searchsorted(every, record)
 
         def credit(figure: str, name: str, model: int) -> Floats:
             success = found[_cell(figure, name, model)]
@@ -119,13 +120,15 @@ class AttributeInference(Attack):
 
         both, s_alone, x_alone = (best_model(figure) for figure in _FITTED)
         best = both if share(means[both]) >= share(means[s_alone]) else s_alone
-        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: outlying,
-                   CHANCE: _mean([credit(CHANCE, n, 0) for n in asked])}
+        chance = _mean([credit(CHANCE, n, 0) for n in asked])
+        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], CHANCE: chance}
+        credits = {figure: _at(place, of, len(every)) for figure, of in credits.items()} | far
         unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
                   for n in data.confidential if n not in (*names, *classes)]
         unused += [*decoded, *keys.notes, *intruder.fields_without_effect("presence", "guesses")]
         score = credits_to_score(
-            self, "share of confidential values predicted closely from the others", data, group, credits, unused, weight
+            self, "share of confidential values predicted closely from the others", data, group, credits, unused,
+            keys.weight_of(every),
         )
         by_variable: list[Row] = [{
             "variable": n, "value": share(credit(best[0], n, best[1])), "chance": share(credit(CHANCE, n, 0)),
@@ -215,6 +218,13 @@ def _categories(original: Microdata, data: Microdata) -> dict[str, Array]:
 def _cell(figure: str, name: str, model: int) -> str:
     """The scratch column with the success of one model for one predicted column."""
     return scratch(f"model {model}", f"{figure} {name}")
+
+
+def _at(place: Ints, values: Floats, size: int) -> Floats:
+    """Values at their places among all records; NaN elsewhere."""
+    out = np.full(size, np.nan)
+    out[place] = values
+    return out
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:

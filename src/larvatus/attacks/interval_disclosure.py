@@ -27,6 +27,7 @@ from larvatus.attacks.scoring.credits import (
 )
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
+from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
@@ -194,10 +195,10 @@ class _Beside:
         predicted = self.fits[group].predict(block.matrix(self.before), self.design.matrix(group, block))
         out = {figure: np.full((len(windows), len(self.before), len(block)), np.nan) for figure in _FIGURES}
         for j, (was, now) in enumerate(zip(self.before, self.after, strict=True)):
-            missing = np.isnan(block[was])
+            missing, order = np.isnan(block[was]), np.argsort(block[was])
             for i, w in enumerate(windows):
                 low, high = close_limits(block[was], w, self.scale, float(self.sd[group, j]))
-                share = share_between(low, high, self.grid[j][group]) * self.present[group, j]
+                share = share_between(low, high, self.grid[j][group], order) * self.present[group, j]
                 released, by_s = ((v >= low) & (v <= high) for v in (block[now], predicted[:, j]))
                 out[SUCCESS][i, j] = np.where(missing, np.nan, released)
                 out[CHANCE][i, j] = np.where(missing, np.nan, share)
@@ -255,6 +256,7 @@ def _without_x_alone(row: Row) -> Row:
 
 
 def _variable(name: str, figures: WindowFigures, windows: Sequence[float]) -> Row:
-    more = {f"within {w:g}": float(v) for w, v in zip(windows, figures[SUCCESS], strict=True)} if len(windows) > 1 else {}
+    every = {f"within {exact_number(w)}": float(v) for w, v in zip(windows, figures[SUCCESS], strict=True)}
+    more = every if len(windows) > 1 else {}
     return {"variable": name, "value": float(figures[SUCCESS][0]), "chance": float(figures[CHANCE][0]),
             "s_alone": float(figures[S_ALONE][0]), **more}

@@ -41,6 +41,8 @@ _NARROWEST, _WIDEST = 500, 5000  # records of a window
 _LEARNERS = 10_000  # true pairs of a sub-group from which a law is learnt, at most
 _ASSIGNED_PAIRS, _PROBABLE_PAIRS = 6e6, 1e7  # pairs of a file up to which windows are as wide as they may be
 _SLOWER, _FIXED = 4, 1300  # time of an assignment relative to most probable records, and time of a record, in pairs
+_MANY_RECORDS = 10_000  # in larger files chance averages out over the targets, so few assignments of equal cost are tried
+_MANY_TRIES, _FEW_TRIES = 12, 2
 _BUDGET, _BUDGET_ALONE = 1.5e8, 1.2e8  # pairs, all trials together; and those of the baseline X alone
 
 
@@ -186,7 +188,8 @@ class _Linker:
         if trial not in _ASSIGNED:
             return probable_credit(len(sides.y), windows, costs)
         x, y = _in_units(sides)
-        return credit_of_assignments(x, y, sides.same, sides.holds, windows, costs, level and trial == "law")
+        tries = _MANY_TRIES if len(self.bounds.sizes) <= _MANY_RECORDS else _FEW_TRIES
+        return credit_of_assignments(x, y, sides.same, sides.holds, windows, costs, level and trial == "law", tries)
 
     def _windows(self, sides: LinkedGroup, width: int, alone: bool) -> list[PointWindow]:
         from larvatus.stats.linkage.link_windows import WindowPlan, group_windows

@@ -98,18 +98,19 @@ def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[LinkedGro
     `windows` holds the largest and the second largest move; the second applies to the record that has the largest.
     """
     from larvatus.stats.linkage.boxes import shared_credit
-    from larvatus.stats.ranks.windows import rank_limits
+    from larvatus.stats.ranks.windows import rank_limits, rank_moves
 
     def link(sides: LinkedGroup) -> Floats:
-        moves = _moves(sides)
+        columns = list(zip(sides.originals.T, sides.y.T, strict=True))
+        moves = [rank_moves(x, y, sides.own) for x, y in columns]
         first, second = (np.broadcast_to(w, len(sides.names)) if len(w) == 1 else w[: len(sides.names)] for w in windows)
         out = []
         for others in from_others:
             limits = [
-                rank_limits(x, y, np.where(others & (moves[j] >= first[j]), second[j], first[j]))
-                for j, (x, y) in enumerate(zip(sides.originals.T, sides.y.T, strict=True))
+                rank_limits(x, y, np.where(others & (moves[j] >= first[j]), second[j], first[j]), sides.own)
+                for j, (x, y) in enumerate(columns)
             ]
-            low, high = (np.array([pair[side] for pair in limits]).T[sides.own] for side in (0, 1))
+            low, high = (np.array([pair[side] for pair in limits]).T for side in (0, 1))
             out.append(shared_credit(sides.x, low, high, sides.y, sides.same, sides.own))
         return np.array(out)
 

@@ -26,7 +26,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 if TYPE_CHECKING:
-    from larvatus.stats.simulated_laws.pair_trials import SimulatedColumns
+    from larvatus.stats.simulated_laws.pair_trials import PairScores, SimulatedColumns
 
 _TRIALS, _PILOT = 3, 250  # trials that are scored, and records of the simulated release by which they are chosen
 
@@ -86,7 +86,7 @@ class SimulatedRelease(Attack):
     def _linker(
         self, by: GroupKeys, parts: Sequence[SimulatedPart], chosen: _Sample, tried: Sequence[int]
     ) -> Callable[[LinkedGroup], Floats]:
-        from larvatus.stats.linkage.matching import best_row_credit, link_log_odds
+        from larvatus.stats.linkage.matching import best_row_credit, link_odds
         from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code, windows_along, with_indicators
         from larvatus.stats.simulated_laws.pair_trials import PairTrials
 
@@ -97,23 +97,29 @@ class SimulatedRelease(Attack):
             assert sides.block is not None
             if not chosen.takes(sides.group, 0) and len(sides.y) <= self.largest:
                 return out[:, sides.own]
-            order = parts[0].in_canonical_order(sides.block.record)
-            place = np.argsort(order)
-            if sides.group not in learnt:
-                learnt[sides.group] = PairTrials(_columns(parts, sides.block.record[order]))
             alone = by.keys.exact and not sides.same.any()  # the baseline X alone: one trial, in one window of each sub-group
-            trials = [learnt[sides.group].scores(k) for k in (tried[:1] if alone else tried)]
+            trials: list[PairScores] = []
+            place = np.zeros(0, dtype=np.int64)
             x, y = in_same_units(sides.originals, sides.y)
             gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
             x, y = with_indicators(x, gone), with_indicators(y, gone)
-            at = 0
+            at, sampled = 0, len(sides.y) > self.largest
             for rows in rows_by_code(sides.same):
+                if sampled and len(rows) <= self.largest and not chosen.takes(sides.group, at + 1):
+                    at += 1  # one window, which is not sorted if it is not attacked
+                    continue
                 for window in windows_along(x[rows], y[rows], self.largest):
                     at += 1
-                    if len(sides.y) > self.largest and not chosen.takes(sides.group, at):
+                    if sampled and not chosen.takes(sides.group, at):
                         continue
                     if alone and not np.isnan(out).all():
                         continue
+                    if not trials:  # laws are learnt only in sub-groups with a window that is attacked
+                        order = parts[0].in_canonical_order(sides.block.record)
+                        place = np.argsort(order)
+                        if sides.group not in learnt:
+                            learnt[sides.group] = PairTrials(_columns(parts, sides.block.record[order]))
+                        trials = [learnt[sides.group].scores(k) for k in (tried[:1] if alone else tried)]
                     a, b = rows[window.left], rows[window.right]
                     records, shown = place[a], place[b]
                     own = _positions(a, b)
@@ -121,7 +127,7 @@ class SimulatedRelease(Attack):
                     done: dict[int, Floats] = {}
                     for k, trial in enumerate(trials):
                         if id(trial) not in done:
-                            done[id(trial)] = best_row_credit(link_log_odds(trial(records, shown)), own)[window.inner]
+                            done[id(trial)] = best_row_credit(link_odds(trial(records, shown)), own)[window.inner]
                         out[k, inner] = done[id(trial)]
             if alone and not np.isnan(out).all():  # the baseline is a mean: others count as the linked ones do
                 out = np.tile(np.where(np.isnan(out[:1]), np.nanmean(out[:1]), out[:1]), (len(tried), 1))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
     from larvatus.study import Study
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
-ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "nominal")
+ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal")
 
 
 @Parameter(name="*")
@@ -36,6 +36,12 @@ class RoleOptions:
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
     weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None
     record_id: Annotated[str | None, Parameter(help="column that identifies each record; never released")] = None
+    person: Annotated[str | None, Parameter(
+        help="column that tells which records are of the same person; other waves are joined by it; never released"
+    )] = None
+    household: Annotated[str | None, Parameter(
+        help="column that tells which records are of the same household; never released"
+    )] = None
     nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",

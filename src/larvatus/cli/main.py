@@ -17,6 +17,7 @@ from larvatus.cli.commands.check import check
 from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
 from larvatus.cli.commands.export import export
+from larvatus.cli.commands.keys import keys
 from larvatus.cli.commands.list_methods import list_methods
 from larvatus.cli.commands.mask import mask
 from larvatus.cli.commands.publish_noise import publish_noise
@@ -38,7 +39,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce",
+    "reproduce", "keys",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -64,6 +65,7 @@ app.command(approve)
 app.command(export)
 app.command(demo)
 app.command(advise)
+app.command(keys)
 app.command(search)
 app.command(verify, usage="Usage: larvatus verify [OPTIONS] MANIFEST [FILES...]")
 app.command(reproduce, usage="Usage: larvatus reproduce [OPTIONS] [TABLES...]")

@@ -8,6 +8,7 @@ from larvatus.comparison.release_sentences import capitalise
 from larvatus.core.number_format import words
 
 _OF_ALL: Mapping[str, str] = {  # keys that several methods share
+    "exceptions": "Without and with the knowledge of which totals hold in a record",
     "also": "This release alone and together with the other releases",
     "copies": "By copy of the release",
     "declared_sub_groups": "By declared sub-group, before small ones were pooled",
@@ -42,6 +43,16 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("exact_equations", "insiders"): "Insiders who suffice to compute the other records",
     ("inequality", "series"): "Inequality by period",
     ("interval_disclosure", "within"): "By width of the interval",
+    ("key_risk", "anonymity"): "Records in classes smaller than k, by what a missing key agrees with",
+    ("key_risk", "class_sizes"): "Records by the number of records that agree in all keys",
+    ("key_risk", "diversity"): "Diversity of the confidential columns within classes of the keys (worst class)",
+    ("key_risk", "key_summary"): "Individual risk by key variables",
+    ("key_risk", "log_linear"): "Sample uniques that are population uniques, by log-linear model",
+    ("key_risk", "suda_keys"): "Contribution of each key to special uniques",
+    ("key_risk", "suda_scores"): "SUDA and DIS scores",
+    ("key_risk", "suda_sizes"): "Minimal sample uniques by number of keys",
+    ("key_risk", "superpopulation"): "Population uniques by superpopulation model",
+    ("key_risk", "without_key"): "Risk without each key",
     ("mixed_linkage", "links"): "Records linked alone, and one to one",
     ("nearest_record", "distance"): "By distance",
     ("optimal_assignment", "cost"): "By cost of a link",

@@ -24,7 +24,12 @@ def baseline_ratio(score: Score) -> float:
     value, base = finite_number(score.value), baseline(score) or 0.0
     if value is None:
         return float("-inf")
-    return (value - base) / min(max((AT_MOST_TIMES - 1) * base, LEAST_ABOVE), MOST_ABOVE)
+    return (value - base) / allowed_above(base)
+
+
+def allowed_above(base: float) -> float:
+    """What the default rule allows an attack above its baseline."""
+    return min(max((AT_MOST_TIMES - 1) * base, LEAST_ABOVE), MOST_ABOVE)
 
 
 def at_baseline(score: Score) -> bool:

@@ -32,6 +32,7 @@ NAMES = {
     "exact_equations": "exact equations", "exact_match": "exact matching",
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
     "interval_match": "rounding-interval matching", "mixed_linkage": "linkage by categories and numbers",
+    "key_risk": "matching by key variables",
     "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
     "simulated_release": "linkage by simulated releases",

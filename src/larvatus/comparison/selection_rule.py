@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from larvatus.comparison.excess_risk import baseline_ratio
-from larvatus.comparison.headline import Headline, attack_near_baseline
+from larvatus.comparison.excess_risk import allowed_above, baseline, baseline_ratio
+from larvatus.comparison.headline import Headline, attack_near_baseline, beyond_absolute, headlines
+from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.tiers import INTERVAL_ABOVE
-from larvatus.core.number_format import finite_number
+from larvatus.core.number_format import EXACT, finite_number
+from larvatus.data.score import Row, Rows, Score
 
 if TYPE_CHECKING:
-    from larvatus.comparison.comparison import Candidate
-    from larvatus.comparison.limits_by_release import JudgedLimits
-    from larvatus.data.score import Score
+    from larvatus.comparison.comparison import Candidate, Comparison
 
 
 def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
@@ -53,6 +53,34 @@ def interval_near_baseline(head: Headline) -> bool:
 def ratio_of(head: Headline) -> float:
     """How far the strongest attack is above its baseline, relative to what the rule allows; infinite if no attack was run."""
     return baseline_ratio(head.attack) if head.attack else float("inf")
+
+
+def selected_release(comparison: Comparison) -> tuple[str | None, bool]:
+    """The release that the report's rule selects and true; if none passes, the one that comes closest and false."""
+    heads, limits = headlines(comparison.candidates), judge_limits(comparison)
+    found = preferred_release(heads, limits)
+    if found is not None:
+        return found.name, True
+    closest = closest_release(heads, limits)
+    return (closest.name if closest is not None else None), False
+
+
+def rule_rows(candidate: Candidate) -> Rows:
+    """One row per attack that the rule counts: its value, its baseline, what the rule allows, and whether it is met."""
+    return Rows.of(_rule_row(s) for s in attacks_in_rule(candidate))
+
+
+def _rule_row(score: Score) -> Row:
+    base, high = baseline(score) or 0.0, finite_number(score.interval[1]) if score.interval else None
+    reasons = (
+        (high is not None and high - base > INTERVAL_ABOVE + EXACT,
+         f"the interval ends more than {100 * INTERVAL_ABOVE:.0f} percentage points above the baseline"),
+        (beyond_absolute(score), "it finds too many records, whatever the baseline is"),
+    )
+    met = attack_near_baseline(score)
+    why = "" if met else "; ".join(text for there, text in reasons if there)
+    return {"attack": score.method, "value": score.value, "baseline": base, "at most": base + allowed_above(base),
+            "met": met, "reason": why}
 
 
 def attacks_in_rule(candidate: Candidate) -> list[Score]:

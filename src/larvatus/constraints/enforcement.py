@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.constraints.linear_system import LinearRules
+from larvatus.constraints.partial_totals import HELD, PartialTotals, RulesByRecord
 from larvatus.constraints.public_notes import rule_notes, with_noise
-from larvatus.constraints.rules import Linear, Rule
+from larvatus.constraints.rules import WHERE_HELD, Linear, Rule
 from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
@@ -30,11 +31,15 @@ Again = Callable[[int], Sequence[Microdata]]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintEnforcer:
-    """Constraints checked against the data and the steps, before masking."""
+    """Constraints checked against the data and the steps, before masking.
+
+    `rules` hold in every record; `totals` have exceptions. `derived` are the columns that no step masks.
+    """
 
     asked: Constraints
     rules: tuple[Rule, ...]
     derived: Mapping[str, Linear]
+    totals: PartialTotals
 
     @classmethod
     def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> ConstraintEnforcer:
@@ -44,15 +49,18 @@ class ConstraintEnforcer:
         problems = constraint_problems(asked, data.roles, data.sub_groups, texts)
         if not problems:
             problems += step_problems(asked, steps)
-        rules = asked.read_rules()
+        every = asked.read_rules()
+        rules = tuple(r for r in every if not r.exceptions)
         for rule in rules if not problems else ():
             try:
                 rule.holds_where(columns)
             except LarvatusError as error:
                 problems.append(f"constraints.rules: rule {rule.text!r}: {error}")
+        totals = PartialTotals(tuple(r for r in every if r.exceptions), asked.tolerance)
+        problems += _unmasked_totals(totals, data, steps) if not problems else []
         if problems:
             raise StudyError(problems)
-        found = cls(asked, rules, derived_order(rules))
+        found = cls(asked, rules, derived_order(every), totals)
         found._check_bounds(data)
         if found.derived:
             found._check_identities(found._counts(found._lines(data, data), data), data)
@@ -80,25 +88,28 @@ class ConstraintEnforcer:
         """
         chosen = mark_chosen_records(steps, original)
         before = self._counts(self._lines(original, original), original)
-        copies, said, counts = [], [], []
+        noted = self.totals.mark_records(original) if self.totals.rules else original
+        copies, said, counts, partial = [], [], [], []
         moved: dict[str, None] = {}
         drawn: dict[int, Sequence[Microdata]] = {}
         for c, masked in enumerate(current):
             lines = self._lines(masked, original)
-            masked = _with_mark(masked, chosen)
-            raw = self._counts(lines, self._derived_only(masked, lines))
+            masked = self.totals.with_marks(_with_mark(masked, chosen), noted)
+            stepped = self._derived_only(masked, lines)
+            raw = self._counts(lines, stepped)
             done = self._finished(masked, lines)
             redrawn: list[Note] = []
             if self.asked.repair == "redraw" and any(not r.identity for r in self.rules):
                 def attempt(k: int, copy: int = c) -> Microdata:
                     if k not in drawn:
                         drawn[k] = again(k)
-                    return _with_mark(drawn[k][copy], chosen)
+                    return self.totals.with_marks(_with_mark(drawn[k][copy], chosen), noted)
 
                 done, redrawn = self._redrawn(done, lines, attempt)
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
+            partial.append((self.totals.broken(stepped), self.totals.broken(done), self.totals.exceptions(done)))
             left = self._left_alone(done, lines) if chosen else []
             moves, names = self._moves(masked, done, lines)
             moved |= dict.fromkeys(names)
@@ -110,24 +121,35 @@ class ConstraintEnforcer:
             self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
         )
         notes = [*self._derived_notes(original), *notes_of_copies(said), *for_public]
-        return copies, notes, self._table(before, worst[0], worst[1])
+        if not self.totals.rules:
+            return copies, notes, self._table(before, worst[0], worst[1])
+        most = np.max(partial, axis=0)
+        notes += self.totals.notes(self.totals.exceptions(original), most[2], noted, copies)
+        both = (np.concatenate(pair) for pair in ((before, 0 * most[0]), (worst[0], most[0]), (worst[1], most[1])))
+        return copies, notes, self._table(*both)
 
-    def _lines(self, data: Microdata, original: Microdata) -> LinearRules:
+    def _lines(self, data: Microdata, original: Microdata) -> RulesByRecord:
         names = data.numeric(self.without_derived(original).confidential)
-        used = {n for r in self.rules for n in r.columns} | set(self.asked.units())
+        where = self.totals.totals(WHERE_HELD)
+        used = {n for r in self.rules for n in r.columns} | set(self.asked.units()) | set(self.totals.columns)
         for name in original.numeric([n for n in original.confidential if n in used]):
             if data.table.columns[name].kind != "number":
                 raise MaskError(
                     f"constraints: a step made {name!r} categorical, but a rule needs its numbers. Leave it out of that step, "
                     "or out of the rules."
                 )
-        movable = tuple(n for n in names if n in {*used, *(m for d in self.derived.values() for m in d.columns)})
+        summed = {m for d in (*self.derived.values(), *where.values()) for m in d.columns}
+        movable = tuple(n for n in names if n in used | summed)
         spread = np.ones(len(movable))
         if movable and self.asked.repair == "nearest":
             found = np.sqrt(moments_by_group(as_one_group(original), movable)[0].variance)
             spread = np.where(np.isfinite(found) & (found > 0), found, 1.0)
-        units = self._implied_units(movable)
-        return LinearRules(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
+        derived = self.totals.with_difference(self.derived)
+        plain = LinearRules(
+            self.rules, derived, self._implied_units(movable), self.asked.tolerance, movable, spread, data.table.columns
+        )
+        order = derived_order((*self.rules, *self.totals.rules), everywhere=False)
+        return RulesByRecord(plain, where, tuple(order))
 
     def _implied_units(self, movable: Sequence[str]) -> dict[str, float]:
         """Units of rounded columns, and of columns derived as integer combinations of rounded ones."""
@@ -141,7 +163,7 @@ class ConstraintEnforcer:
     def _check_bounds(self, data: Microdata) -> None:
         lines = self._lines(data, data)
         system = lines.system()
-        empty = [n for n, low, high in zip(lines.movable, system.lower, system.upper, strict=True) if low > high]
+        empty = [n for n, low, high in zip(lines.plain.movable, system.lower, system.upper, strict=True) if low > high]
         if empty:
             raise StudyError([f"constraints: no value lies between the bounds of {n!r}. Widen them." for n in empty])
 
@@ -151,24 +173,24 @@ class ConstraintEnforcer:
             said = "; ".join(f"{text} is broken by {n:,} of {original.rows:,} records" for text, n in broken)
             raise MaskError(
                 f"constraints: {said} of the original, so recomputing would change the column. Correct the data, set a "
-                "tolerance, or leave the rule out."
+                f"tolerance, leave the rule out, or keep the total {WHERE_HELD!r} (write this after the rule)."
             )
 
-    def _counts(self, lines: LinearRules, data: Microdata) -> Ints:
+    def _counts(self, lines: RulesByRecord, data: Microdata) -> Ints:
         """The number of records that break each rule."""
         if not self.rules:
             return np.zeros(0, dtype=np.int64)
-        parts = reduce_groups(data, lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
+        parts = reduce_groups(data, lines.plain.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
         return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
-    def _derived_only(self, data: Microdata, lines: LinearRules) -> Microdata:
-        exact = replace(lines, units={})
+    def _derived_only(self, data: Microdata, lines: RulesByRecord) -> Microdata:
+        exact = lines.as_masked()
         names = tuple(self.derived)
         return map_rows(data, lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
 
-    def _finished(self, data: Microdata, lines: LinearRules) -> Microdata:
+    def _finished(self, data: Microdata, lines: RulesByRecord) -> Microdata:
         """The data after repair to the nearest values (if chosen), rounding, and recomputing of derived columns."""
-        names = (*lines.movable, *self.derived)
+        names = lines.changed
 
         def finish(group: int, block: Block) -> Mapping[str, Array]:
             if self.asked.repair == "nearest":
@@ -182,10 +204,10 @@ class ConstraintEnforcer:
         made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
         return map_rows(data, finish, _and_mark(lines.used, data), made) if names else data
 
-    def _redrawn(self, done: Microdata, lines: LinearRules, attempt: Callable[[int], Microdata]) -> tuple[Microdata,
+    def _redrawn(self, done: Microdata, lines: RulesByRecord, attempt: Callable[[int], Microdata]) -> tuple[Microdata,
                                                                                                           list[Note]]:
         """Replace records that break a rule by later attempts, each by the first in which it breaks none."""
-        names = (*lines.movable, *self.derived)
+        names = lines.changed
         done = self._marked(done, lines)
         first = left = _marks(done)
         for k in range(1, self.asked.attempts + 1):
@@ -209,17 +231,17 @@ class ConstraintEnforcer:
             ))
         return done, notes
 
-    def _marked(self, data: Microdata, lines: LinearRules) -> Microdata:
+    def _marked(self, data: Microdata, lines: RulesByRecord) -> Microdata:
         def mark(group: int, block: Block) -> Mapping[str, Array]:
             return {_OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
 
         return map_rows(data, mark, _and_mark(lines.used, data), [Column(_OFF, "number")])
 
-    def _left_alone(self, done: Microdata, lines: LinearRules) -> list[Note]:
+    def _left_alone(self, done: Microdata, lines: RulesByRecord) -> list[Note]:
         """A warning if records that no step masks break a rule or are not rounded."""
         def count(group: int, block: Block) -> int:
             rounded = lines.round_values(block.values)
-            odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.movable]
+            odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.plain.movable]
             off = lines.broken(block.values).any(axis=1) | np.any([np.zeros(len(block), dtype=bool), *odd], axis=0)
             return int((off & ~_masked(block)).sum())
 
@@ -232,7 +254,8 @@ class ConstraintEnforcer:
     def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
         out = []
         way_out = "" if self.asked.repair == "nearest" else '. Use repair = "nearest" to meet it'
-        quiet = {i for i, r in enumerate(self.rules) if i >= len(self.asked.rules) and not before[i] and not after[i]}
+        bounds = len(self.asked.rules) - len(self.totals.rules)  # the first of the rules that is a bound of a column
+        quiet = {i for i, r in enumerate(self.rules) if i >= bounds and not before[i] and not after[i]}
         for i, (rule, was, masked, now) in enumerate(zip(self.rules, before, raw, after, strict=True)):
             if (rule.identity and not now) or i in quiet:
                 continue
@@ -248,15 +271,16 @@ class ConstraintEnforcer:
             ))
         return out
 
-    def _moves(self, masked: Microdata, done: Microdata, lines: LinearRules) -> tuple[list[Note], list[str]]:
+    def _moves(self, masked: Microdata, done: Microdata, lines: RulesByRecord) -> tuple[list[Note], list[str]]:
         """Notes on how many values rounding and repair changed, and the columns that repair changed."""
-        names = lines.movable
+        names = lines.plain.movable
+        marks = [scratch(HELD, n) for n in lines.totals]
         joined = done.table.pair(masked.table, {scratch("before", n): n for n in names})
 
         def count(group: int, block: Block) -> Ints:
             raw = {n: block[scratch("before", n)] for n in names}
             to_unit = lines.round_values(raw)
-            there = [~np.isnan(raw[n]) & _masked(block) for n in names]
+            there = [~np.isnan(raw[n]) & _masked(block) & lines.not_derived(n, block.values) for n in names]
             turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
             off = [(block[n] != to_unit[n]) & t for n, t in zip(names, there, strict=True)]
             moved = np.array(off).reshape(len(names), len(block))
@@ -264,7 +288,7 @@ class ConstraintEnforcer:
 
         if not names:
             return [], []
-        found = joined.reduce(_and_mark([*names, *(scratch("before", n) for n in names)], done), count, np.add)
+        found = joined.reduce(_and_mark([*names, *marks, *(scratch("before", n) for n in names)], done), count, np.add)
         turned, records, *by_column = (int(v) for v in np.sum(found, axis=0))
         moved = sum(by_column)
         notes = []
@@ -296,9 +320,16 @@ class ConstraintEnforcer:
     def _table(self, before: Ints, raw: Ints, after: Ints) -> Rows:
         table: list[Row] = [
             {"rule": r.text, "original": int(b), "after_steps": int(m), "released": int(a)}
-            for r, b, m, a in zip(self.rules, before, raw, after, strict=True)
+            for r, b, m, a in zip((*self.rules, *self.totals.rules), before, raw, after, strict=True)
         ]
         return Rows.of(table)
+
+
+def _unmasked_totals(totals: PartialTotals, data: Microdata, steps: Sequence[Mask]) -> list[str]:
+    """Totals kept where they held that no step masks: the exceptions would be released unmasked."""
+    masked = {n for step in steps for n in columns_of_step(step, data)}
+    return [f"constraints.rules: no step masks {n!r}, so it would be released unmasked in the records in which it is not the "
+            "sum of its parts. Mask it in a step." for n in totals.totals(WHERE_HELD) if n not in masked]
 
 
 def _with_mark(data: Microdata, chosen: Microdata | None) -> Microdata:

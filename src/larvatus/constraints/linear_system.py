@@ -18,7 +18,7 @@ from larvatus.constraints.rules import Linear, LinearTerm, Rule, Values
 from larvatus.core.arrays import Bools, Floats
 from larvatus.data.contracts import Array, Column
 
-_CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
+CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class LinearRules:
 
     def _slack(self, rule: Rule, line: LinearTerm, values: Values) -> float | Floats:
         """Tolerance of a line: rounding error for sums, none between single columns or numbers."""
-        digits = 0.0 if line.plain else _CLOSE * line.size(values)
+        digits = 0.0 if line.plain else CLOSE * line.size(values)
         return self.tolerance + digits + self._half_unit(rule, line)
 
     def _half_unit(self, rule: Rule, line: LinearTerm) -> float:
@@ -141,7 +141,7 @@ class LinearRules:
         for place in range(len(parts)):
             now = self.with_derived(values)
             short = other.of(now) - now[target]
-            tiny = there & (short != 0) & (np.abs(short) <= _CLOSE * line.size(now))
+            tiny = there & (short != 0) & (np.abs(short) <= CLOSE * line.size(now))
             for k, n in enumerate(parts):
                 values = self._set(values, n, values[n] + short / given[n], tiny & (order[place] == k), system)
         return values
@@ -150,7 +150,7 @@ class LinearRules:
         """If rounding error alone breaks an inequality of two values, set one equal to the other, in turn."""
         now = self.with_derived(values)
         over = line.excess(now)
-        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= _CLOSE * (line.size(now) + 1.0))
+        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= CLOSE * (line.size(now) + 1.0))
         sides = [(line.left, line.right), (line.right, line.left)]
         for a, b in sides[::-1] if other else sides:
             if a.lone in self.movable and near.any():

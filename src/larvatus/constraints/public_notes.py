@@ -27,11 +27,12 @@ def rule_notes(
 
     `noisy` are the columns whose noise is published; only for these can a statement about noise have become wrong.
     """
+    apart = {r.lines[0].left.columns[0] for r in asked.read_rules() if r.exceptions}  # described with their exceptions
     said = [
         f"{name} is computed from its masked parts ({', '.join(n for n in parts.columns if n in masked)})"
         f"{_besides([n for n in parts.columns if n not in masked])}"
         f"{'; the stated noise is that of its parts' if any(n in noisy for n in parts.columns) else ''}."
-        for name, parts in derived.items()
+        for name, parts in derived.items() if name not in apart
     ]
     said += _rounded(asked)
     if moved:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from larvatus.data.contracts import Array, Block, Column
 
 _LONGEST = 2000
 EXAMPLES = "A = B + C, A <= 2 * B, or if A = 0 then B = 0"
+Exceptions = Literal["", "where it held", "keeping the difference"]
+WHERE_HELD: Final = "where it held"
+DIFFERENCE: Final = "keeping the difference"
+_ENDING = re.compile(r"(.*\S)\s+(where[ _]it[ _]held|keeping[ _]the[ _]difference)\s*", re.DOTALL)
 Values = Mapping[str, Array]
 
 
@@ -96,15 +100,25 @@ class LinearTerm:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for every record: comparisons that hold always, or if a condition holds."""
+    """A rule for every record: comparisons that hold always, or if a condition holds.
+
+    With `exceptions` it is a total that does not hold in every record of the original; see `constraints.partial_totals`.
+    """
 
     text: str
     lines: tuple[LinearTerm, ...]
     given: str = ""
+    exceptions: Exceptions = ""
+
+    @property
+    def equation(self) -> bool:
+        """Whether it gives a column as a sum of others, with or without exceptions."""
+        return not self.given and self.lines[0].sign == "="
 
     @property
     def identity(self) -> bool:
-        return not self.given and self.lines[0].sign == "="
+        """Whether it gives a column as a sum of others in every record."""
+        return self.equation and not self.exceptions
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -128,6 +142,9 @@ def parse_rule(text: str) -> Rule:
     """Parse an identity, an inequality, or `if condition then …`; column names with special characters go in backquotes."""
     if len(text) > _LONGEST:
         raise RuleProblem(f"rule of {len(text)} characters; the limit is {_LONGEST}. Split it into several rules")
+    ending = _ENDING.fullmatch(text)
+    if ending is not None:
+        return _with_exceptions(text, ending[1], WHERE_HELD if ending[2].startswith("where") else DIFFERENCE)
     bare, names, texts = spell_out(text)
     found = re.fullmatch(r"\s*if\b(.*?)\bthen\b(.*)", bare, re.DOTALL)
     said = f"rule {text!r}"
@@ -151,6 +168,13 @@ def parse_rule(text: str) -> Rule:
     parts = consequence.values if several and isinstance(consequence, ast.BoolOp) else [consequence]
     lines = tuple(line for part in parts for line in _lines(part, names, said))
     return Rule(text, lines, given)
+
+
+def _with_exceptions(text: str, total: str, exceptions: Exceptions) -> Rule:
+    rule = parse_rule(total)
+    if not rule.identity:
+        raise RuleProblem(f"rule {text!r}: {exceptions!r} follows a total only; write for example A = B + C {exceptions}")
+    return Rule(text, rule.lines, exceptions=exceptions)
 
 
 def quote_name(name: str) -> str:

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.constraints.feasibility import contradicting
-from larvatus.constraints.rules import Linear, LinearTerm, Rule, parse_rule, quote_name
+from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD, Linear, LinearTerm, Rule, parse_rule, quote_name
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.core.number_format import exact_number
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
@@ -80,9 +81,10 @@ class Constraints(SettingsModel):
             least = max(0.0, bound.least or 0.0) if name in self.non_negative else bound.least
             column = Linear(((name, 1.0),))
             if least is not None:
-                out.append(Rule(f"{quote_name(name)} >= {least:g}", (LinearTerm(Linear((), least), "<=", column),)))
+                out.append(Rule(f"{quote_name(name)} >= {_bound(least)}", (LinearTerm(Linear((), least), "<=", column),)))
             if bound.most is not None:
-                out.append(Rule(f"{quote_name(name)} <= {bound.most:g}", (LinearTerm(column, "<=", Linear((), bound.most)),)))
+                most = LinearTerm(column, "<=", Linear((), bound.most))
+                out.append(Rule(f"{quote_name(name)} <= {_bound(bound.most)}", (most,)))
         return tuple(out)
 
     def units(self) -> dict[str, float]:
@@ -93,6 +95,11 @@ class Constraints(SettingsModel):
         """The same with more rules and whole-number columns, and another repair if given."""
         more = {"rules": (*self.rules, *rules), "integers": (*self.integers, *_listed(integers))}
         return constraints_of({**self.model_dump(), **more, **({"repair": repair} if repair else {})})
+
+
+def _bound(value: float) -> str:
+    """A bound as a rule states it, without separators."""
+    return exact_number(value).replace(",", "")
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
@@ -138,9 +145,9 @@ def constraint_problems(
     for rule in rules:
         problems += _rule_problems(rule, known, texts, roles)
     if not problems:
-        problems += _identity_problems([r for r in rules if r.identity], asked, roles)
+        problems += _identity_problems([r for r in rules if r.equation], asked, roles)
     if not problems:
-        against = contradicting(asked.read_rules())
+        against = contradicting([r for r in asked.read_rules() if not r.exceptions])
         if len({n for r in against for n in r.columns}) > 1:
             said = "; ".join(r.text for r in against)
             problems.append(f"constraints: no record can obey all of: {said}. Leave one of them out, or correct it.")
@@ -167,7 +174,7 @@ def _rule_problems(rule: Rule, known: Collection[str], texts: Collection[str], r
     held = [n for n in rule.columns if n in texts]
     if held:
         return [f"{said}: {n!r} holds text, but sums need numbers. Use text only in a condition (if … then …)." for n in held]
-    if rule.identity:
+    if rule.equation:
         left = rule.lines[0].left.lone
         if left not in roles.confidential:
             return [f"{said}: {left!r} is not masked and cannot be recomputed. Put a confidential column on the left."]
@@ -220,16 +227,20 @@ def _reached(name: str, given: Mapping[str, Linear]) -> list[str]:
     return out
 
 
-def derived_order(rules: Collection[Rule]) -> dict[str, Linear]:
-    """The expression of each derived column, ordered so that its parts come first."""
-    given = {r.lines[0].left.columns[0]: r.lines[0].right for r in rules if r.identity}
+def derived_order(rules: Collection[Rule], everywhere: bool = True) -> dict[str, Linear]:
+    """The expression of each derived column, ordered so that its parts come first.
+
+    With `everywhere`, only columns that are derived in every record: not totals that are kept where they held.
+    """
+    kinds = ("", DIFFERENCE) if everywhere else ("", DIFFERENCE, WHERE_HELD)
+    given = {r.lines[0].left.columns[0]: r.lines[0].right for r in rules if r.equation and r.exceptions in kinds}
     return dict(sorted(given.items(), key=lambda pair: len([n for n in _reached(pair[0], given) if n in given])))
 
 
 def step_problems(asked: Constraints, steps: Collection[Mask]) -> list[str]:
     """Conflicts between the constraints and the steps of a release."""
-    rules = asked.read_rules()
-    derived = derived_order(rules)
+    rules = [r for r in asked.read_rules() if not r.exceptions]
+    derived = derived_order(asked.read_rules())
     problems = [
         f"{step.name()}.columns: {name!r} is recomputed by a rule and cannot be masked. Leave it out of the step."
         for step in steps for name in step.columns or () if name in derived

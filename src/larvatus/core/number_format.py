@@ -24,6 +24,12 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def exact_number(value: float) -> str:
+    """A setting or limit with all its digits, thousands separated: 1,234,567 or 0.125; powers of ten only for extreme sizes."""
+    found = float(f"{value:.12g}")  # without the dust of binary fractions
+    return f"{int(found):,}" if found.is_integer() and abs(found) < 1e15 else f"{found:,}"
+
+
 def of_all(value: int, total: int) -> str:
     """A count with its share of the total in brackets."""
     return f"{count(value)} ({share(value / total)})" if 0 < value <= total else count(value)

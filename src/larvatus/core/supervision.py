@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
+from larvatus.core.memory_size import return_large_arrays
 from larvatus.core.remains import Remains, report_pipe, report_to
 
 GRACE = 1.2  # seconds; with the removal of files, the command ends within two
@@ -49,6 +50,7 @@ def run_supervised(work: Callable[[], int], killed: Callable[[int], None], obeye
     if child == 0:
         os.close(reader)
         report_to(writer)
+        return_large_arrays()
         threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
         _leave(_code_of(work))
     os.close(writer)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from larvatus.core.memory_size import return_large_arrays
 from larvatus.core.progress import Progress, progress_to, silent
 from larvatus.core.remains import report_end, report_pipe, report_process, report_to
 
@@ -116,6 +117,7 @@ def _packed(value: Any) -> bytes:
 def serve(reported_to: str = "") -> None:
     """Answer calls until the parent is gone; printed output goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return_large_arrays()
     if reported_to:
         report_to(int(reported_to))
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()

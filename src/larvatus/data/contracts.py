@@ -328,6 +328,10 @@ class Mask(Method):
         """For each column, the law of a mask of the form Y = X · factor + noise, with independent draws for each value."""
         return None
 
+    def transitions(self, original: Microdata) -> Mapping[str, Sequence[NDArray[np.float64]]] | None:
+        """For each column, P(level after | level before) in every sub-group, if the mask draws levels independently so."""
+        return None
+
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}

@@ -46,7 +46,8 @@ class Intruder(SettingsModel):
     )
     guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses allowed (default: set by each attack)")
     other_releases: Names = Field(
-        default=(), description="other releases of the same records: names in the study, or files",
+        default=(),
+        description="other releases of the same records, or of other waves of the same persons: names in the study, or files",
         json_schema_extra={"texts": "names or files"},
     )
 

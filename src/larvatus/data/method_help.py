@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from larvatus.core.number_format import exact_number
 from larvatus.data.contracts import Attack, Mask, Method
 from larvatus.data.intruder import PRESETS
 
@@ -135,7 +136,7 @@ def _list(inner: Mapping[str, Any] | None, texts: str, defs: Mapping[str, Any]) 
 
 def _limits(part: Mapping[str, Any]) -> str:
     said = {"exclusiveMinimum": "above", "minimum": "at least", "exclusiveMaximum": "below", "maximum": "at most"}
-    found = [f"{word} {part[key]:g}" for key, word in said.items() if key in part]
+    found = [f"{word} {exact_number(part[key])}" for key, word in said.items() if key in part]
     return f" ({', '.join(found)})" if found else ""
 
 

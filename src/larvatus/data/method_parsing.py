@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
+from larvatus.core.number_format import exact_number
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 
 _M = TypeVar("_M", bound=Method)
@@ -60,7 +61,7 @@ def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     """Several methods; None means all methods with their defaults."""
     if given is None:
         return tuple(build_method(kind, name, {}) for name in discover(_PACKAGE[kind]))
-    if isinstance(given, str | Method | Mapping | type):
+    if isinstance(given, str | Method | Mapping | type) or not isinstance(given, Iterable):
         given = [given]
     return tuple(method_of(kind, g) for g in given)
 
@@ -168,7 +169,7 @@ def _limit(item: ErrorDetails) -> str:
     """The limit that a number does not keep, as help states it; empty if that is not the problem."""
     word, key = _LIMITS.get(item["type"], ("", ""))
     limit = item.get("ctx", {}).get(key)
-    return f"must be {word} {limit:g}" if isinstance(limit, int | float) else ""
+    return f"must be {word} {exact_number(limit)}" if isinstance(limit, int | float) else ""
 
 
 def _lower(message: str) -> str:

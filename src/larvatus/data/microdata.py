@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
-from larvatus.data.contracts import Engine, RecordTable
+from larvatus.data.contracts import Block, Engine, RecordTable
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups
@@ -118,14 +118,21 @@ def check_microdata(data: object) -> None:
     if isinstance(data, Microdata):
         return
     path = isinstance(data, Path) or (isinstance(data, str) and "\n" not in data and Path(data).suffix.lower() in _FILES)
-    source = repr(str(data)) if path else "source"
-    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}. Use lv.read({source}, confidential=[…]).",
+    frame = hasattr(data, "columns") or hasattr(data, "schema")
+    source = repr(str(data)) if path else "frame" if frame else "source"
+    why = ", which does not say which columns are confidential" if frame else ""
+    raise ReadError(f"needs what lv.read returns, got {type(data).__name__}{why}. Use lv.read({source}, confidential=[…]).",
                     subject="data")
 
 
-def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
-    """Record ids, sub-groups and columns in record order."""
-    parts = [(g, block) for g, block in data.table.blocks(names)]
+def collect(
+    data: Microdata, names: Sequence[str], where: Callable[[Block], NDArray[np.bool_]] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    """Record ids, sub-groups and columns in record order; only of the records that `where` marks, if given."""
+    parts = []
+    for g, block in data.table.blocks(names):
+        keep = slice(None) if where is None else np.flatnonzero(where(block))
+        parts.append((g, Block(block.record[keep], {n: block[n][keep] for n in names})))
     record = np.concatenate([b.record for _, b in parts])
     group = np.concatenate([np.full(len(b), g, dtype=np.int64) for g, b in parts])
     order = np.argsort(record, kind="stable")

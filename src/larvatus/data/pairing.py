@@ -141,7 +141,7 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
     kept = roles.model_copy(update={
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),
-        "identifiers": (),
+        "identifiers": (), "person": None, "household": None,
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
         "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),

@@ -16,6 +16,7 @@ from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.pairings.column_digests import column_digests
 from larvatus.data.pairings.pairing_files import add_digests
+from larvatus.data.pairings.persons import persons_of_records
 from larvatus.data.score import Rows
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class Release:
         """Write the release at full precision. The file appears complete under its final name, or not at all.
 
         Rows are written in keyed random order unless `row_order="keep"`. `pairing` is a file, readable by the owner only, that
-        lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. Several
+        lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. If the
+        original has a person column, the pairing file has the person of each row, by which other waves are joined. Several
         copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
         """
         if row_order not in ("random", "keep"):
@@ -138,7 +140,9 @@ class Release:
             data.engine.write(data.table, data.released, target, words, beside, overwrite)
             beside = None
         if pairing:
-            add_digests(Path(pairing), [column_digests(copy) for copy in self.copies])
+            found = persons_of_records(self.data)
+            persons = None if found is None else dict(zip(found.record.tolist(), found.person, strict=True))
+            add_digests(Path(pairing), [column_digests(copy) for copy in self.copies], persons)
 
     def plain(self) -> Mapping[str, Any]:
         """Name and steps as plain values; a list of record ids is given as its length."""

@@ -1,7 +1,9 @@
-"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier. Undeclared columns are not released."""
+"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier … Undeclared columns are not released."""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,10 +15,15 @@ from larvatus.data.settings.settings_model import SettingsModel
 
 
 def _names(value: Any) -> Any:
-    """Accept one name without brackets, or a comma-separated text as a list of names."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
+    """Accept a text as a list of names: separated by commas, or as in TOML (["a,b", "c"]) for names with commas."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().startswith("["):
+        try:
+            return tuple(tomllib.loads(f"names = {value}")["names"])
+        except tomllib.TOMLDecodeError:  # a name may begin with a bracket
+            pass
+    return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 OFFERED = 40
@@ -35,6 +42,13 @@ class Roles(SettingsModel):
     weight: str | None = Field(default=None, description="survey weight, released unmasked")
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
     nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
+    person: str | None = Field(
+        default=None,
+        description="column that tells which records, here and in other waves, are of the same person; never released",
+    )
+    household: str | None = Field(
+        default=None, description="column that tells which records are of the same household; never released"
+    )
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict, description="order of the levels of categorical columns, lowest first"
     )
@@ -62,6 +76,12 @@ class SubGroups(SettingsModel):
         return self.small in ("pool", "pool_all")
 
 
+def roles_text(roles: Roles, with_persons: bool) -> str:
+    """The roles as text. Draws do not depend on persons and households, so that declaring them changes no released value."""
+    unset = {n for n in ("person", "household") if not with_persons or getattr(roles, n) is None}
+    return roles.model_dump_json(exclude=unset)
+
+
 def has_order(roles: Roles, name: str) -> bool:
     """Whether the levels of a column have an order, from `ordered` or from a taxonomy."""
     return name in roles.ordered or name in roles.taxonomies
@@ -71,6 +91,16 @@ def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
     """Released columns, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
     weight = (roles.weight,) if roles.weight else ()
     return tuple(dict.fromkeys(sub_groups.columns + roles.non_confidential + roles.confidential + weight))
+
+
+def columns_read(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
+    """The columns that an engine reads: those released, and the person and the household, which are not."""
+    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *persons_and_households(roles))))
+
+
+def persons_and_households(roles: Roles) -> tuple[str, ...]:
+    """The columns that tell which records belong together."""
+    return tuple(n for n in (roles.person, roles.household) if n)
 
 
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
@@ -86,6 +116,8 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
         "sub_groups": sub_groups.columns,
         "weight": (roles.weight,) if roles.weight else (),
         "record_id": (roles.record_id,) if roles.record_id else (),
+        "person": (roles.person,) if roles.person else (),
+        "household": (roles.household,) if roles.household else (),
     }
     for role, names in spoken.items():
         for name in sorted({n for n in names if names.count(n) > 1}):
@@ -116,6 +148,8 @@ def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
     exclusive = [("confidential", other) for other in ("non_confidential", "sub_groups", "identifiers", "weight")]
     exclusive += [("identifiers", other) for other in ("non_confidential", "sub_groups", "weight")]
     exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "sub_groups", "weight")]
+    every = ("confidential", "non_confidential", "identifiers", "sub_groups", "weight", "record_id")
+    exclusive += [(role, other) for role in ("person", "household") for other in every] + [("person", "household")]
     for one, other in exclusive:
         for name in (n for n in spoken[one] if n in spoken[other]):
             yield f"{name!r} is both {one} and {other}. Keep one of the two."
@@ -125,7 +159,9 @@ def _missing(spoken: dict[str, tuple[str, ...]], existing: Sequence[str]) -> Ite
     known = set(existing)
     for role, names in spoken.items():
         for name in (n for n in names if n not in known):
-            yield f"{role}: no column {name!r}; {nearest_names(name, existing)}"
+            whole = next((n for n in existing if "," in n and name in [part.strip() for part in n.split(",")]), None)
+            listed = f" Names with commas are written in brackets and quotes: '[{json.dumps(whole, ensure_ascii=False)}]'."
+            yield f"{role}: no column {name!r}; {nearest_names(name, existing)}{listed if whole is not None else ''}"
 
 
 def check_roles(roles: Roles, sub_groups: SubGroups, existing: Sequence[str]) -> None:

@@ -29,6 +29,9 @@ def check_weight(data: Microdata, places: Callable[[Microdata, str], str]) -> No
         raise RolesError(f"{name!r} is declared categorical, and a survey weight must be numeric. Declare another column, or "
                          "none.", subject="weight")
     why = next((t for t in texts(data, [name])), None)
+    if why is not None and why.dated:
+        raise RolesError(f"{name!r} contains dates or times, and a survey weight must be numeric. Declare another column, or "
+                         "none.", subject="weight")
     commas = " Write decimals with a point and without thousands separators." if why is not None and why.dressed else ""
     where = f" in {why.stray + why.dressed:,} of {why.cells:,} cells" if why is not None else ""
     where += f" ({found})" if why is not None and why.spoilt and (found := places(data, name)) else ""

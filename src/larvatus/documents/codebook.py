@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import readable_rules
+from larvatus.constraints.rules import DIFFERENCE, Rule, readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
@@ -68,7 +68,9 @@ def codebook_path(release: Path) -> Path:
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     """How each masked column was masked, in words that may be published."""
-    derived = derived_order(readable_rules(str(r["rule"]) for r in release.rules))
+    rules = readable_rules(str(r["rule"]) for r in release.rules)
+    derived = derived_order(rules)
+    partial = {r.lines[0].left.columns[0]: r for r in rules if r.exceptions}
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
     taken = columns_by_step(original.with_confidential(names), release.steps)
@@ -82,10 +84,20 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
         steps = [s for s, columns in zip(release.steps, taken, strict=True) if name in columns]
         if steps:
             out[name] = ", then ".join(_told(s, {kinds[name]}) for s in steps)
+        if name in partial:
+            out[name] += _exceptions(partial[name])
     weight = release.data.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         out[weight] = "recomputed for the released records"
     return out
+
+
+def _exceptions(total: Rule) -> str:
+    """What the codebook adds for a total that does not hold in every record."""
+    parts = ", ".join(total.lines[0].right.columns)
+    if total.exceptions == DIFFERENCE:
+        return ", plus the original difference to their sum, not masked"
+    return f"; recomputed from {parts} in records in which it was their sum before masking"
 
 
 def pooled_columns(release: Release, original: Microdata) -> dict[str, str]:

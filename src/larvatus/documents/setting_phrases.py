@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.core.discovery import file_names, load
-from larvatus.core.number_format import words
+from larvatus.core.number_format import exact_number, words
 
 _MOST_VALUES = 12
 # By field, or by "mask.field": the phrase for a value; {} is the value.
@@ -94,7 +94,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}"
+        return exact_number(value)
     if isinstance(value, Mapping):
         return _joined([f"{k} {_value(v)}" for k, v in value.items()])
     return _joined([_value(v) for v in value]) if isinstance(value, list | tuple) else str(value)

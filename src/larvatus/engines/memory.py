@@ -14,7 +14,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.csv_files.dialect import CsvDialect
-from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
@@ -59,7 +59,7 @@ class Memory:
         """A table of the columns with a role, sorted by sub-group and record id."""
         names = column_names(source)
         check_roles(roles, sub_groups, names)
-        wanted = released_columns(roles, sub_groups)
+        wanted = columns_read(roles, sub_groups)
         extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
         table = arrow_table(source, [*wanted, *extra], Uses.of(roles, sub_groups, names))
         arrays = {n: as_array(n, table.column(n), roles, sub_groups) for n in wanted}

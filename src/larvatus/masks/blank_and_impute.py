@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.errors import MaskError
+from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
@@ -134,8 +135,8 @@ class BlankAndImpute(Mask):
         total, there = np.sum(counts, axis=0), count_present(data).sum(axis=0)
         if not total.any():
             raise MaskError(
-                f"{self.name()}: no cell is selected (rate = {self._rate:g}, tail = {self.tail}), so nothing would be masked. "
-                "Increase rate or tail, or leave out constant columns."
+                f"{self.name()}: no cell is selected (rate = {exact_number(self._rate)}, tail = {self.tail}), so nothing would "
+                "be masked. Increase rate or tail, or leave out constant columns."
             )
         if self.where is not None:
             return []

@@ -171,7 +171,7 @@ class Microaggregation(Mask):
             )
         columns = data.table.columns
         apart = {*columns} - {*reserved_names(columns), *parts[0], *data.roles.identifiers}
-        apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}
+        apart -= {data.roles.record_id, data.roles.person, data.roles.household, *(() if mixed else data.groups.columns)}
         if apart or self.where is not None:
             return Note(
                 f"at least {self.k} records share their values of {', '.join(parts[0])}, but other columns of the file, or "

@@ -78,6 +78,11 @@ class PostRandomisation(Mask):
 
         return Masked(map_rows(current, mask_block, names), _notes(current, names, counts, moves))
 
+    def transitions(self, original: Microdata) -> Mapping[str, Sequence[Matrix]] | None:
+        names = original.confidential
+        counts = _counts(original, names)
+        return {name: self._moves(name, original, [c[j] for c in counts], j) for j, name in enumerate(names)}
+
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""
         settings = super().public_settings(kinds)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.core.errors import MaskError
+from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
@@ -99,10 +100,11 @@ class Rounding(Mask):
             moved, there = (int(v) for v in totals[j])
             if there and not moved:
                 raise MaskError(
-                    f"rounding: base {bases[name]:g} changes no value of {name!r}: all are already multiples of it. Use a "
-                    "larger base, or leave the column out of the step."
+                    f"rounding: base {exact_number(bases[name])} changes no value of {name!r}: all are already multiples of "
+                    "it. Use a larger base, or leave the column out of the step."
                 )
-            notes.append(Note(f"{moved:,} of {there:,} values of {name} are rounded to a multiple of {bases[name]:g}"))
+            base = exact_number(bases[name])
+            notes.append(Note(f"{moved:,} of {there:,} values of {name} are rounded to a multiple of {base}"))
             if bases[name] < FINE * spread[j]:
                 notes.append(Note(
                     f"the base for {name} is less than a tenth of the column's standard deviation: rounded values still "

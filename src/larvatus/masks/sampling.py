@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Mask, Masked
@@ -74,7 +75,7 @@ class Sampling(Mask):
         eligible = self._eligible(current, random)
         wanted = self._sizes(eligible.groups.sizes, random)
         if not wanted.any():
-            raise MaskError(f"sampling: rate {self.rate:g} of {current.rows:,} records keeps none. Increase rate.")
+            raise MaskError(f"sampling: rate {exact_number(self.rate)} of {current.rows:,} records keeps none. Increase rate.")
         goal = self._goal(current)
         for attempt in range(_MOST_DRAWS):
             taken = _drawn(eligible, wanted, random, attempt)
@@ -83,7 +84,8 @@ class Sampling(Mask):
         else:
             raise MaskError(
                 f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} were "
-                f"never all within {self.tolerance:g} standard deviations. Increase tolerance or rate, or hold fewer columns."
+                f"never all within {exact_number(self.tolerance)} standard deviations. Increase tolerance or rate, or hold "
+                "fewer columns."
             )
         sizes = dict(zip(taken.groups.labels, taken.groups.sizes, strict=True))
         share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}

@@ -1,4 +1,4 @@
-"""Approve a release of a finished run: the manifest and the report are written anew, and no release is made."""
+"""Approve a release of a finished run or search: the manifest and the report are written anew, and no release is made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from larvatus.pipeline.finished_run import FinishedRun, read_record, run_of_reco
 def approve(
     output_dir: str | Path, release: str | None = None, *, by: str, reason: str, public: bool = False
 ) -> tuple[Comparison, Approval, Approval | None]:
-    """Approve a release in the output folder of a run. The comparison, the approval and the one that it replaces are returned.
+    """Approve a release in the output folder of a run or search; return the comparison, the approval and the one it replaces.
 
     The released files are compared with their hashes first, and nothing is written if one was changed. The approver, the time
     and the reason go into the internal manifest of the release and into the report. Manifests, report and scores are moved into
@@ -43,7 +43,8 @@ def approve(
         comparison = replace(run.comparison, warnings=tuple(warned.values()))
         with fill_folder(folder) as temporary:
             (temporary / INSIDE).mkdir(mode=0o700)
-            write_reports(comparison, temporary, one.name if public else None, one.name, reason, approvals.values())
+            reasons = (*run.selection, reason)
+            write_reports(comparison, temporary, one.name if public else None, one.name, reasons, approvals.values())
             _write_manifests(run, approval, published, warned, temporary)
             write_record(temporary, {**record, "published": published})
             written = [p.relative_to(temporary).as_posix() for p in sorted(temporary.rglob("*")) if p.is_file()]

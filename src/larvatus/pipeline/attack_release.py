@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
+from larvatus.attacks.linkage.exception_patterns import mark_exceptions, uses_exceptions, with_exceptions
+from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of, wave_notes, without_waves
 from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.comparison.limits import Limits
@@ -25,6 +27,7 @@ from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.pairings.other_waves import as_other_release
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory
@@ -63,14 +66,19 @@ def risk(
 
     By default every attack that applies is run, those that know the masks best among them. Every copy is attacked, and so is
     the average of the copies; the score is that of the worst. `intruder` is an Intruder or the name of a preset.
-    `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
-    `other_pairings` are their pairing files, in the same order. `targets` is the number of records that each linkage attack
-    takes as targets, or "all"; by default a large file is sampled (docs/guides/intervals.md).
+    `other_releases` lists other releases of the same records, or of other waves of the same persons, that the intruder has
+    (default: those of the intruder); `other_pairings` are their pairing files, in the same order. `targets` is the number of
+    records that each linkage attack takes as targets, or "all"; by default a large file is sampled
+    (docs/guides/intervals.md).
 
     Example:
-        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
-        >>> print(lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"]).summary())
-        >>> lv.risk(data, "masked_elsewhere.csv", intruder="realistic")
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(500)
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> found = lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"])
+        >>> found[0].value > found[0].chance
+        True
+        >>> lv.risk(data, "masked_elsewhere.csv", intruder="realistic")  # doctest: +SKIP
     """
     check_microdata(data)
     progress = progress or default_progress()
@@ -143,6 +151,12 @@ class AttackedRelease:
         views = [_View.of(self.data, self.candidate)]
         return [*views, _View.of(*joined_with(self.data, self.candidate, self.others))] if self.others else views
 
+    @cached_property
+    def _exceptions(self) -> _View | None:
+        """The release with a column that tells which totals hold in a record; None if rules keep no totals with exceptions."""
+        marked = mark_exceptions(self.data, self.candidate)
+        return None if marked is None else _View.of(*marked)
+
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
@@ -153,7 +167,17 @@ class AttackedRelease:
             first = self._views[0]
             excess = shared_error(method, first.original, first.copies[0][1], self.who, attack_random(method))
             limit = smallest_limit(self.limits, method.name())
-            found = [_once(method, view, self.who, limit, excess) for view in self._views]
+            found = [_once(method, first, self.who, limit, excess)]
+            if self.others:
+                try:
+                    found.append(_once(method, self._views[1], self.who, limit, excess))
+                except (RiskError, UtilityError) as error:
+                    if not wave_notes(self.others):
+                        raise
+                    return AttackOutcome(without_waves(found[0], self.others, error.reason_for(method.name())))
+            if self._exceptions is not None and uses_exceptions(method):
+                with suppress(RiskError, UtilityError):
+                    found[0] = with_exceptions(found[0], _once(method, self._exceptions, self.who, limit, excess))
         except (RiskError, UtilityError, EngineError) as error:
             if method in self.must:
                 raise
@@ -227,14 +251,14 @@ def _once(method: Attack, view: _View, who: Intruder, limit: float, excess: floa
 def others_of(
     data: Microdata, other_releases: ReleaseLike, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
 ) -> list[Release]:
-    """The other releases of the same records that the intruder has."""
+    """The other releases that the intruder has: of the same records, or of other waves of the same persons."""
     one = isinstance(other_releases, str | Path | Release) or hasattr(other_releases, "columns")
     given = [other_releases] if one else list(cast(Sequence[OneReleaseLike], other_releases))
     if len(pairings) > len(given):
         raise PairingError(f"other_pairings: {len(pairings)} pairing files for {len(given)} other releases. Name in "
                            "other_releases (--other-release) the release of each pairing file, in the same order.")
     beside = [*pairings, *[None] * (len(given) - len(pairings))]
-    return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
+    return [as_other_release(data, o, p, row_order) for o, p in zip(given, beside, strict=True)]
 
 
 def with_read_notes(score: Score, candidate: Release, given: Any) -> Score:

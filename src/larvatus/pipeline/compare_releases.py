@@ -13,6 +13,7 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.limits import LimitsLike
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
+from larvatus.core.memory_size import give_back
 from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
@@ -189,6 +190,12 @@ class _Bench:
 
     def do(self, asked: _Asked, progress: Progress) -> Any:
         """The release, or the outcome of one attack or measure, without figures per record."""
+        try:
+            return self._done(asked, progress)
+        finally:
+            give_back()
+
+    def _done(self, asked: _Asked, progress: Progress) -> Any:
         if asked.part == "mask":
             return self.open(asked.job, _made(self.work, asked.job, progress)).release
         if asked.release is not None:

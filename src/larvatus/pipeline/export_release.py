@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import ManifestError, WriteError
 from larvatus.core.files import check_free, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
@@ -16,6 +16,7 @@ from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
+from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import write_batches
@@ -31,8 +32,9 @@ _DECIMAL_COMMA = CsvDialect(decimal=",")  # what 1,234 means in a release, in wh
 def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
     """Write a release in the output folder of a run to a CSV or Parquet file, with a codebook and a public manifest next to it.
 
-    The released files are compared with their hashes first. A file of the same format is a copy, byte for byte; in another
-    format it has the same values in the same order. Several copies are written as `name-1`, `name-2` …
+    The released files are compared with their hashes first, and the exported ones with their new manifest last. A file of the
+    same format is a copy, byte for byte; in another format it has the same values in the same order. Several copies are written
+    as `name-1`, `name-2` …
     """
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
@@ -47,6 +49,10 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     for source, file in zip(one.paths, targets, strict=True):
         _write_copy(run, source, file)
     _write_documents(run, one, path, targets, overwrite)
+    wrong = [r for r in verify_files(manifest, targets) if r["same"] is not True]
+    if wrong:
+        raise ManifestError(f"{wrong[0]['file']} was written but does not match its manifest: {wrong[0]['why']}. Export again "
+                            "to another place.")
     return targets
 
 

@@ -1,4 +1,4 @@
-"""A finished run: what its output folder keeps to check, approve and export a release without making it again.
+"""A finished run or search: what its output folder keeps to check, approve and export a release without making it again.
 
 `internal/run.json` has the names and hashes of the released files, and the comparison with all scores. `internal/study.toml` is
 the study as it was carried out, and `internal/pairings/` has the pairing files. Only the owner can read them.
@@ -7,8 +7,9 @@ the study as it was carried out, and `internal/pairings/` has the pairing files.
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,17 @@ class FinishedRelease:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """The releases of a run by name, their comparison, and the name of the published release."""
+    """The releases of a run by name, their comparison, and the name of the published release.
+
+    `selection` has the notes of a search on how it selected its release.
+    """
 
     folder: Path
     releases: Mapping[str, FinishedRelease]
     comparison: Comparison
     row_order: str
     public: str | None
+    selection: tuple[str, ...] = ()
 
     def study(self) -> Study:
         """The study as it was carried out; its source must be where it was."""
@@ -96,7 +101,8 @@ class FinishedRun:
         if name is None and len(names) == 1:
             return self.releases[names[0]]
         if name is None:
-            raise StudyError([f"--release: {self.folder} has {len(names)} releases. Name one of them: {', '.join(names)}."],
+            listed = ", ".join(map(shlex.quote, names))
+            raise StudyError([f"--release: {self.folder} has {len(names)} releases. Name one of them: {listed}."],
                              "command line")
         if name not in self.releases:
             failed = next((f" It was not made: {n.reason}" for n in self.comparison.not_made if n.name == name), "")
@@ -124,7 +130,7 @@ class FinishedRun:
 
 def write_run_record(
     place: Path, folder: Path, study: Study, comparison: Comparison, targets: Mapping[str, Path], row_order: str,
-    public: str | None,
+    public: str | None, selection: Sequence[str] = (),
 ) -> None:
     """Write the study and the record of a run into `place`, from where they are moved into the output folder."""
     (place / INSIDE).mkdir(mode=0o700, exist_ok=True)
@@ -136,7 +142,7 @@ def write_run_record(
     _write_private(place / INSIDE / RUN_STUDY, study.with_paths_from((folder / INSIDE).absolute()).toml())
     write_record(place, {
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
-        "comparison": _plain_comparison(comparison),
+        "selection": list(selection), "comparison": _plain_comparison(comparison),
     })
 
 
@@ -188,16 +194,25 @@ def open_run(folder: str | Path) -> FinishedRun:
     return run_of_record(Path(folder), read_record(Path(folder)))
 
 
+def release_suffix(folder: str | Path) -> str:
+    """The suffix of the released files in an output folder."""
+    return next((r.target.suffix for r in open_run(folder).releases.values()), ".csv")
+
+
 def read_record(folder: Path) -> dict[str, Any]:
     """The record of the run in a folder, as plain values."""
     if folder.is_file():
-        raise ReadError(f"{folder} is a file. Give the output folder of larvatus run, or two files: larvatus check ORIGINAL "
-                        "RELEASED.")
+        raise ReadError(f"{folder} is a file. Give the output folder of larvatus run or search, or two files: larvatus check "
+                        "ORIGINAL RELEASED.")
     if not folder.is_dir():
-        raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run.")
+        raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run or search.")
     path = folder / INSIDE / RUN_RECORD
     if not path.is_file() and not (folder / "releases").is_dir():
-        raise ReadError(f"{folder} is not the output folder of larvatus run: it has no folder releases/. Give another folder.")
+        if (folder / "tried.csv").is_file():
+            raise ReadError(f"{folder} has no release: the search found none that meets the limits. Change the study and "
+                            "search again.")
+        raise ReadError(f"{folder} is not the output folder of larvatus run or search: it has no folder releases/. Give "
+                        "another folder.")
     if not path.is_file():
         raise ReadError(
             f"{path} does not exist: an earlier version of larvatus wrote {folder}, or internal/ was removed. Run the study "
@@ -216,14 +231,17 @@ def run_of_record(folder: Path, record: Mapping[str, Any]) -> FinishedRun:
         releases = {
             r["name"]: FinishedRelease(r["name"], Path(r["file"]), tuple(r["files"]), folder) for r in record["releases"]
         }
-        return FinishedRun(folder, releases, _comparison_of(record["comparison"]), record["row_order"], record["published"])
+        selection = tuple(record.get("selection", ()))
+        comparison = _comparison_of(record["comparison"])
+        return FinishedRun(folder, releases, comparison, record["row_order"], record["published"], selection)
     except (KeyError, TypeError, ValueError, StudyError):
         path = folder / INSIDE / RUN_RECORD
         raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
 
 
 def write_reports(
-    comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str, approvals: Iterable[Approval]
+    comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str | Sequence[str],
+    approvals: Iterable[Approval],
 ) -> None:
     """Write the scores, the report and, if a release is published, the public report."""
     write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)

@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
+from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step
 from larvatus.pipeline.apply_step import (
@@ -50,10 +51,14 @@ def mask(
     when a piece of work begins; by default, long work prints lines in a notebook or on a terminal.
 
     Example:
-        >>> data = lv.read("people.csv", confidential=["income"], non_confidential=["age"], sub_groups=["region"])
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(500)
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])
         >>> release = lv.mask(data, "additive_noise(variance=0.25)")
-        >>> release = lv.mask(data, lv.masks.DataShuffling(), constraints=["income >= 0"])
-        >>> release.write("released.parquet", pairing="pairing.parquet")
+        >>> release = lv.mask(data, lv.masks.DataShuffling(), constraints=["home_value >= 0"])
+        >>> len(release)
+        500
+        >>> release.write("released.parquet", pairing="pairing.parquet")  # doctest: +SKIP
     """
     check_microdata(data)
     progress = progress or default_progress()
@@ -74,7 +79,8 @@ def mask(
     check_orders(seen, masks)
     original, notes = in_workable_groups(seen, masks)
     check_magnitudes(original, masks)
-    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
+    context = roles_text(data.roles, with_persons=False) + original.sub_groups.model_dump_json()
+    context += asked.model_dump_json() if rules else ""
     context += confidential_fingerprint(data, stream_key(secret, "fingerprint"))
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said

@@ -45,6 +45,8 @@ def read(
     identifiers: Sequence[str] | str = (),
     weight: str | None = None,
     record_id: str | None = None,
+    person: str | None = None,
+    household: str | None = None,
     nominal: Sequence[str] | str = (),
     taxonomies: Mapping[str, TaxonomyLike] | None = None,
     engine: str | Engine = "auto",
@@ -58,10 +60,11 @@ def read(
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
 
-    `taxonomies` are hierarchies of categorical columns: nested tables, or the name of a CSV file from leaf to root.
-    `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in memory if they fit comfortably, and otherwise
-    works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame is processed by Spark; `master` is the
-    address of a cluster on which to start a session.
+    `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
+    waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
+    or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
+    memory if they fit comfortably, and otherwise works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame
+    is processed by Spark; `master` is the address of a cluster on which to start a session.
 
     How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
     ("point", "space", "apostrophe"), `encoding` ("windows-1252") and `quote` ("single", "none") state it instead.
@@ -77,7 +80,7 @@ def read(
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,
-            "taxonomies": dict(taxonomies or {}),
+            "person": person, "household": household, "taxonomies": dict(taxonomies or {}),
         }
         roles = Roles(**given)
     elif confidential is not None or taxonomies:

@@ -20,12 +20,21 @@ from larvatus.core.randomness import secret_or_new, stream_key
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
-from larvatus.documents.manifest import INSIDE, complete, decision_facts, manifest_paths, paths_beside, write_beside
+from larvatus.documents.manifest import (
+    INSIDE,
+    complete,
+    decision_facts,
+    manifest_paths,
+    pairing_path,
+    paths_beside,
+    write_beside,
+)
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
-from larvatus.pipeline.read_source import read_for_study
+from larvatus.pipeline.finished_run import RUN_RECORD, RUN_STUDY, write_run_record
+from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.pipeline.search_release import search_with_cache
 from larvatus.searching.goal import Goal
 from larvatus.searching.result import SearchResult
@@ -37,18 +46,20 @@ _WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.c
 
 def search_study(
     study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
-    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", approved_by: str = "", jobs: int | None = None,
+    suffix: str | None = None, row_order: Literal["random", "keep"] = "random", approved_by: str = "", jobs: int | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Run the search of a study; write the candidates tried and confirmed, and the chosen release with its documents.
 
-    Rerunning with the same secret and folder resumes: finished draws are not made again.
+    `suffix` is .csv or .parquet (default: the format of the source). Rerunning with the same secret and folder resumes:
+    finished draws are not made again. The folder can be checked, approved and exported as after `run`.
     """
     if not study.search:
         raise StudyError(["search: there is nothing to try. Add [[search]] with steps whose settings have a range."])
     data = read_for_study(study.source_path(), study)
     check_can_be_made(study.analysis, data)
     how = Execution(jobs=jobs, progress=progress)
+    suffix = suffix or f".{format_of_source(study.source_path())}"
 
     def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
         return search_with_cache(
@@ -83,7 +94,8 @@ def search_files(folder: Path, suffix: str) -> list[Path]:
     """Every file that a search writes into a folder, and the folder of finished trials."""
     target = Path("releases") / f"chosen{suffix}"
     copies = (folder / "releases").glob(f"chosen-*{suffix}")
-    beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)))]
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY)]
+    beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)), pairing_path(target), *inside)]
     return [*(folder / name for name in _WRITTEN), cache_in_output(folder), *beside, *copies]
 
 
@@ -123,10 +135,11 @@ def _write(
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
     warned = warnings_of(compared_, None, release.name if approved_by else None, approved_by)
     told = replace(compared_, warnings=tuple(warned.values()))
-    target = folder / "releases" / f"chosen{suffix}"
-    for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
-        (folder / inner).mkdir(mode=mode)
-    release.write(target, row_order)
+    place = Path("releases") / f"chosen{suffix}"
+    target, pairing = folder / place, folder / pairing_path(place)
+    for inner, mode in ((target.parent, 0o777), (folder / INSIDE, 0o700), (pairing.parent, 0o700)):
+        inner.mkdir(mode=mode)
+    release.write(target, row_order, pairing)
     decided = decision_facts(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     reason = "; ".join(found.notes)
@@ -136,6 +149,7 @@ def _write(
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
     told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
+    write_run_record(folder, output_dir, chosen, told, {release.name: place}, row_order, None, found.notes)
     return keys, told.warnings
 
 

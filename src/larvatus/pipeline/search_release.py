@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
-from larvatus.advice.advice import Advice, advice
+from larvatus.advice.advice import Advice
 from larvatus.advice.role_guesses import RoleGuesses
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress
+from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.microdata import Microdata, check_microdata
@@ -20,6 +20,7 @@ from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
 from larvatus.pipeline.search_candidates import Drawing, Draws
+from larvatus.pipeline.try_advice import advise_with_trial
 from larvatus.searching.goal import (
     Goal,
     LimitJudge,
@@ -38,19 +39,20 @@ from larvatus.study.scoring import refuse_unused, scoring_of
 
 
 @overload
-def advise(data: Microdata) -> Advice: ...
+def advise(data: Microdata, *, progress: Progress = silent) -> Advice: ...
 @overload
-def advise(data: SourceLike) -> RoleGuesses: ...
+def advise(data: SourceLike, *, progress: Progress = silent) -> RoleGuesses: ...
 
 
-def advise(data: Microdata | SourceLike) -> Advice | RoleGuesses:
+def advise(data: Microdata | SourceLike, *, progress: Progress = silent) -> Advice | RoleGuesses:
     """Describe the data and recommend masks, with reasons.
 
-    Data without roles (a path or a data frame) are examined column by column: the result is a table of the columns with a first
-    guess of their roles, to confirm or change.
+    The study of the advice is tried first, on at most 30,000 records: what cannot be carried out is changed or left out, and
+    the advice says so. Data without roles (a path or a data frame) are examined column by column: the result is a table of the
+    columns with a first guess of their roles, to confirm or change.
     """
     if isinstance(data, Microdata):
-        return advice(data, text_places)
+        return advise_with_trial(data, text_places, progress)
     if data is None or (isinstance(data, str) and "\n" in data):  # neither a path nor a frame
         check_microdata(data)
     from larvatus.pipeline.examine_source import guess_roles

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from larvatus.attacks.linkage.target_sample import Targets
 from larvatus.comparison.combined_scores import Combination
@@ -24,6 +24,7 @@ from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK, lists_of
 from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.documents.codebook import label_problems
 from larvatus.measures.analyses.spec import Analysis, analysis_problems
@@ -55,7 +56,7 @@ AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
 ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes a draft."
 
 
-class Study(BaseModel):
+class Study(SettingsModel):
     """All settings of a study. If no attacks or measures are given, all of them run with their defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +84,20 @@ class Study(BaseModel):
     labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
     csv: CsvFormat = Field(default=NOTHING_STATED, description="how a CSV source is written; keys of [source] in a file")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_parts(cls, given: Any) -> Any:
+        """Parts that are given as plain tables are read as in a study file, so that their problems are reported alike."""
+        if not isinstance(given, Mapping):
+            return given
+        problems: list[str] = []
+        plain = {n: v for n, v in given.items() if n not in LATER and _is_plain(v)}
+        made = {n: part(n, v, problems) for n, v in plain.items() if n in cls.model_fields}
+        made |= decisions({n: given[n] for n in ("combine", "limits") if _is_plain(given.get(n))}, problems)
+        if problems:
+            raise StudyError(list(dict.fromkeys(problems)), "Study")
+        return {**given, **made}
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -141,7 +156,7 @@ class Study(BaseModel):
         problems = list(dict.fromkeys(problems))
         if not problems:
             try:
-                return cls(**parts, folder=folder)
+                return cls.model_validate({**parts, "folder": folder})
             except ValidationError as error:
                 problems = validation_problems("", error, known)
         raise StudyError(problems, where)
@@ -248,6 +263,12 @@ class Study(BaseModel):
         """Write the study file."""
         refuse_inputs([path], self.input_paths())
         write_text(Path(path), self.toml(), overwrite)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a part is given as a table or as a list of tables."""
+    return isinstance(value, Mapping) or (
+        isinstance(value, list | tuple) and bool(value) and all(isinstance(v, Mapping) for v in value))
 
 
 def _from(folder: Path, start: Path, file: str) -> str:

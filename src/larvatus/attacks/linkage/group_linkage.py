@@ -192,17 +192,16 @@ def link_groups(
     read = list(dict.fromkeys([*by.columns, *numbers, *columns]))
     found = map_groups(keys.joined, run, read, [Column(n, "number") for n in made])
     back = with_table(data, data.table.pair(found.table, {n: n for n in made}))
-    record, group, values = collect(back, made)
-    tried = ~np.isnan(values[names[SUCCESS][0]])
-    found_credits = {figure: np.array([values[n][tried] for n in own]) for figure, own in names.items()}
+    every, _, far = collect(back, [OUTLYING])
+    record, group, values = collect(back, made, lambda block: ~np.isnan(block[names[SUCCESS][0]]))
+    found_credits = {figure: np.array([values[n] for n in own]) for figure, own in names.items()}
     success, x_alone = (found_credits[figure].reshape(t, m, -1) for figure in (SUCCESS, X_ALONE))
-    weight = keys.weight_of(record[tried])
+    weight = keys.weight_of(record)
     means = [hajek_mean(credit, weight) for credit in success[:, 0]]
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
-        group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
-        x_alone=x_alone[best].T, outlying=outlying_tenth(values[OUTLYING])[tried], record=record[tried],
-        weight=weight,
+        group, success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T, x_alone=x_alone[best].T,
+        outlying=outlying_tenth(far[OUTLYING])[np.searchsorted(every, record)], record=record, weight=weight,
     )
     more = [*notes, *(f"{n} is not used: this attack cannot link records by it" for n in by.unused)]
     if one_guess and max(guesses) > 1:
@@ -212,7 +211,7 @@ def link_groups(
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
     if one_guess:
         score = replace(score, interval=_interval_of_pairs(score, credits.effective_targets(), original.rows / data.rows))
-    score = _widened(score, means[best], [hajek_mean(values[n][tried], weight) for n in parts])
+    score = _widened(score, means[best], [hajek_mean(values[n], weight) for n in parts])
     if t == 1:
         return score
     rows: list[Row] = [

@@ -12,6 +12,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.other_waves import WAVE
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in, merged_column
@@ -106,4 +107,16 @@ def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score
     ]
     worst = joined if joined.value > alone.value else alone
     note = f"the intruder also has {named} and is assumed to know which rows belong together"
-    return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, note))
+    return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, note, *wave_notes(others)))
+
+
+def wave_notes(others: Sequence[Release]) -> list[str]:
+    """Notes on the releases that were joined by person."""
+    return [n.text for other in others for n in other.notes if n.step == WAVE]
+
+
+def without_waves(alone: Score, others: Sequence[Release], why: str) -> Score:
+    """The attack on this release alone, because it cannot use the other ones; `why` is the reason."""
+    named = ", ".join(o.name for o in others)
+    return replace(alone, notes=(*alone.notes, f"{named}: left out of this attack, because together: {why.rstrip('.')}",
+                                 *wave_notes(others)))

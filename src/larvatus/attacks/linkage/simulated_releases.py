@@ -97,7 +97,7 @@ def _simulate(
     codes = _Codes()
     ids = _canonical_ids(data, joined)
     record = group = np.zeros(0, dtype=np.int64)
-    made = []
+    simulated: tuple[Floats, ...] = ()
     for m in range(times):
         report_progress(f"simulating the release, {m + 1} of {times}", m, times)
         draws = RenumberedRandom(random.child("simulation", str(m)).key, None, *ids)
@@ -106,10 +106,11 @@ def _simulate(
             copies = [average(copies)]
         found = [collect(in_release(copy, joined), list(names.values())) for copy in copies]
         record, group = found[0][:2]
-        made.append([
-            np.array([codes.numbers(b, values[b], copy.table.columns[b]) for b in names.values()]).T
-            for copy, (_, _, values) in zip(copies, found, strict=True)
-        ])
+        simulated = simulated or tuple(np.empty((times, len(record), len(names))) for _ in copies)
+        for copy, (_, _, values), room in zip(copies, found, simulated, strict=True):
+            for j, b in enumerate(names.values()):
+                room[m, :, j] = codes.numbers(b, values[b], copy.table.columns[b])
+        del found, copies
     mine, _, values = collect(original, list(names.values()))
     place = np.searchsorted(mine, record)
     before = np.array([codes.numbers(b, values[b], original.table.columns[b])[place] for b in names.values()]).T
@@ -119,7 +120,6 @@ def _simulate(
         mine, _, values = collect(copy, list(names))
         place = np.searchsorted(mine, record)
         shown.append(np.array([codes.numbers(b, values[n], copy.table.columns[n])[place] for n, b in names.items()]).T)
-    simulated = tuple(np.array([one[c] for one in made]) for c in range(len(made[0])))
     if undone:
         mapped = set(data.numeric(columns_of_step(last, data)))
         within = group if last.scope == "sub_group" else np.zeros_like(group)

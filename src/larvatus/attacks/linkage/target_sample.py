@@ -97,8 +97,10 @@ def _least(group: Ints, distance: Floats, size: int, random: RecordRandom, recor
     far = int(min(_FAR_SHARE * len(record), _MOST_FAR, size // 4))
     if far and distance.max() > distance.min():
         # coarse distances: engines cut the rows into different blocks, which changes the last bits
-        order = np.lexsort((random.words(record, purpose="outlying")[0], -distance.astype(np.float32)))
-        least[order[:far]] = 1.0
+        coarse = distance.astype(np.float32)
+        first = np.flatnonzero(coarse >= np.partition(coarse, len(coarse) - far)[len(coarse) - far])
+        order = np.lexsort((random.words(record[first], purpose="outlying")[0], -coarse[first]))
+        least[first[order[:far]]] = 1.0
     return np.asarray(least)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from larvatus.cli.options import (
     Overwrite,
     Quiet,
 )
+from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.role_table import show_guesses
 from larvatus.cli.output.terminal import Terminal
 
@@ -50,16 +52,18 @@ def advise(
     with terminal.progress() as progress:
         data = data_of(source, study)
         progress("examining the columns", 0, 1)
-        found = advise_on(data)
+        found = advise_on(data, progress=progress)
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent
         made = study_from_advice(found.plan, data, os.path.relpath(source, place), place, study.csv)
         write_text(output, found.study_text(made.toml()), overwrite)
-        terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
+        terminal.say(f"\nStudy:  {output}")
+        terminal.command(NEXT, f"larvatus run {shlex.quote(str(output))} -o out/")
     terminal.data({
         "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
         "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
+        "totals": [{"rule": t.rule, "records": t.records, "exceptions": t.exceptions} for t in found.rules.totals],
         "guessed": {k: list(v) for k, v in found.constraints.guessed.items()},
     })
     if output is not None and not found.plan["release"]:

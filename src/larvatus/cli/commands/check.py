@@ -20,6 +20,7 @@ from larvatus.cli.options import (
     TargetRecords,
     Who,
 )
+from larvatus.cli.output.next_steps import NEXT, approve_text
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import StudyError
 
@@ -45,12 +46,13 @@ def check(
 ) -> int:
     """Check whether a released file meets the study's limits; exit code 4 if one is broken.
 
-    With the output folder of larvatus run, a release in it is checked: study, source and pairing file are those of the run.
+    With the output folder of larvatus run or search, a release in it is checked: study, source and pairing file are those of
+    the run. If its study sets no limits, the rule of the report is checked on the scores of the run.
 
     Parameters
     ----------
     original
-        the confidential file; or the output folder of larvatus run
+        the confidential file; or the output folder of larvatus run or search
     released
         the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
@@ -61,8 +63,11 @@ def check(
     run = _finished_run(original, released, release, pairing, roles)
     terminal, study = Terminal(quiet, json), roles.load(run.study() if run is not None else None)
     limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
+    if not limits and run is not None and not (intruder or other_releases or targets):
+        return _check_rule(terminal, run, run.release(release).name)
     if not limits:
-        raise StudyError(["no limit is set. Give --study FILE with [limits], or --tier public."], "command line")
+        way = "Give --tier public" + (", or --study FILE with [limits]." if run is None else ", scientific or secure.")
+        raise StudyError([f"no limit is set. {way}"], "command line")
     with terminal.progress() as progress:
         data = data_of(original if run is None else str(study.source_path()), study)
         given, others = copies_of(released or []), other_releases
@@ -83,8 +88,33 @@ def check(
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
+    if run is not None:
+        _say_next(terminal, run, run.release(release).name, found.meets_limits)
     terminal.data({"met": found.meets_limits, "warnings": list(found.warnings), "limits": [dict(r) for r in found.rows]})
     return 0 if found.meets_limits else BROKEN
+
+
+def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
+    """Check a release of a run without limits by the rule of the report, on the scores of the run."""
+    from larvatus.comparison.selection_rule import rule_rows
+
+    found = rule_rows(next(c for c in run.comparison.candidates if c.name == name))
+    broken = [r for r in found if not r["met"]]
+    terminal.say("The study sets no limits, so the rule of the report is checked: every attack must stay near its baseline.")
+    terminal.table([{**r, "met": "yes" if r["met"] else "NO"} for r in found])
+    if not found:
+        terminal.say("No attack was run, so the risk is unknown. Check it with --tier public, scientific or secure.")
+    else:
+        said = f"\nAll {len(found)} attacks stay near their baseline."
+        terminal.say(f"\nNot near its baseline: {len(broken)} of {len(found)} attacks." if broken else said)
+    _say_next(terminal, run, name, bool(found) and not broken)
+    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found]})
+    return 0 if found and not broken else BROKEN
+
+
+def _say_next(terminal: Terminal, run: FinishedRun, name: str, passes: bool) -> None:
+    """Print the command that approves the release; a board may approve one that breaks a limit."""
+    terminal.command(NEXT if passes else "To approve it all the same: ", approve_text(run.folder, name))
 
 
 def _finished_run(
@@ -95,7 +125,8 @@ def _finished_run(
         return None
     problems = []
     if released:
-        problems.append("--release: names a release in the output folder of larvatus run. Give that folder, and no file.")
+        problems.append("--release: names a release in the output folder of larvatus run or search. Give that folder, and no "
+                        "file.")
     if pairing is not None:
         problems.append("--pairing: is not needed, because the folder has the pairing file. Leave it out.")
     if roles.study is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from larvatus.cli.options import Json, Overwrite, Quiet, ReleaseName
+from larvatus.cli.output.next_steps import approve_text
 from larvatus.cli.output.terminal import Terminal
 
 
@@ -15,21 +16,30 @@ def export(
     folder: Path, *, release: ReleaseName = None, output: Annotated[Path, Parameter(name=["--output", "-o"])],
     overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Write a release that larvatus run has made to a file, with its codebook and manifest.
+    """Write a release that larvatus run or search has made to a file, with its codebook and manifest.
 
     Nothing is masked: the file has the values and the row order of the release. If a released file is not the one that the run
-    wrote, nothing is written (exit code 1).
+    wrote, nothing is written (exit code 1). The exported file is compared with its manifest, as larvatus verify does.
 
     Parameters
     ----------
     folder
-        output folder of larvatus run
+        output folder of larvatus run or search
     output
         file to write, .csv or .parquet
     """
+    from larvatus.documents.codebook import codebook_path
+    from larvatus.documents.manifest import manifest_paths
     from larvatus.pipeline import export as export_release
+    from larvatus.pipeline.finished_run import open_run
 
     terminal = Terminal(quiet, json)
     files = export_release(folder, release, output, overwrite=overwrite)
-    terminal.say(f"{', '.join(map(str, files))}: written, with codebook and manifest")
+    beside = f"{codebook_path(output)} and {manifest_paths(output)[0]}"
+    terminal.say(f"{', '.join(map(str, files))}: written, matches its manifest\nTo be shared with it: {beside}")
+    run = open_run(folder)
+    name = run.release(release).name
+    if name not in run.approvals():
+        terminal.say(f"Release {name!r} is not approved.")
+        terminal.command("To approve it: ", approve_text(folder, name))
     terminal.data({"files": [str(f) for f in files]})

@@ -72,7 +72,7 @@ def run(
             decision=Decision(chosen=chosen, public=public, reason=reason, approved_by=approved_by),
             files=files, execution=Execution(jobs=jobs, progress=progress),
         )
-    summary(terminal, comparison, output)
+    summary(terminal, comparison, output, chosen or public)
     for lost in comparison.not_made:
         terminal.warn(f"release {lost.name!r} was not made: {lost.reason}")
     return NOT_MADE if comparison.not_made else 0

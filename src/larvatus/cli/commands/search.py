@@ -22,6 +22,7 @@ from larvatus.cli.options import (
     RowOrder,
     SecretFile,
 )
+from larvatus.cli.output.next_steps import NEXT, check_text
 from larvatus.cli.output.summaries import delay_limit_warnings
 from larvatus.cli.output.terminal import Terminal
 
@@ -79,7 +80,9 @@ def search(
     if found.chosen is None:
         raise SearchError("no candidate meets the limits. Widen the ranges, try other masks, release fewer or coarser columns, "
                           "or set other limits.")
+    name = found.chosen.candidate.name if found.release is None else found.release.name
     terminal.say(f"\nChosen: {found.chosen.candidate.name}\nReport: {output / 'report.html'}")
+    terminal.command(NEXT, check_text(output, name))
     for text in found.warnings:
         terminal.warn(text)
 

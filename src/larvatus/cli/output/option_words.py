@@ -8,7 +8,7 @@ from collections.abc import Sequence
 _OPTIONS = (
     (r"\broles\.taxonomies\b", "--taxonomy"),
     (r"\broles\.ordered\b", "ordered in [roles] of a study file, --study"),
-    (r"\broles\.(confidential|identifiers|weight|nominal)\b", r"--\1"),
+    (r"\broles\.(confidential|identifiers|weight|nominal|person|household)\b", r"--\1"),
     (r"\broles\.non_confidential\b", "--non-confidential"),
     (r"\broles\.record_id\b", "--record-id"),
     (r"\bsub_groups\.(smallest|small)\b", r"--\1"),
@@ -21,7 +21,7 @@ _OPTIONS = (
     (r'(?<![-\w])(decimal|thousands|encoding) = ("…"|…)', r"--\1"),
     (r'(?<![-\w])(decimal|thousands) = "(\w+)"', r"--\1 \2"),
 )
-_BY_OPTIONS = ("mask", "risk", "utility", "advise", "check")
+_BY_OPTIONS = ("mask", "risk", "utility", "advise", "check", "keys")
 
 
 def in_option_words(message: str, given: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from larvatus.cli.output.next_steps import say_selected
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import LimitWarning
 
@@ -27,8 +28,8 @@ def delay_limit_warnings() -> Iterator[None]:
         yield
 
 
-def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
-    """Print all releases of a run: risks, losses, limits and notes; warnings last."""
+def summary(terminal: Terminal, comparison: Any, output: Path, chosen: str | None = None) -> None:
+    """Print all releases of a run: risks, losses, limits and notes; the next command; warnings last."""
     from larvatus.measures.analyses.spec import METHOD
 
     risks: list[Row] = [
@@ -52,6 +53,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
         of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
         terminal.hint(f"{of} were already finished and were not made again; use --fresh with --overwrite to make all again.")
     terminal.say(f"\nReport: {output / 'report.html'}")
+    say_selected(terminal, comparison, output, chosen)
     for text in comparison.warnings:
         terminal.warn(text)
     terminal.data(comparison.plain())

@@ -54,6 +54,11 @@ class Terminal:
         if not self.quiet and not self.as_json:
             self.out.print(wrap(text, self.width), markup=False, soft_wrap=True)
 
+    def command(self, label: str, command: str) -> None:
+        """Print a command to type next, on one line, so that it can be copied from a narrow terminal too."""
+        if not self.quiet and not self.as_json:
+            self.out.print(f"{label}{command}", markup=False, soft_wrap=True)
+
     def hint(self, text: str) -> None:
         """Print a sentence that is not a result, to standard error."""
         if not self.quiet:

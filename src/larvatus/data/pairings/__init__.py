@@ -1,1 +1,1 @@
-"""Pairing files, which tell which released row belongs to which original record, and the release they belong to."""
+"""Pairing files, which tell which released row belongs to which original record; and waves, which are paired by person."""

@@ -13,40 +13,57 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from larvatus.core.errors import PairingError
 from larvatus.core.files import replace_file
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairings.column_digests import column_digests
 
 RECORD_COLUMN, RELEASE_COLUMN = "record", "release"  # columns of a pairing file; the second is in CSV files only
+PERSON_COLUMN = "person"  # present if the original has a person column
 _KEY = b"larvatus.release"
 _PARQUET = {".parquet", ".pq"}
 
 
-def add_digests(pairing: Path, copies: Sequence[Mapping[str, str]]) -> None:
-    """Write the digests of every copy of a release into its pairing file."""
+def add_digests(
+    pairing: Path, copies: Sequence[Mapping[str, str]], persons: Mapping[int, str | None] | None = None
+) -> None:
+    """Write the digests of every copy of a release into its pairing file, and the person of each record if there are any."""
     text = json.dumps({"columns": [dict(c) for c in copies]})
     with replace_file(pairing, private=True) as temporary:
         if pairing.suffix.lower() in _PARQUET:
-            _add_to_parquet(pairing, temporary, text)
+            _add_to_parquet(pairing, temporary, text, persons)
         else:
-            _add_to_csv(pairing, temporary, text)
+            _add_to_csv(pairing, temporary, text, persons)
 
 
-def _add_to_parquet(source: Path, target: Path, text: str) -> None:
+def _add_to_parquet(source: Path, target: Path, text: str, persons: Mapping[int, str | None] | None) -> None:
+    import pyarrow as pa
     from pyarrow import parquet
 
     table = parquet.read_table(source)
+    if persons is not None:
+        found = [persons[r] for r in table.column(RECORD_COLUMN).to_pylist()]
+        table = table.append_column(PERSON_COLUMN, pa.array(found, pa.string()))
     parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text.encode()}), target)
 
 
-def _add_to_csv(source: Path, target: Path, text: str) -> None:
+def _add_to_csv(source: Path, target: Path, text: str, persons: Mapping[int, str | None] | None) -> None:
     """Add a column that has the digests in its first row; in base 64, so that the cell needs no quotation marks."""
     cell = base64.urlsafe_b64encode(text.encode()).decode()
     with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as out:
         for i, line in enumerate(lines):
             more = f'"{RELEASE_COLUMN}"' if i == 0 else f'"{cell}"' if i == 1 else ""
+            if persons is not None:
+                more += f',"{PERSON_COLUMN}"' if i == 0 else f",{_cell(persons[int(line)])}"
             out.write(f"{line.rstrip()},{more}\n")
+
+
+def _cell(person: str | None) -> str:
+    """A person as a cell of a CSV file; empty if it is missing."""
+    return "" if person is None else '"' + person.replace('"', '""') + '"'
 
 
 def check_pairing(pairing: Path, released: Microdata) -> bool:
@@ -91,5 +108,29 @@ def _from_csv(pairing: Path) -> str:
     with pairing.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file)
         header, first = next(rows, []), next(rows, [])
-    cell = first[1] if header == [RECORD_COLUMN, RELEASE_COLUMN] and len(first) > 1 else ""
+    cell = first[1] if header[:2] == [RECORD_COLUMN, RELEASE_COLUMN] and len(first) > 1 else ""
     return base64.urlsafe_b64decode(cell).decode()
+
+
+def persons_in_pairing(pairing: Path) -> tuple[NDArray[np.int64], list[str | None]] | None:
+    """The record ids in a pairing file and the person of each; None if the file has no persons."""
+    try:
+        if pairing.suffix.lower() in _PARQUET:
+            from pyarrow import parquet
+
+            if PERSON_COLUMN not in parquet.read_schema(pairing).names:
+                return None
+            table = parquet.read_table(pairing, columns=[RECORD_COLUMN, PERSON_COLUMN])
+            rows = zip(table.column(RECORD_COLUMN).to_pylist(), table.column(PERSON_COLUMN).to_pylist(), strict=True)
+            found = [(int(r), p) for r, p in rows]
+        else:
+            with pairing.open(encoding="utf-8-sig", newline="") as file:
+                lines = csv.DictReader(file)
+                if PERSON_COLUMN not in (lines.fieldnames or ()):
+                    return None
+                found = [(int(line[RECORD_COLUMN]), line[PERSON_COLUMN] or None) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise PairingError(
+            f"{pairing.name}: the persons of its records cannot be read. Use the pairing file as it was written."
+        ) from None
+    return np.array([r for r, _ in found], dtype=np.int64), [p for _, p in found]

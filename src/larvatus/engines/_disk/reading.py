@@ -17,7 +17,7 @@ from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.csv_files.dialect import CsvDialect
-from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
@@ -102,7 +102,7 @@ def read_to_disk(
 ) -> DiskTable:
     """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
-    wanted = list(released_columns(roles, sub_groups))
+    wanted = list(columns_read(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
     uses = Uses.of(roles, sub_groups, names)
     schema, batches, origin = _opened(source, relation, [*wanted, *extra], uses)

@@ -29,7 +29,12 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
-    """Whether a column is read as categorical, because of its role or because it is not numeric."""
+    """Whether a column is read as categorical, because of its role or because it is not numeric; dates are no weight."""
+    import pyarrow as pa
+
+    if name == roles.weight and pa.types.is_temporal(kind):
+        raise RolesError(f"{name!r} contains dates or times, and a survey weight must be numeric. Declare another column, or "
+                         "none.", subject="weight")
     return is_category(name, roles, sub_groups) or not _numeric(kind)
 
 

@@ -14,7 +14,7 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import first_line
-from larvatus.data.roles import Roles, SubGroups, has_order
+from larvatus.data.roles import Roles, SubGroups, has_order, persons_and_households
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.quotation_marks import check_quotation_marks
@@ -70,7 +70,7 @@ class Uses:
 
 def is_category(name: str, roles: Roles, sub_groups: SubGroups) -> bool:
     """Whether a column is categorical because of its role."""
-    return name in sub_groups.columns or name in roles.nominal or has_order(roles, name)
+    return name in (*sub_groups.columns, *roles.nominal, *persons_and_households(roles)) or has_order(roles, name)
 
 
 def csv_looks(path: Path, names: Sequence[str], uses: Uses, dialect: CsvDialect) -> dict[str, Looks]:

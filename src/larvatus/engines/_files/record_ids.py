@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import PairingError, RecordIdError
-from larvatus.data.pairings.pairing_files import RECORD_COLUMN, RELEASE_COLUMN
+from larvatus.data.pairings.pairing_files import PERSON_COLUMN, RECORD_COLUMN, RELEASE_COLUMN
 from larvatus.data.record_selection import text_id
 from larvatus.engines._files.sources import arrow_table, column_names
 
@@ -44,7 +44,8 @@ def paired_records(path: Path, rows: int) -> NDArray[np.int64]:
     """The record ids in a pairing file, which must have this number of rows."""
     import pyarrow as pa
 
-    if column_names(path) not in ([RECORD_COLUMN], [RECORD_COLUMN, RELEASE_COLUMN]):
+    names = [n for n in column_names(path) if n != PERSON_COLUMN]
+    if names not in ([RECORD_COLUMN], [RECORD_COLUMN, RELEASE_COLUMN]):
         raise PairingError(f"{path.name} is not a pairing file written by larvatus.")
     table = arrow_table(path, [RECORD_COLUMN])
     if not pa.types.is_integer(table.schema.field("record").type) or table.column("record").null_count:

@@ -15,7 +15,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
-from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
 from larvatus.engines._files import columns as conversion
@@ -48,7 +48,7 @@ def read_to_cluster(
 ) -> SparkTable:
     """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
-    wanted = list(released_columns(roles, sub_groups))
+    wanted = list(columns_read(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
     found_in, origin, given_ids = open_source(
         cluster, source, [*wanted, *extra], roles.record_id, Uses.of(roles, sub_groups, names)

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from larvatus.core.errors import StudyError
+from larvatus.core.number_format import exact_number
 from larvatus.data.sub_groups import Level
 from larvatus.measures.analyses.columns import AnalysisColumns, levels_in
 from larvatus.measures.analyses.formulas import FormulaPart
@@ -22,7 +23,7 @@ _NONE = "no record has a value"
 
 
 def level_text(level: Level) -> str:
-    return f"{level:g}" if isinstance(level, float) else str(level)
+    return exact_number(level).replace(",", "") if isinstance(level, float) else str(level)
 
 
 def shared_levels(analysis: Analysis, original: AnalysisColumns) -> Levels:
@@ -147,7 +148,7 @@ def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstim
         x = columns.values[name]
         there = np.isfinite(x)
         for p in probabilities:
-            names.append(f"quantile {p:g} of {name}")
+            names.append(f"quantile {exact_number(p)} of {name}")
             value, (low, high) = (
                 weighted.quantile(x[there], columns.weight[there], p, lambda v: z * float(np.sqrt(v)))
                 if there.any() else (np.nan, (np.nan, np.nan))

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.core.errors import RolesError, StudyError, UtilityError, nearest_names
+from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition, names_in
@@ -263,6 +264,6 @@ def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
     def code(block: Block) -> Array:
         return np.where(np.isnan(block[name]), len(at) + 1, np.searchsorted(at, block[name]))
 
-    between = [f"{a:g} to {b:g} %" for a, b in pairwise(ends)]
-    labels = [f"lowest {ends[0]:g} %", *between, f"highest {100 - ends[-1]:g} %"] if ends else ["all"]
+    between = [f"{exact_number(a)} to {exact_number(b)} %" for a, b in pairwise(ends)]
+    labels = [f"lowest {exact_number(ends[0])} %", *between, f"highest {exact_number(100 - ends[-1])} %"] if ends else ["all"]
     return _Parts((*labels, _MISSING), lambda columns: code)

@@ -25,6 +25,7 @@ from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, lock, make_folders_like, replace_file
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
@@ -56,7 +57,7 @@ def _code() -> str:
 
 def data_digest(data: Microdata) -> str:
     """A digest of the values, the record ids and the sub-groups, independent of how they are stored."""
-    names = [n for n in data.table.columns if n in data.released]
+    names = [n for n in data.table.columns if n in data.released or n == data.roles.person]
     columns = {n: hashlib.blake2b(digest_size=16) for n in names}
     records = hashlib.blake2b(digest_size=16)
     for _, block in data.table.blocks(names):
@@ -67,7 +68,7 @@ def data_digest(data: Microdata) -> str:
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     digests = {n: d.hexdigest() for n, d in columns.items()}
     said = json.dumps([data.engine.name, held_by, groups, digests], sort_keys=True)
-    return cache_key(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
+    return cache_key(said, records.hexdigest(), roles_text(data.roles, with_persons=True), data.sub_groups.model_dump_json())
 
 
 def file_digest(path: str | Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.core.number_format import count, plural, words
+from larvatus.core.number_format import count, exact_number, plural, words
 from larvatus.reporting.page.blocks import Listing, Paragraph, ReportBlock
 
 ELSEWHERE = "This release was masked outside larvatus; its steps are not known."
@@ -42,7 +42,7 @@ def setting_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}"
+        return exact_number(value)
     if isinstance(value, Mapping):
         return _joined([f"{k} {setting_text(name, v)}" for k, v in value.items()], "; ")
     if isinstance(value, list | tuple):

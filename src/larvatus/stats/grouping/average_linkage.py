@@ -47,9 +47,9 @@ def _roots(first: Ints, second: Ints, n: int, merges: int) -> Ints:
     return parent
 
 
-@kernel()
+@kernel(fastmath={"nnan", "nsz"})
 def _nearest(centre: Floats, scatter: Floats, active: int, own: int, start: int, best: float) -> tuple[int, float]:
-    """The cluster nearest to a given one; ties go to the starting one."""
+    """The cluster nearest to a given one; ties go to the starting one. The smallest of a stretch is found first, as vectors."""
     d = len(centre)
     found = start
     away = np.empty(STRETCH)
@@ -61,9 +61,17 @@ def _nearest(centre: Floats, scatter: Floats, active: int, own: int, start: int,
             mine, others = centre[j, own], centre[j, low:high]
             for k in range(high - low):
                 away[k] += (others[k] - mine) ** 2
+        if low <= own < high:
+            away[own - low] = np.inf
+        least = np.inf
         for k in range(high - low):
-            if away[k] < best and low + k != own:
-                best, found = away[k], low + k
+            least = away[k] if away[k] < least else least
+        if least < best:
+            best = least
+            for k in range(high - low):
+                if away[k] == least:
+                    found = low + k
+                    break
     return found, best
 
 

@@ -45,16 +45,18 @@ def assignment_credit(x: Floats, y: Floats, most: int) -> Floats:
 
 
 def credit_of_assignments(
-    x: Floats, y: Floats, same: Ints, known: Ints, windows: Sequence[PointWindow], costs: Costs, level: bool = False
+    x: Floats, y: Floats, same: Ints, known: Ints, windows: Sequence[PointWindow], costs: Costs, level: bool = False,
+    most_tries: int = TIES,
 ) -> Floats:
     """The credit of each row of x for its own row of y under the best assignments within windows; NaN if it was not linked.
 
     Ties are broken at random: equal rows of y are exchangeable, and so are equal rows of x; other assignments of equal cost are
     sampled by small perturbations of the costs. `costs(a, b)` gives the costs of rows a of x and b of y. If not all rows of y
     are assigned, it must be relative to the density of y. `level` says that many costs are equal although values differ.
+    At most `most_tries` assignments of equal cost are tried.
     """
     mine, theirs = (same_rows([same, *v.T], len(v)) for v in (x, y))
-    tries = _tries(x, y, same, known, level)
+    tries = np.minimum(_tries(x, y, same, known, level), most_tries)
     given = np.full((int(tries.max(initial=1)), len(x)), -1, dtype=np.int64)
     for left, right in stack_small(windows, _SMALL, _STACK):
         for a, b, cost in zip(left, right, _stacked_costs(costs, left, right), strict=True):

@@ -21,20 +21,25 @@ _SMALL, _LARGE = 1e-100, 1e100
 _SAME = 1e-9
 
 
-def link_log_odds(scores: Floats) -> Floats:
-    """Log odds of every pair in a random one-to-one matching with weights exp(scores); as many rows as records, or more."""
+def link_odds(scores: Floats) -> Floats:
+    """Odds of every pair in a random one-to-one matching with weights exp(scores); as many rows as records, or more.
+
+    The odds of each record are up to a factor.
+    """
     scores = scores - scores.max(axis=1, keepdims=True)  # constants of a record or a row change no probability
     scores -= scores.max(axis=0, keepdims=True)
     scores -= scores.max(axis=1, keepdims=True)
-    weight = np.exp(np.clip(scores, -_LOWEST, 0.0))
+    np.clip(scores, -_LOWEST, 0.0, out=scores)
+    weight = np.exp(scores, out=scores)
     message, claim = np.ones_like(weight), np.empty_like(weight)
     best = np.full(len(scores), -1)
     for _ in range(_ROUNDS // _LOOK):
         _pass_messages(weight, message, claim, _LOOK)
-        before, best = best, np.argmax(weight * message, axis=1)
+        before, best = best, np.argmax(np.multiply(weight, message, out=claim), axis=1)
         if (before == best).all():
             break
-    return np.asarray(np.log(weight) + np.log(message))
+    weight *= message
+    return weight
 
 
 @kernel(fastmath={"contract", "arcp"})
@@ -56,8 +61,8 @@ def _pass_messages(weight: Floats, message: Floats, claim: Floats, rounds: Any) 
                 message[i, r] = np.sqrt(message[i, r] / min(max(total[r] - claim[i, r], _SMALL), _LARGE))
 
 
-def best_row_credit(scores: Floats, own: Ints) -> Floats:
-    """1 for records whose own row has the largest score, shared among ties; 0 for others, and for an own row of -1."""
-    best = scores >= scores.max(axis=1, keepdims=True) - _SAME
+def best_row_credit(odds: Floats, own: Ints) -> Floats:
+    """1 for records whose own row has the largest odds, shared among ties; 0 for others, and for an own row of -1."""
+    best = odds >= odds.max(axis=1, keepdims=True) * (1 - _SAME)
     right = best[np.arange(len(own)), np.maximum(own, 0)] & (own >= 0)
     return np.where(right, 1.0 / best.sum(axis=1), 0.0)

@@ -40,6 +40,8 @@ def _same_parts(a: Ints, b: Ints) -> bool:
     a, b = a[both], b[both]
     if not len(a):
         return False
+    if both.all() and (a.max() != b.max() or a.max() + 1 == len(a)):  # codes are consecutive
+        return bool(a.max() == b.max())
     pairs = len(np.unique(a * (int(b.max()) + 1) + b))
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
@@ -78,6 +80,8 @@ def fill_blanks(y: Floats) -> Floats:
 
     Only if all records that share the value agree: then the microaggregate is known despite the blank.
     """
+    if not np.isnan(y).any():
+        return y
     out = y.copy()
     codes = _codes(y)
     for j in range(y.shape[1]):
@@ -109,11 +113,11 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
         sub = y[np.ix_(inside, pattern)]
         sd = sub.std(axis=0)
         scale = np.where(sd > 0, sd, 1.0)
-        rows, code = np.unique(sub / scale, axis=0, return_inverse=True)
+        rows, code = _distinct_rows(sub / scale)
         mine, theirs, every = np.full(len(x), np.nan), np.full(len(y), np.nan), np.full(len(y), np.nan)
         whole = ~np.isnan(x[:, pattern]).any(axis=1)
         mine[whole] = _nearest(x[np.ix_(whole, pattern)] / scale, rows)
-        every[inside] = code.reshape(-1)
+        every[inside] = code
         these = partial & (there == pattern).all(axis=1)
         theirs[these] = every[these]
         out.append((mine, theirs))
@@ -134,8 +138,8 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     kept = y[whole]
     centre, sd = kept.mean(axis=0), kept.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
-    rows, code = np.unique((kept - centre) / scale, axis=0, return_inverse=True)
-    theirs[whole] = code.reshape(-1)
+    rows, code = _distinct_rows((kept - centre) / scale)
+    theirs[whole] = code
     patterns, which = patterns_of(~np.isnan(x))
     used = len(rows)
     for i, there in enumerate(patterns):
@@ -145,10 +149,21 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         alike = ((~np.isnan(y)) == there).all(axis=1)
         points, first = rows[:, there], 0
         if not there.all() and asked.mean() >= 0.5 * alike.mean() > 0:
-            points, code = np.unique(((y - centre) / scale)[np.ix_(alike, there)], axis=0, return_inverse=True)
-            theirs[alike], first, used = used + code.reshape(-1), used, used + len(points)
+            points, code = _distinct_rows(((y - centre) / scale)[np.ix_(alike, there)])
+            theirs[alike], first, used = used + code, used, used + len(points)
         mine[asked] = first + _nearest(((x - centre) / scale)[np.ix_(asked, there)], points)
     return mine, theirs
+
+
+def _distinct_rows(values: Floats) -> tuple[Floats, Ints]:
+    """The distinct rows in order, and which of them each row is; as `numpy.unique` along an axis, by faster sorts."""
+    order = np.lexsort(values.T[::-1])
+    ordered = values[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    code = np.empty(len(order), dtype=np.int64)
+    code[order] = np.cumsum(new) - 1
+    return ordered[new], code
 
 
 def _nearest(targets: Floats, points: Floats) -> Ints:

@@ -6,50 +6,57 @@ from typing import Literal
 
 import numpy as np
 
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 
 
-def rank_moves(x: Floats, y: Floats) -> Floats:
-    """Change in rank of each record beyond the ranks of its tied value, as a share of the released values; NaN if unknown."""
-    out = np.full(len(x), np.nan)
-    there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
+def rank_moves(x: Floats, y: Floats, own: Ints | None = None) -> Floats:
+    """Change in rank of records (default: all) beyond the ranks of their tied value, as a share of the released values.
+
+    It is NaN if a value is missing.
+    """
+    values, shown = (x, y) if own is None else (x[own], y[own])
+    out = np.full(len(values), np.nan)
+    there, ordered = ~np.isnan(values), np.sort(y[~np.isnan(y)])
     if not there.any() or not len(ordered):
         return out
-    first, last = _held_of(x[there], len(ordered))
-    from_, to = _held(ordered, y[there])
+    first, last = _held_of(np.sort(x[~np.isnan(x)]), values[there], len(ordered))
+    from_, to = _held(ordered, shown[there])
     moved = np.maximum(np.maximum(from_ - last, first - to), 0.0)
-    out[there] = np.where(np.isnan(y[there]), np.nan, moved / len(ordered))
+    out[there] = np.where(np.isnan(shown[there]), np.nan, moved / len(ordered))
     return out
 
 
-def rank_limits(x: Floats, y: Floats, window: float | Floats) -> tuple[Floats, Floats]:
-    """For every original value the smallest and the largest released value within the window of ranks around it.
+def rank_limits(x: Floats, y: Floats, window: float | Floats, own: Ints | None = None) -> tuple[Floats, Floats]:
+    """The smallest and the largest released value within the window of ranks around each original value (default: of all).
 
     Ranks are among the present values; tied values have all the ranks of their run. The window is a share of the released
     values, one for all or one for each. If the original is missing the limit is NaN, which excludes nothing.
     """
-    low, high = np.full(len(x), np.nan), np.full(len(x), np.nan)
-    there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
+    values = x if own is None else x[own]
+    low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    there, ordered = ~np.isnan(values), np.sort(y[~np.isnan(y)])
     if not there.any() or not len(ordered):
         return low, high
     n = len(ordered)
-    first, last = _held_of(x[there], n)
-    steps = np.floor(np.broadcast_to(window, len(x))[there] * n + 1e-9)
+    first, last = _held_of(np.sort(x[~np.isnan(x)]), values[there], n)
+    steps = np.floor(np.broadcast_to(window, len(values))[there] * n + 1e-9)
     low[there] = ordered[np.clip(first - steps, 1, n).astype(np.int64) - 1]
     high[there] = ordered[np.clip(last + steps, 1, n).astype(np.int64) - 1]
     return low, high
 
 
-def _held_of(x: Floats, released: int) -> tuple[Floats, Floats]:
-    """First and last rank of each original value, on the scale of the released ones."""
-    first, last = _held(np.sort(x), x)
-    scale = released / len(x)
+def _held_of(ordered: Floats, values: Floats, released: int) -> tuple[Floats, Floats]:
+    """First and last rank of original values among the ordered ones, on the scale of the released ones."""
+    first, last = _held(ordered, values)
+    scale = released / len(ordered)
     return np.floor((first - 1) * scale) + 1, np.ceil(last * scale)
 
 
 def _held(ordered: Floats, values: Floats) -> tuple[Floats, Floats]:
     """First and last rank of each value among the ordered ones."""
-    first, last = (np.searchsorted(ordered, values, side).astype(np.float64) for side in ("left", "right"))
+    order = np.argsort(values)  # in order, a search finds its way in the cache
+    first, last = np.empty(len(values)), np.empty(len(values))
+    first[order], last[order] = (np.searchsorted(ordered, values[order], side) for side in ("left", "right"))
     return first + 1, np.maximum(last, first + 1)
 
 
@@ -72,9 +79,10 @@ def close_limits(values: Floats, window: float, scale: WindowScale, sd: float) -
     return values - half, values + half
 
 
-def share_between(low: Floats, high: Floats, grid: Floats) -> Floats:
-    """The share of a file between limits, from its quantiles at even steps."""
+def share_between(low: Floats, high: Floats, grid: Floats, order: Ints) -> Floats:
+    """The share of a file between limits, from its quantiles at even steps; `order` sorts the limits, which is faster."""
     if np.isnan(grid).any():
         return np.zeros(len(low))
-    first, last = np.searchsorted(grid, low, "left"), np.searchsorted(grid, high, "right")
-    return np.asarray(np.where(np.isnan(low), np.nan, (last - first) / len(grid)))
+    share = np.empty(len(low))
+    share[order] = (np.searchsorted(grid, high[order], "right") - np.searchsorted(grid, low[order], "left")) / len(grid)
+    return np.where(np.isnan(low), np.nan, share)

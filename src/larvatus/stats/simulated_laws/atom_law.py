@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.kernels import kernel
 
 _MISSING, _OTHER, _EQUAL, _MOVED = 0, 1, 2, 3  # classes of a move; from _MOVED on, by distance
 _BINS = (20, 120, 600)
@@ -181,6 +182,8 @@ class AtomLaw:
         """log p_i(v) − log p(v) of every pair, records × rows."""
         c = self.column
         value = c.y[rows]
+        if self._moves is None and not np.isfinite(self._weight):
+            return self._log_ratios_of_moves(c.x[records], value)
         found = self._common(c.x[records][:, None], value[None])
         if np.isfinite(self._weight):
             there, at = np.unique(value, return_inverse=True)
@@ -191,3 +194,37 @@ class AtomLaw:
             np.add.at(count, (i, spot[m, i]), 1.0)
             found = (count[:, at.ravel()] + self._weight * found) / (len(c.simulated) + self._weight)
         return np.asarray(np.log(np.maximum(found, _NEVER)) - np.log(c.share[value]))
+
+    def _log_ratios_of_moves(self, x: Ints, value: Ints) -> Floats:
+        """The same if every record follows one law of moves: a table for each class, and one for values that stay."""
+        c = self.column
+        share, least = np.log(c.share[value]), float(np.log(_NEVER))
+        ratio = np.log(np.maximum(self._ratio, np.finfo(float).tiny))
+        stays = np.maximum(ratio[_EQUAL] + share, least)
+        if self._stays > 0:
+            stays = np.log(np.maximum(self._stays + (1 - self._stays) * c.share[value], _NEVER))
+        return np.asarray(_tabled(
+            x, c.place[x], value, c.place[value], ratio, share, stays - share, least, c.other, c.missing, self._bins
+        ))
+
+
+@kernel()
+def _tabled(
+    x: Ints, x_place: Floats, value: Ints, place: Floats, ratio: Floats, share: Floats, stays: Floats, least: float,
+    other: int, missing: int, bins: int,
+) -> Floats:
+    """Logarithms of ratios, records × rows; `ratio` is by class of move, `share` and `stays` are by row."""
+    out = np.empty((len(x), len(value)))
+    for i in range(len(x)):
+        for r in range(len(value)):
+            if value[r] == missing and x[i] != missing:
+                kind = _MISSING
+            elif value[r] == other:
+                kind = _OTHER
+            elif value[r] == x[i]:
+                out[i, r] = stays[r]
+                continue
+            else:
+                kind = _MOVED + min(int((place[r] - x_place[i] + 1) * (bins / 2)), bins - 1)
+            out[i, r] = max(ratio[kind] + share[r], least) - share[r]
+    return out

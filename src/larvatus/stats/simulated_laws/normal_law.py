@@ -86,7 +86,7 @@ class NormalLaw:
             part = slice(start, start + size)
             u = ((values[None] - middle[part, None]) / spread[part, None]) @ back
             if kinds:
-                code = np.clip(((u + _REACH) * (_BINS / (2 * _REACH))).astype(np.int64), 0, _BINS - 1)
+                code = _classes(u)
                 out[part] = np.sum([kind[code[..., j]] for j, kind in enumerate(kinds)], axis=0)
             else:
                 square = np.einsum("abj,abj->ab", u, u)
@@ -214,9 +214,15 @@ def _positive_definite(covariance: Floats, least: float) -> Floats:
     return np.asarray(found / np.outer(size, size))
 
 
+def _classes(u: Floats) -> Ints:
+    """The class of each whitened coordinate; values out of reach, even infinite ones, are in the outermost classes."""
+    place = np.clip((u + _REACH) * (_BINS / (2 * _REACH)), 0, _BINS - 1)
+    return np.asarray(np.nan_to_num(place).astype(np.int64))
+
+
 def _log_density(u: Floats) -> Floats:
     """Logarithm of the distribution of a whitened coordinate over classes; a normal one counts as two further values."""
-    code = np.clip(((u + _REACH) * (_BINS / (2 * _REACH))).astype(np.int64), 0, _BINS - 1)
+    code = _classes(u)
     seen = np.bincount(code, minlength=_BINS).astype(np.float64)
     kernel = np.exp(-((np.arange(-4, 5) / _WIDTH) ** 2) / 2)
     seen = np.convolve(seen, kernel / kernel.sum(), "same")

@@ -213,7 +213,7 @@ def _equal(a: Floats, b: Floats) -> Bools:
 
 def choose_trials(columns: SimulatedColumns, most: int) -> list[int]:
     """The trials that link the first simulated release best, as if it were the release; the others teach the laws."""
-    from larvatus.stats.linkage.matching import best_row_credit, link_log_odds
+    from larvatus.stats.linkage.matching import best_row_credit, link_odds
 
     trials = PairTrials(replace(columns, y=columns.simulated[0], simulated=columns.simulated[1:]))
     rows = np.arange(len(columns.x))
@@ -221,5 +221,5 @@ def choose_trials(columns: SimulatedColumns, most: int) -> list[int]:
     for k in range(len(TRIALS)):
         scores = trials.scores(k)
         if not any(scores is other for other, _ in found.values()):
-            found[k] = scores, float(best_row_credit(link_log_odds(scores(rows, rows)), rows).mean())
+            found[k] = scores, float(best_row_credit(link_odds(scores(rows, rows)), rows).mean())
     return sorted(sorted(found, key=lambda k: -found[k][1])[:most])

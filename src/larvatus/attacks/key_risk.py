@@ -1,0 +1,202 @@
+"""Estimate what the key variables reveal: individual and global risk, population uniques, special uniques, k-anonymity.
+
+    A record that shares its keys with f − 1 others of the file, and with F − 1 others of the population, is found with
+    probability 1 / F by an intruder who knows these keys.
+        risk of a record   r = E(1 / F | f)     negative binomial law with p = f / Σ w (Benedetti and Franconi 1998)
+        value              R = Σ r / n          mean over records: the global risk of sdcMicro and mu-Argus
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.attacks.keys.key_figures import (
+    anonymity_rows,
+    class_size_rows,
+    diversity_rows,
+    log_linear_rows,
+    suda_rows,
+    superpopulation_rows,
+    without_key_rows,
+)
+from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
+from larvatus.attacks.keys.key_population import Population, class_totals, population_of
+from larvatus.attacks.keys.key_table import KeyTable, key_table, record_figures
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.errors import RiskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Attack
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.roles import Names
+from larvatus.data.score import Row, Rows, Score
+from larvatus.stats.key_risk.individual_risk import beta_interval, individual_risk, inverse_variance
+from larvatus.stats.key_risk.missing_keys import Missing
+
+_ALL_SETS, _USUAL_SIZE = 6, 3  # up to six keys, all sets of keys are examined
+_DIS_FRACTION = 0.1
+
+
+class KeyRisk(Attack):
+    """The intruder finds persons of the population by key variables, and links each to a record with the same keys.
+
+    The value is the mean individual risk: the expected share of records that are matched rightly. Survey weights, or a
+    stated sampling fraction, estimate how many persons of the population share the keys of a record. Without them the file
+    is the population, and the risk of a record is 1 / f. The details give the number of sample uniques that are unique in
+    the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models),
+    special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
+    for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
+    risk that remains without each key. If `post_randomisation` changed keys, the risk is the probability of a right match
+    under its transition probabilities; keys changed in another way are treated as true. This attack describes the keys more
+    than the mask: it is run only if it is named, and it does not decide between releases.
+
+    Parameters:
+        keys: key variables (default: all non-confidential columns and sub-group columns).
+        sampled: sampling fraction of the file (default: by the survey weight; without one the file is the population).
+        model: log-linear model: "search" adds two-way interactions until the model fits, "independence" has none, "two_way"
+            has all.
+        threshold: individual risk above which records are counted.
+        missing: what a missing key agrees with: a missing one ("value"), anything ("any") or nothing ("none").
+        suda_size: most keys in a minimal sample unique (default: all if there are at most 6, else 3).
+    """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows the key variables of persons in the population without error, does not know who is in the file, "
+        "and links to any record that agrees in all keys."
+    )
+
+    keys: Names = Field(default=(), description="key variables (default: all non-confidential and sub-group columns)")
+    sampled: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="sampling fraction of the file (default: by the survey weight, else 1)"
+    )
+    model: Literal["search", "independence", "two_way"] = Field(
+        default="search", description="interactions of the log-linear model: searched, none or all"
+    )
+    threshold: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.1, description="individual risk above which records are counted"
+    )
+    missing: Missing = Field(default="value", description="what a missing key agrees with: a missing one, any value, or none")
+    suda_size: Annotated[int, Field(ge=1, le=12)] | None = Field(
+        default=None, description="most keys in a minimal sample unique (default: all if there are at most 6, else 3)"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(model="independence", missing="any", suda_size=2)
+
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        return "it describes the key variables, which most masks do not change, and is run only if it is named."
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        data = release.data
+        names = self._names(data)
+        population = population_of(data, original.rows, self.sampled)
+        table = key_table(data, names, population.weight)
+        risk, spread = _risks(table, population, self.missing)
+        notes = [population.sentence]
+        law = key_law(original, release, names)
+        if law.perturbs:
+            matched = match_under_law(original, table, law, population.fraction)
+            if matched is None:
+                notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
+            else:
+                risk, spread = matched, matched * (1 - matched) / table.count
+                notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+        elif law.why_not:
+            notes.append(f"the released keys are treated as true: {law.why_not}")
+        size = class_totals(table, self.missing)[0]
+        details, more = self._details(data, table, population, risk, size)
+        whole = _with_interval(table.count, risk, spread, float(table.records))
+        clear = tuple(n for n in names if n not in data.confidential)
+        alone = _risk_by_group(data, clear, population, self.missing) if clear != names else None
+        by_group = _by_group(data, table, risk, spread, alone)
+        n = np.array(data.groups.sizes, dtype=np.float64)
+        return Score(
+            self.name(), "risk", whole[0], "expected share of records found by their key variables", self.settings(),
+            chance=float(len(n) / max(n.sum(), 1)), interval=whole[1:],
+            s_alone=whole[0] if alone is None else float((alone * n).sum() / max(n.sum(), 1)),
+            by_group=by_group, details=details, by_record=record_figures(data, table, risk), decides=False,
+            notes=(*notes, *more, *intruder.fields_without_effect("file", "error", "guesses", "known", "keys")),
+        )
+
+    def _names(self, data: Microdata) -> tuple[str, ...]:
+        columns = data.table.columns
+        for name in self.keys:
+            if name not in data.released or name not in columns:
+                raise RiskError(f"{name!r} is not a released column; {nearest_names(name, data.released)}",
+                                subject="key_risk.keys")
+        found = self.keys or tuple(n for n in (*data.sub_groups.columns, *data.non_confidential) if n in columns)
+        if not found:
+            raise RiskError("there is no key variable: no column is non-confidential. Name the keys (keys).",
+                            subject="key_risk")
+        return tuple(dict.fromkeys(found))
+
+    def _details(
+        self, data: Microdata, table: KeyTable, population: Population, risk: Floats, size: Ints
+    ) -> tuple[dict[str, Rows], list[str]]:
+        models, too_large = (Rows(), "") if population.is_file else log_linear_rows(table, population, self.model)
+        most = self.suda_size or (len(table.names) if len(table.names) <= _ALL_SETS else _USUAL_SIZE)
+        suda, too_many = suda_rows(table, most, _DIS_FRACTION if population.is_file else population.fraction)
+        anonymity, patterns = anonymity_rows(table)
+        value = float((table.count * risk).sum() / max(table.records, 1))
+        others = [n for n in data.confidential if n not in table.names]
+        details = {
+            "key_summary": self._summary(table, population, risk, size),
+            "class_sizes": class_size_rows(size, table.count, risk),
+            "log_linear": models,
+            "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
+            "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),
+            "without_key": without_key_rows(table, population, value),
+        }
+        return {k: v for k, v in details.items() if len(v)}, [note for note in (too_large, too_many, patterns) if note]
+
+    def _summary(self, table: KeyTable, population: Population, risk: Floats, size: Ints) -> Rows:
+        n, above = table.records, risk > self.threshold
+        figures: dict[str, float] = {
+            "records": n, "combinations of keys": len(table.count), "sample uniques": int(table.count[size == 1].sum()),
+            "sampling fraction": population.fraction, "expected re-identifications": float((table.count * risk).sum()),
+            f"records with a risk above {self.threshold:g}": int(table.count[above].sum()),
+            "highest individual risk": float(risk.max(initial=0.0)),
+        }
+        rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
+        return Rows.of(rows)
+
+
+def _risks(table: KeyTable, population: Population, missing: Missing) -> tuple[Floats, Floats]:
+    """E(1 / F | f) and Var(1 / F | f) of each combination of keys."""
+    size, weight = class_totals(table, missing)
+    p = population.share(size, weight)
+    return individual_risk(size, p), inverse_variance(size, p)
+
+
+def _with_interval(count: Ints, risk: Floats, spread: Floats, n: float) -> tuple[float, float, float]:
+    """Mean risk of the records counted, and its interval."""
+    value = float((count * risk).sum() / max(n, 1.0))
+    return value, *beta_interval(value, float((count.astype(np.float64) ** 2 * spread).sum() / max(n, 1.0) ** 2))
+
+
+def _risk_by_group(data: Microdata, names: Sequence[str], population: Population, missing: Missing) -> Floats:
+    """Mean risk in each sub-group by the unmasked keys alone; chance if there are none."""
+    n = np.maximum(np.array(data.groups.sizes, dtype=np.float64), 1)
+    if not names:
+        return np.asarray(1 / n)
+    table = key_table(data, names, population.weight)
+    return np.asarray(table.by_group(_risks(table, population, missing)[0], len(n)) / n)
+
+
+def _by_group(data: Microdata, table: KeyTable, risk: Floats, spread: Floats, alone: Floats | None) -> Rows:
+    order = np.argsort(table.group, kind="stable")
+    ends = np.searchsorted(table.group[order], np.arange(len(data.groups) + 1))
+    rows: list[Row] = []
+    for g, n in enumerate(data.groups.sizes):
+        own = order[ends[g] : ends[g + 1]]
+        place, count = table.place[own], table.group_count[own]
+        value, low, high = _with_interval(count, risk[place], spread[place], float(n))
+        rows.append({"sub_group": data.groups.name(g), "records": n, "value": value, "chance": 1 / max(n, 1),
+                     "s_alone": value if alone is None else float(alone[g]), "low": low, "high": high})
+    return Rows.of(rows)

@@ -1,0 +1,153 @@
+"""Tables of what the key variables reveal: population uniques, special uniques, k-anonymity, diversity, risk without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from larvatus.attacks.keys.key_population import Population
+from larvatus.attacks.keys.key_table import KeyTable, class_values, without_key
+from larvatus.core.arrays import Floats, Ints
+from larvatus.data.microdata import Microdata
+from larvatus.data.score import Row, Rows
+from larvatus.stats.key_risk.class_diversity import class_diversity
+from larvatus.stats.key_risk.individual_risk import individual_risk
+from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of
+from larvatus.stats.key_risk.missing_keys import (
+    CONVENTIONS,
+    MOST_MISSING_PATTERNS,
+    matching_records,
+    pattern_count,
+    records_below,
+)
+from larvatus.stats.key_risk.population_uniques import search_models
+from larvatus.stats.key_risk.special_uniques import can_examine, sets_of_keys, special_uniques
+from larvatus.stats.key_risk.superpopulation import population_uniques
+
+ANONYMITY = (2, 3, 5, 10)
+_MOST_COLUMNS = 20
+_SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
+
+
+def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
+    """Records by the size of their class, with their risk. Combinations are counted, not named."""
+    rows: list[Row] = []
+    for low, high in _SIZES:
+        there = (size >= low) & (size <= (high or size.max(initial=0)))
+        records = int(count[there].sum())
+        if records:
+            name = str(low) if high == low else f"{low} to {high}" if high else f"{low} or more"
+            rows.append({"records that agree": name, "combinations": int(there.sum()), "records": records,
+                         "mean risk": float((count[there] * risk[there]).sum() / records),
+                         "highest risk": float(risk[there].max())})
+    return Rows.of(rows)
+
+
+def log_linear_rows(table: KeyTable, population: Population, model: str) -> tuple[Rows, str]:
+    """τ₁ and τ₂ under log-linear models, in the order tried; a note if the table is too large for them."""
+    codes, levels = _observed_levels(table.codes)
+    if cells_of(levels) > MOST_KEY_CELLS:
+        return Rows(), (f"no log-linear model is fitted: the key variables have {cells_of(levels):,} cells, and at most "
+                        f"{MOST_KEY_CELLS:,} are allowed. Name fewer keys (keys), or recode them into fewer levels")
+    path = search_models(codes, table.count, levels, population.fraction, model)
+    uniques = int((table.count == 1).sum())
+    rows: list[Row] = []
+    for i, found in enumerate(path):
+        pairs = [f"{table.names[a]}:{table.names[b]}" for a, b in (m for m in found.margins if len(m) == 2)]
+        rows.append({
+            "model": "independence" if not pairs else "with " + ", ".join(pairs) if len(pairs) <= 6 else "all two-way",
+            "tau1": found.tau1, **_ends("tau1", found.tau1, found.error1, uniques),
+            "tau2": found.tau2, **_ends("tau2", found.tau2, found.error2, uniques),
+            "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged, "chosen": i == len(path) - 1,
+        })
+    return Rows.of(rows), ""
+
+
+def _observed_levels(codes: Ints) -> tuple[Ints, tuple[int, ...]]:
+    """Codes that count the levels that occur, missing among them, and the number of levels of each key."""
+    found = [np.unique(column, return_inverse=True) for column in codes.T]
+    return np.column_stack([place.reshape(-1) for _, place in found]), tuple(len(levels) for levels, _ in found)
+
+
+def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | None]:
+    """The ends of the 95 % interval of τ, within 0 and the number of sample uniques."""
+    known = np.isfinite(error)
+    return {f"{tau} low": max(value - 1.96 * error, 0.0) if known else None,
+            f"{tau} high": min(value + 1.96 * error, float(most)) if known else None}
+
+
+def superpopulation_rows(table: KeyTable, population: Population) -> Rows:
+    """Population uniques under superpopulation models; a model that has not converged has no estimate."""
+    size = table.records / population.fraction
+    return Rows.of(
+        {"model": e.model, "population uniques": e.uniques if e.converged else None,
+         "share of population": e.uniques / size if e.converged else None, "converged": e.converged, "chosen": e.chosen}
+        for e in population_uniques(table.count, population.fraction)
+    )
+
+
+def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Rows], str]:
+    """Minimal sample uniques by size, contributions of keys, and records by DIS score; a note if there are too many sets."""
+    if not can_examine(len(table.count), len(table.names), most):
+        return {}, (f"special uniques are not searched: {sets_of_keys(len(table.names), most):,} sets of keys in "
+                    f"{len(table.count):,} combinations are too many. Set a smaller suda_size, or name fewer keys")
+    found = special_uniques(table.codes, table.count, most, fraction)
+    sizes: list[Row] = [
+        {"keys in the set": m, "minimal uniques": int(found.by_size[:, m - 1].sum()),
+         "records": int((found.by_size[:, m - 1] > 0).sum())} for m in range(1, found.by_size.shape[1] + 1)
+    ]
+    if not found.score.any():
+        return {"suda_sizes": Rows.of(sizes)}, ""
+    keys: list[Row] = [{"variable": n, "contribution": float(c)} for n, c in zip(table.names, found.contribution, strict=True)]
+    dis: list[Row] = [{"figure": "DIS (probability that a unique match is right)", "value": found.dis},
+                      {"figure": "records with a SUDA score", "value": int((found.score > 0).sum())},
+                      {"figure": "highest SUDA score", "value": float(found.score.max(initial=0.0))}]
+    dis += [{"figure": f"records with a DIS score above {limit}", "value": int((found.dis_score > limit).sum())}
+            for limit in (0.1, 0.3, 0.5, 0.7)]
+    return {"suda_sizes": Rows.of(sizes), "suda_keys": Rows.of(keys), "suda_scores": Rows.of(dis)}, ""
+
+
+def anonymity_rows(table: KeyTable) -> tuple[Rows, str]:
+    """Records in classes smaller than k under each convention for missing keys."""
+    words = {"value": "is a value", "any": "agrees with any value", "none": "agrees with nothing"}
+    many = pattern_count(table.codes) > MOST_MISSING_PATTERNS
+    rows: list[Row] = []
+    for convention in CONVENTIONS if (table.codes < 0).any() else CONVENTIONS[:1]:
+        if convention == "any" and many:
+            continue
+        size = matching_records(table.codes, table.count, convention)
+        rows.append({"a missing key": words[convention] if (table.codes < 0).any() else "does not occur",
+                     "smallest": int(size.min(initial=table.records)),
+                     **{f"below {k}": records_below(size, table.count, k) for k in ANONYMITY}})
+    note = "k-anonymity with missing keys that agree with any value is not computed: too many patterns of missing keys occur"
+    return Rows.of(rows), note if many else ""
+
+
+def diversity_rows(data: Microdata, table: KeyTable, names: Sequence[str]) -> Iterator[Row]:
+    """l-diversity, t-closeness, δ-disclosure and β-likeness of each column: the worst class, and the mean over records."""
+    for name in names[:_MOST_COLUMNS]:
+        ordered = data.table.columns[name].kind == "number" or name in data.roles.ordered
+        d = class_diversity(*class_values(data, table, name), ordered)
+        if not len(d.records):
+            continue
+        c2, c3 = (float(x.max()) for x in (d.recursive2, d.recursive3))
+        yield {
+            "variable": name, "distinct l": int(d.distinct.min()), "entropy l": float(d.entropy.min()),
+            "c for l = 2": c2 if np.isfinite(c2) else None, "c for l = 3": c3 if np.isfinite(c3) else None,
+            "t": float(d.closeness.max()), "mean t": float((d.closeness * d.records).sum() / d.records.sum()),
+            "delta": float(d.disclosure.max()), "beta": float(d.likeness.max()),
+            "records with one value": int(d.records[d.distinct == 1].sum()),
+        }
+
+
+def without_key_rows(table: KeyTable, population: Population, value: float) -> Rows:
+    """The mean individual risk and the sample uniques that remain if a key is not released."""
+    rows: list[Row] = []
+    for j, name in enumerate(table.names):
+        count, weight = without_key(table, j)
+        risk = individual_risk(count, population.share(count, weight))
+        left = float((count * risk).sum() / max(table.records, 1))
+        rows.append({"variable": name, "levels": len(np.unique(table.codes[:, j])), "risk without it": left,
+                     "reduction": value - left, "sample uniques without it": int((count == 1).sum())})
+    return Rows.of(rows)

@@ -1,0 +1,78 @@
+"""Keys that were perturbed with known probabilities: transition matrices of the steps, and the chance of a right match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.attacks.keys.key_table import KeyTable, key_table
+from larvatus.core.arrays import Floats, Matrix
+from larvatus.data.contracts import Mask
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.steps import columns_of_step, view_of_step
+from larvatus.data.verbs import as_one_group
+from larvatus.stats.key_risk.perturbed_keys import MOST_KEY_PAIRS, right_match
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLaw:
+    """Transition matrices of each key in every sub-group (None: the key does not change), or why there is no such law."""
+
+    moves: tuple[tuple[Matrix | None, ...], ...] = ()
+    why_not: str = ""
+
+    @property
+    def perturbs(self) -> bool:
+        return any(m is not None for by_group in self.moves for m in by_group)
+
+
+def key_law(original: Microdata, release: Release, names: Sequence[str]) -> KeyLaw:
+    """The law by which the steps of a release changed its keys."""
+    groups, columns = len(original.groups), release.data.table.columns
+    moves: list[tuple[Matrix | None, ...]] = [(None,) * groups for _ in names]
+    touched: set[str] = set()
+    if release.data.table is original.table:
+        return KeyLaw(tuple(moves))
+    for step in release.steps:
+        masked = [n for n in columns_of_step(step, original) if n in names]
+        if not masked or step.drops:
+            continue
+        law = _transitions(step, original)
+        if law is None or touched & set(masked):
+            return KeyLaw(why_not=f"{step.name()} changed {', '.join(masked)} in a way that has no transition matrix")
+        for n in masked:
+            if original.table.columns[n].levels != columns[n].levels:
+                return KeyLaw(why_not=f"the levels of {n} changed")
+            moves[names.index(n)] = tuple(law[n]) if len(law[n]) == groups else tuple(law[n]) * groups
+        touched |= set(masked)
+    if touched and release.data.rows != original.rows:
+        return KeyLaw(why_not="records were dropped")
+    unknown = [n for n in names if n in original.confidential and n not in touched and not release.steps]
+    return KeyLaw(tuple(moves), f"it is not known how {', '.join(unknown)} were masked" if unknown else "")
+
+
+def _transitions(step: Mask, original: Microdata) -> dict[str, list[Matrix]] | None:
+    if step.where is not None:
+        return None
+    seen = view_of_step(step, original)
+    found = step.transitions(as_one_group(seen) if step.scope == "file" else seen)
+    return None if found is None else {n: list(found[n]) for n in found}
+
+
+def match_under_law(original: Microdata, table: KeyTable, law: KeyLaw, fraction: float) -> Floats | None:
+    """P(right match) of each released combination, averaged over the sub-groups in which it occurs; None if too many pairs.
+
+    F of a combination is its count in the original, divided by the sampling fraction.
+    """
+    true = key_table(original, table.names)
+    if len(table.group) * len(true.group) * len(table.names) > MOST_KEY_PAIRS:
+        return None
+    found = right_match(
+        table.codes[table.place], table.group, true.codes[true.place], true.group, true.group_count / fraction, law.moves,
+        fraction,
+    )
+    total = np.bincount(table.place, weights=found * table.group_count, minlength=len(table.count))
+    return np.asarray(total / table.count)

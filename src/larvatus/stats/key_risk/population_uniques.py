@@ -1,0 +1,183 @@
+"""Sample uniques that are unique in the population, under a log-linear Poisson model (Skinner and Shlomo 2008).
+
+    F_k ~ Poisson(λ_k),   f_k | F_k ~ Binomial(F_k, π),   λ = μ / π   with μ from the log-linear fit,   m_k = (1 − π) λ_k
+
+    τ₁ = Σ 1(f_k = 1) P(F_k = 1 | f_k = 1) = Σ 1(f_k = 1) e^(−m_k)                   sample uniques that are population uniques
+    τ₂ = Σ 1(f_k = 1) E(1 / F_k | f_k = 1) = Σ 1(f_k = 1) (1 − e^(−m_k)) / m_k       expected right matches of sample uniques
+
+    With h the summand of τ and e_k = f_k − μ_k, the error of a model is estimated by
+        B = Σ μ_k e^(−μ_k) { −h′(λ_k) e_k / π + h″(λ_k) (e_k² − f_k) / (2 π²) }
+        Var B = Σ (μ_k e^(−μ_k))² { h′² μ_k / π² + h″² μ_k² / (2 π⁴) }               if the model holds
+
+B / √Var B is about standard normal for a model that fits, and large and positive for a model with too few interactions. The
+forward search starts with independence and adds the interaction that brings |B₁| / √Var B₁ + |B₂| / √Var B₂ down most, until
+both are below 1.96.
+
+The prediction variance of τ̂ − τ is Σ 1(f_k = 1) Var(h of F_k | f_k = 1) plus gᵀ (Xᵀ diag(μ) X)⁻¹ g with
+g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k. If the model was searched, Var B is added: a bias of this size may pass the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.key_risk.log_linear import (
+    FittedTable,
+    Margin,
+    cell_table,
+    design_rows,
+    fit_margins,
+    main_effects,
+    two_way_margins,
+)
+
+ACCEPTED = 1.96
+_MOST_SEARCHED = 4_000_000  # cells × pairs of keys; a larger table is fitted by two models only
+_MOST_PARAMETERS = 600
+_MOST_DESIGN = 20_000_000
+_SMALL = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueEstimate:
+    """τ₁ and τ₂ under one model, their standard errors of prediction, and the statistics of its test.
+
+    Standard errors are NaN if the model has too many parameters to compute them.
+    """
+
+    margins: tuple[Margin, ...]
+    tau1: float
+    tau2: float
+    error1: float
+    error2: float
+    test1: float
+    test2: float
+    converged: bool
+
+    @property
+    def accepted(self) -> bool:
+        return abs(self.test1) < ACCEPTED and abs(self.test2) < ACCEPTED
+
+    @property
+    def distance(self) -> float:
+        return abs(self.test1) + abs(self.test2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Summand:
+    """h, h′ and h″ of τ₁ or τ₂ at λ, with c = 1 − π."""
+
+    value: Floats
+    slope: Floats
+    curvature: Floats
+
+
+def _unique_probability(rate: Floats, c: float) -> _Summand:
+    value = np.exp(-c * rate)
+    return _Summand(value, -c * value, c**2 * value)
+
+
+def _match_probability(rate: Floats, c: float) -> _Summand:
+    m = c * rate
+    safe = np.where(m > _SMALL, m, 1.0)
+    decay = np.exp(-safe)
+    value = np.where(m > _SMALL, -np.expm1(-safe) / safe, 1 - m / 2)
+    slope = np.where(m > _SMALL, (decay * (1 + safe) - 1) / safe**2, -0.5 + m / 3)
+    bend = np.where(m > _SMALL, (2 - decay * (safe**2 + 2 * safe + 2)) / safe**3, 1 / 3 - m / 4)
+    return _Summand(value, c * slope, c**2 * bend)
+
+
+def inverse_square(m: Floats) -> Floats:
+    """The mean of 1 / F² given f = 1, that is E(1 / (1 + J)²) for J ~ Poisson(m).
+
+        e^(−m) Σ_j m^j / (j! (1 + j)²) = e^(−m) / m · Σ_{i ≥ 1} m^i / (i! i) = e^(−m) / m · (Ei(m) − γ − log m)
+    """
+    from scipy.special import expi
+
+    small, large = m < 1e-3, m > 500
+    middle = np.where(small | large, 1.0, m)
+    out = np.exp(-middle) / middle * (expi(middle) - np.euler_gamma - np.log(middle))
+    out = np.where(small, 1 - 0.75 * m, out)
+    return np.where(large, (1 / np.where(large, m, 1.0)) ** 2, out)
+
+
+def estimate_uniques(
+    table: Floats, fitted: FittedTable, fraction: float, errors: bool = True, is_searched: bool = False
+) -> UniqueEstimate:
+    """τ₁ and τ₂ of a fitted table, with tests and, if `errors`, standard errors; `fraction` is the sampling fraction π.
+
+    `is_searched` tells that the model was chosen by its test, so that the standard errors allow for a bias that passes it.
+    """
+    f, mu = table.reshape(-1), fitted.mean.reshape(-1)
+    alone = np.flatnonzero(f == 1)
+    c, rate = 1 - fraction, mu / fraction
+    tests, sums, spreads = [], [], []
+    for number, of in enumerate((_unique_probability, _match_probability)):
+        h = of(rate, c)
+        bias, doubt = _bias(f, mu, h, fraction)
+        tests.append(bias / doubt if doubt > 0 else 0.0)
+        own = _Summand(h.value[alone], h.slope[alone], h.curvature[alone])
+        spread = own.value * (1 - own.value) if number == 0 else inverse_square(c * rate[alone]) - own.value**2
+        shared = _shared_variance(fitted, alone, own.slope * rate[alone]) if errors else np.nan
+        sums.append(float(own.value.sum()))
+        spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared + (doubt**2 if is_searched else 0.0))))
+    return UniqueEstimate(fitted.margins, sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted.converged)
+
+
+def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float) -> tuple[float, float]:
+    """B and √Var B."""
+    once, rest = mu * np.exp(-mu), f - mu
+    b = once * (-h.slope * rest / fraction + h.curvature * (rest**2 - f) / (2 * fraction**2))
+    v = once**2 * (h.slope**2 * mu / fraction**2 + h.curvature**2 * mu**2 / (2 * fraction**4))
+    return float(b.sum()), float(np.sqrt(v.sum()))
+
+
+def _shared_variance(fitted: FittedTable, alone: Ints, slope: Floats) -> float:
+    """gᵀ (Xᵀ diag(μ) X)⁻¹ g: what the estimated parameters add to the variance."""
+    levels = fitted.mean.shape
+    parameters = 1 + sum(n - 1 for n in levels) + sum((levels[a] - 1) * (levels[b] - 1) for a, b in fitted.interactions)
+    there = np.flatnonzero(fitted.mean.reshape(-1) > 0)
+    if parameters > _MOST_PARAMETERS or parameters * len(there) > _MOST_DESIGN:
+        return float("nan")
+    if not len(alone):
+        return 0.0
+    x = design_rows(levels, fitted.margins, np.array(np.unravel_index(there, levels)).T)
+    information = (x * fitted.mean.reshape(-1)[there, None]).T @ x
+    gradient = slope @ x[np.searchsorted(there, alone)]
+    return float(gradient @ np.linalg.pinv(information, hermitian=True) @ gradient)
+
+
+def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
+    """Estimates under the models tried; the last one is chosen.
+
+    `model` is "independence", "two_way" (all interactions) or "search" (forward search). In a table too large to search, the
+    better of the first two is chosen.
+    """
+    table = cell_table(codes, count, levels)
+    keys = len(levels)
+    base = fit_margins(table, main_effects(keys))
+    searched = model == "search" and fraction < 1
+    path = [estimate_uniques(table, base, fraction, is_searched=searched)]
+    pairs = [p for p in two_way_margins(keys) if levels[p[0]] > 1 and levels[p[1]] > 1]
+    if model == "independence" or not pairs or fraction >= 1:
+        return path
+    if model == "two_way" or table.size * len(pairs) > _MOST_SEARCHED:
+        both = estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction, is_searched=searched)
+        swap = model == "search" and path[0].distance < both.distance
+        return [both, path[0]] if swap else [path[0], both]
+    fitted = base
+    while pairs and not path[-1].accepted:
+        tried = [(p, fit_margins(table, [*fitted.margins, p], fitted.mean)) for p in pairs]
+        rated = [(estimate_uniques(table, fit, fraction, errors=False).distance, i) for i, (_, fit) in enumerate(tried)]
+        distance, best = min(rated)
+        if distance >= path[-1].distance:
+            break
+        pair, fit = tried[best]
+        path.append(estimate_uniques(table, fit, fraction, is_searched=searched))
+        pairs.remove(pair)
+        fitted = fit
+    return path

@@ -1,0 +1,161 @@
+"""Number of population uniques from the sizes of the classes in the sample: Pitman, Zayatz and slide negative binomial models.
+
+    s_j: number of classes of size j in the sample,   u = Σ s_j,   n = Σ j s_j,   π = n / N
+
+    Zayatz (1991)      P(F = 1 | f = 1) = s_1 P(1 | 1) / Σ_j s_j P(1 | j),   P(1 | j) = j C(N − j, n − 1) / C(N, n)
+                       uniques = s_1 / π · P(F = 1 | f = 1)
+    Pitman (1995)      likelihood  Π_{i<u} (θ + i α) · Π_j [Π_{i<j} (i − α)]^(s_j) / Π_{i<n} (θ + i),     0 < α < 1, θ > −α
+                       uniques = N Γ(θ + 1) Γ(θ + α + N − 1) / (Γ(θ + α) Γ(θ + N))     (Hoshino 2001, before his approximation)
+    slide negative     F − 1 ~ NB(α, β),   f = Bernoulli(π) + NB(α, β / (β + π (1 − β)))   by thinning, observed if f > 0
+    binomial           uniques = K β^α,   K = u / P(f > 0)                            (Chen and Keller-McNulty 1998)
+
+Parameters are maximum likelihood estimates. ARX solves estimating equations for the slide negative binomial model instead, so
+its figures differ. A model whose likelihood has no maximum inside its range has not converged: it gives no estimate.
+
+Decision rule (Dankar, El Emam, Neisa and Roffey 2012): if π ≤ .1, Pitman, and Zayatz if it has not converged; otherwise the
+smaller of Zayatz and slide negative binomial, and Zayatz if the latter has not converged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+
+PITMAN, ZAYATZ, SLIDE = "Pitman", "Zayatz", "slide negative binomial"
+_SMALL_FRACTION = 0.1
+_EDGE = 1e-4  # an estimate this close to the end of its range is no maximum inside it
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """Estimated number of population uniques under one model; `uniques` is NaN if it has not converged."""
+
+    model: str
+    uniques: float
+    converged: bool
+    chosen: bool = False
+
+
+def class_sizes(count: Ints) -> tuple[Ints, Ints]:
+    """Sizes of classes that occur, and the number of classes of each size."""
+    return np.unique(count, return_counts=True)
+
+
+def zayatz(size: Ints, times: Ints, fraction: float) -> float:
+    """Population uniques by Zayatz's conditional probability."""
+    from scipy.special import gammaln
+
+    alone = int(times[size == 1].sum())
+    if not alone:
+        return 0.0
+    n = float((size * times).sum())
+    population = n / fraction
+    j = size.astype(np.float64)
+    possible = population - j >= n - 1 - 1e-9
+    log_once = np.full(len(j), -np.inf)
+    k = j[possible]
+    log_once[possible] = (
+        np.log(k) + gammaln(population - k + 1) - gammaln(n) - gammaln(np.maximum(population - k - n + 2, 1e-9))
+        - gammaln(population + 1) + gammaln(n + 1) + gammaln(population - n + 1)
+    )
+    once = np.exp(log_once)
+    return float(alone / fraction * alone * fraction / float((times * once).sum()))
+
+
+def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
+    """Population uniques under the Ewens–Pitman model."""
+    from scipy.special import gammaln
+
+    n, u = float((size * times).sum()), float(times.sum())
+    if u <= 1 or u >= n:
+        return ModelEstimate(PITMAN, 0.0 if u <= 1 and n > 1 else np.nan, u <= 1 and n > 1)
+    j = size.astype(np.float64)
+
+    def likelihood(alpha: float, theta: float) -> float:
+        first = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+        last = gammaln(theta + n) - gammaln(theta + 1)
+        return float(first - last + (times * (gammaln(j - alpha) - gammaln(1 - alpha))).sum())
+
+    def at(z: Floats) -> tuple[float, float]:
+        alpha = 1 / (1 + np.exp(-np.clip(z[0], -30.0, 30.0)))
+        return float(alpha), float(np.exp(np.clip(z[1], -30.0, 40.0)) - alpha)
+
+    found = _largest(lambda z: likelihood(*at(z)), [(0.0, np.log(u)), (-2.0, np.log(u)), (1.0, 0.0)])
+    if found is None:
+        return ModelEstimate(PITMAN, np.nan, False)
+    alpha, theta = at(found)
+    if not _EDGE < alpha < 1 - _EDGE or theta > 1e3 * n:
+        return ModelEstimate(PITMAN, np.nan, False)
+    population = n / fraction
+    log_uniques = (np.log(population) + gammaln(theta + 1) + gammaln(theta + alpha + population - 1)
+                   - gammaln(theta + alpha) - gammaln(theta + population))
+    return ModelEstimate(PITMAN, float(np.exp(log_uniques)), True)
+
+
+def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
+    """Population uniques under the slide negative binomial model."""
+    from scipy.special import gammaln, xlogy
+
+    def negative_binomial(k: Floats, alpha: float, p: float) -> Floats:
+        log_mass = gammaln(alpha + k) - gammaln(k + 1) - gammaln(alpha) + alpha * np.log(p) + xlogy(k, 1 - p)
+        return np.asarray(np.exp(log_mass))
+
+    def shares(alpha: float, beta: float) -> tuple[Floats, float]:
+        thinned = beta / (beta + fraction * (1 - beta))
+        j = size.astype(np.float64)
+        mass = (1 - fraction) * negative_binomial(j, alpha, thinned) + fraction * negative_binomial(j - 1, alpha, thinned)
+        return mass, 1 - (1 - fraction) * float(thinned**alpha)
+
+    def at(z: Floats) -> tuple[float, float]:
+        return float(np.exp(min(z[0], 20.0))), float(1 / (1 + np.exp(-np.clip(z[1], -30.0, 30.0))))
+
+    def likelihood(z: Floats) -> float:
+        mass, there = shares(*at(z))
+        return float(xlogy(times, np.maximum(mass, 1e-300)).sum() - times.sum() * np.log(max(there, 1e-300)))
+
+    found = _largest(likelihood, [(0.0, 0.0), (-2.0, -3.0), (1.0, -5.0), (-4.0, -6.0)]) if len(size) > 2 else None
+    if found is None:
+        return ModelEstimate(SLIDE, np.nan, False)
+    alpha, beta = at(found)
+    if not _EDGE**2 < beta < 1 - _EDGE or not _EDGE**2 < alpha < 1e4:
+        return ModelEstimate(SLIDE, np.nan, False)
+    return ModelEstimate(SLIDE, float(times.sum() / shares(alpha, beta)[1] * beta**alpha), True)
+
+
+def _largest(function: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
+    """Where a function of two parameters is largest, from several starts; None if no search ends."""
+    from scipy.optimize import minimize
+
+    best, found = -np.inf, None
+    for start in starts:
+        done = minimize(lambda z: -function(z), np.array(start), method="Nelder-Mead",
+                        options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000})  # type: ignore[call-overload]
+        if done.success and np.isfinite(done.fun) and -done.fun > best:
+            best, found = -float(done.fun), np.asarray(done.x, dtype=np.float64)
+    return found
+
+
+def population_uniques(count: Ints, fraction: float) -> list[ModelEstimate]:
+    """The estimates of all three models; `chosen` marks the one that the decision rule takes."""
+    size, times = class_sizes(count)
+    alone = float(times[size == 1].sum())
+    if fraction >= 1 or not alone:
+        known = [ModelEstimate(m, alone, True) for m in (PITMAN, ZAYATZ, SLIDE)]
+        return [known[0], ModelEstimate(ZAYATZ, alone, True, chosen=True), known[2]]
+    own = {
+        PITMAN: pitman(size, times, fraction), ZAYATZ: ModelEstimate(ZAYATZ, zayatz(size, times, fraction), True),
+        SLIDE: slide_negative_binomial(size, times, fraction),
+    }
+    chosen = decision_rule(own[PITMAN], own[ZAYATZ], own[SLIDE], fraction)
+    return [ModelEstimate(m, e.uniques, e.converged, chosen=m == chosen) for m, e in own.items()]
+
+
+def decision_rule(pitman: ModelEstimate, zayatz: ModelEstimate, slide: ModelEstimate, fraction: float) -> str:
+    """The model to use, by the rule of Dankar and others."""
+    if fraction <= _SMALL_FRACTION:
+        return PITMAN if pitman.converged else ZAYATZ
+    return SLIDE if slide.converged and slide.uniques <= zayatz.uniques else ZAYATZ

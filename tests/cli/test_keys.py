@@ -1,0 +1,67 @@
+"""`larvatus keys`: figures of the original alone, roles that are filled in, errors with a way out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from larvatus.cli.main import main
+
+
+@pytest.fixture
+def file(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "age": rng.integers(18, 40, 300), "sex": rng.choice(["f", "m"], 300), "region": rng.choice(["n", "s"], 300),
+        "income": rng.normal(size=300), "w": rng.uniform(5, 15, 300),
+    })
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    return str(tmp_path / "people.csv"), frame
+
+
+def test_tables_of_the_original(file, capsys):
+    assert main(["keys", file[0], "--keys", "age", "--keys", "sex"]) == 0
+    shown = capsys.readouterr()
+    size = file[1].groupby(["age", "sex"]).age.transform("size")
+    assert f"Mean individual risk: {(1 / size).mean():.4g}" in shown.out
+    assert "Risk without each key" in shown.out
+    assert "Population uniques" not in shown.out
+    assert "taken as the whole population" in shown.err
+    assert "treated as true" not in shown.err
+
+
+def test_json_with_weights_and_roles(file, capsys):
+    assert main(["keys", file[0], "--keys", "age", "--weight", "w", "--confidential", "income", "--sub-groups", "region",
+                 "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["method"] == "key_risk"
+    assert len(found["by_group"]) == 2
+    assert {"log_linear", "superpopulation", "diversity"} <= found["details"].keys()
+
+
+def test_all_keys_of_a_study(file, tmp_path, capsys):
+    study = tmp_path / "study.toml"
+    study.write_text('[roles]\nconfidential = ["income"]\nnon_confidential = ["age", "sex"]\n')
+    assert main(["keys", file[0], "--study", str(study), "--sampled", "0.1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["variable"] for row in found["details"]["without_key"]] == ["age", "sex"]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "no key variable is named. Add --keys A --keys B; the file has: age, sex"),
+    (["--keys", "agee"], "keys: no column 'agee'; did you mean 'age'?"),
+    (["--keys", "age", "--sampled", "2"], "key_risk.sampled: must be at most 1"),
+    (["--keys", "age", "--weight", "sex"], "must be numeric"),
+])
+def test_errors(file, arguments, message, capsys):
+    assert main(["keys", file[0], *arguments]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_no_value_of_a_record_is_shown(file, capsys):
+    assert main(["keys", file[0], "--keys", "income", "--keys", "sex"]) == 0
+    shown = capsys.readouterr()
+    assert not any(f"{v:.6f}" in shown.out + shown.err for v in file[1].income)
