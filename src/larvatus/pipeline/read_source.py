@@ -92,6 +92,9 @@ def read(
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
     dialect = dialect_of(source)
+    if dialect is None and stated_format(source)[0].plain():
+        named = ", ".join(stated_format(source)[0].plain())
+        raise ReadError(f"{Path(str(source)).name} is not a CSV file: leave out {named}.")
     data = Microdata(used.read(source, roles, settings), roles, settings, used, inputs, dialect=dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
