@@ -72,6 +72,15 @@ def test_every_column_is_guessed_from_its_name_or_its_cells(file):
     assert found.roles["nominal"] == ["sex", "children"]
 
 
+def test_frames_of_every_kind_are_looked_at(file):
+    import duckdb
+    import polars as pl
+
+    frame = people()[["age", "income", "region"]]
+    for source in (pl.from_pandas(frame), duckdb.sql("SELECT * FROM frame"), frame):
+        assert [g.role for g in lv.advise(source).guesses] == ["non_confidential", "confidential", "non_confidential"]
+
+
 def test_identifiers_free_text_and_codes_for_missing_are_warned_of(file):
     said = {w.partition(":")[0]: w for w in lv.advise(file).warnings}
     assert {"full_name", "contact", "bank", "birth_date", "home", "remarks", "case", "hours", "children"} == set(said)
@@ -106,7 +115,7 @@ def test_a_draft_is_a_study_and_the_next_command_runs(file, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert main(["advise", "people.csv"]) == 0
     out, error = capsys.readouterr()
-    assert "Draft: people-roles.toml" in out
+    assert "Draft:  people-roles.toml" in out
     assert not [s for s in SECRETS if s in out + error]
     assert "WARNING: remarks" in error
     draft = tomllib.loads((tmp_path / "people-roles.toml").read_text())

@@ -48,7 +48,7 @@ def test_what_is_written_in_a_dialect_is_read_back(drawn, state):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / "f.csv"
-        write_batches([(batch, None)], path, "keep", None, dialect)
+        write_batches([(batch, None)], path, "keep", None, dialect=dialect)
         if packed:
             (Path(folder) / "f.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
             path = Path(folder) / "f.csv.gz"

@@ -183,6 +183,16 @@ def test_what_contradicts_is_refused_with_its_place_and_without_its_value(tmp_pa
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_format_is_stated_for_csv_only(tmp_path):
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"x": [1.0, 2.0]}), tmp_path / "f.parquet")
+    with pytest.raises(ReadError, match=r"f\.parquet is not a CSV file: leave out decimal\."):
+        lv.read(tmp_path / "f.parquet", confidential="x", decimal="comma")
+    with pytest.raises(ReadError, match="a data frame has no CSV format"):
+        lv.read(pa.table({"x": [1.0, 2.0]}), confidential="x", decimal="comma")
+
+
 def test_a_notation_that_two_parts_do_not_share_is_refused(tmp_path):
     (tmp_path / "one.csv").write_bytes(b"a;x\np;1,5\n")
     (tmp_path / "two.csv").write_bytes(b"a;x\np;1.5\n")
@@ -225,7 +235,7 @@ def test_a_character_that_the_encoding_does_not_have_is_refused(tmp_path):
 
     batch = pa.record_batch({"a": ["plain", VALUE + "収"]})
     with pytest.raises(WriteError, match="column 'a' has a character") as caught:
-        write_batches([(batch, None)], tmp_path / "out.csv", "keep", None, CsvDialect(encoding="cp1252"))
+        write_batches([(batch, None)], tmp_path / "out.csv", "keep", None, dialect=CsvDialect(encoding="cp1252"))
     assert VALUE not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -78,7 +78,8 @@ class Memory:
         kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None
-        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns, dialect_of(source))
+        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns,
+                       dialect=dialect_of(source))
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)

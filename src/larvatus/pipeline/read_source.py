@@ -121,6 +121,9 @@ def read(
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
         dialect = dialect_of(opened.source)
+        if dialect is None and stated_format(source)[0].plain():
+            named = ", ".join(stated_format(source)[0].plain())
+            raise ReadError(f"{Path(str(source)).name} is not a CSV file: leave out {named}.")
         data = Microdata(used.read(opened.source, roles, settings), roles, settings, used, inputs, labels, dialect)
     if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)

@@ -51,13 +51,13 @@ def advise(data: Microdata | SourceLike, *, progress: Progress = silent) -> Advi
     the advice says so. Data without roles (a path or a data frame) are examined column by column: the result is a table of the
     columns with a first guess of their roles, to confirm or change.
     """
-    if not isinstance(data, Microdata) and data is not None and not (isinstance(data, str) and "\n" in data):
-        from larvatus.pipeline.examine_source import guess_roles
+    if isinstance(data, Microdata):
+        return advise_with_trial(data, text_places, progress)
+    if data is None or (isinstance(data, str) and "\n" in data):  # neither a path nor a frame
+        check_microdata(data)
+    from larvatus.pipeline.examine_source import guess_roles
 
-        return guess_roles(data)
-    check_microdata(data)
-    assert isinstance(data, Microdata)
-    return advise_with_trial(data, text_places, progress)
+    return guess_roles(data)
 
 
 def search(

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
     after = draft.with_name(f"{draft.stem.removesuffix('-roles')}-study.toml")
     kept = " (it exists already and was not changed; --overwrite replaces it)" if exists else ""
     terminal.say(
-        f"\nDraft: {draft}{kept}\nThe roles are guesses. Open the draft and check every column in [roles]: confidential "
-        "columns are masked, non-confidential ones are released unchanged, and columns in no list are not released.\n"
-        f"Next:  larvatus advise {shlex.quote(source)} --study {shlex.quote(str(draft))} -o {shlex.quote(str(after))}"
+        f"\nDraft:  {draft}{kept}\nThe roles are guesses. Open the draft and check every column in [roles]: confidential "
+        "columns are masked, non-confidential ones are released unchanged, and columns in no list are not released."
+    )
+    terminal.command(
+        NEXT, f"larvatus advise {shlex.quote(source)} --study {shlex.quote(str(draft))} -o {shlex.quote(str(after))}"
     )
     terminal.data({"columns": found.rows(), "warnings": list(found.warnings), "roles": found.roles, "draft": str(draft)})

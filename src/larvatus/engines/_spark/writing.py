@@ -124,7 +124,7 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
 
     leaving, row_order, room = ArrangedColumns(table, names, order), "keep" if order is None else "keyed", table.room
     if path.suffix:
-        write_batches(leaving.batches(0, table.rows), path, row_order, pairing, table.source.dialect)
+        write_batches(leaving.batches(0, table.rows), path, row_order, pairing, dialect=table.source.dialect)
         return
     with ExitStack() as stack:
         inside = stack.enter_context(replace_file(pairing, private=True)) if pairing is not None else None
