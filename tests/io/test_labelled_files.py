@@ -290,6 +290,21 @@ def test_labels_are_in_the_codebook_and_the_report(tmp_path, capsys):
     assert "A .csv file cannot hold labels. They are in the codebook." in capsys.readouterr().err
 
 
+def test_one_line_says_where_labels_are_that_a_format_cannot_hold(tmp_path, capsys):
+    write_spss(tmp_path / "in.sav")
+    study = str(study_file(tmp_path, "in.sav"))
+    said = {}
+    for format in ("csv", "sav"):
+        assert main(["run", study, "-o", str(tmp_path / format), "--format", format]) == 0
+        said[format] = capsys.readouterr().err
+    for target in ("out.xpt", "other.dta"):
+        assert main(["export", str(tmp_path / "csv"), "-o", str(tmp_path / target)]) == 0
+        said[target] = capsys.readouterr().err
+    assert "A .csv file cannot hold labels. They are in the codebook." in said["csv"]
+    assert "A .xpt file cannot hold value labels. They are in the codebook." in said["out.xpt"]
+    assert "cannot hold" not in said["sav"] + said["other.dta"]
+
+
 def study_file(folder: Path, source: str, **more: object) -> Path:
     stated = "".join(f"{k} = {json.dumps(v)}\n" for k, v in more.items())
     (folder / "study.toml").write_text(

@@ -53,7 +53,7 @@ def test_all_problems_are_reported_together_in_our_own_words():
         lv.Execution(job=2)
     with pytest.raises(StudyError, match=r"decision\.chosen: "):
         lv.Decision(chosen=3)
-    with pytest.raises(StudyError, match=r"format: input should be 'parquet' or 'csv'"):
+    with pytest.raises(StudyError, match=r"format: input should be 'parquet', 'csv', 'sav'"):
         lv.OutputFiles(format="docx")
 
 

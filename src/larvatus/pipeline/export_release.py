@@ -69,7 +69,7 @@ def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
     labels = run.labels()
     with open_as_parquet(source) as opened:
         batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source)))
-        write_batches(batches, target, order, None, labels=labels.only(column_names(opened.source)))
+        write_batches(batches, target, order, None, labels=labels)
 
 
 def _batches(run: FinishedRun, source: Path) -> Iterator[pa.RecordBatch]:

@@ -58,13 +58,16 @@ def run(
         folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html
     """
     from larvatus.core.input_paths import refuse_inputs
+    from larvatus.data.labelling.labels import lost_labels
     from larvatus.pipeline import run as run_study
+    from larvatus.pipeline.finished_run import run_labels
     from larvatus.pipeline.run_study import output_files
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory, master)
     files = OutputFiles(format=format, row_order=row_order, pairings=pairings)
-    refuse_inputs(output_files(plan, output, files), [secret_file, *files_of(study)])
+    written = output_files(plan, output, files)
+    refuse_inputs(written, [secret_file, *files_of(study)])
     with terminal.progress() as progress, delay_limit_warnings():
         comparison = run_study(
             plan, output, secret=secret_of(secret_file), overwrite=overwrite,
@@ -73,6 +76,8 @@ def run(
             files=files, execution=Execution(jobs=jobs, progress=progress),
         )
     summary(terminal, comparison, output, chosen or public)
+    if hint := lost_labels(run_labels(output), written[0]):
+        terminal.hint(hint)
     for lost in comparison.not_made:
         terminal.warn(f"release {lost.name!r} was not made: {lost.reason}")
     return NOT_MADE if comparison.not_made else 0
