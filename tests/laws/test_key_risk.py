@@ -103,6 +103,8 @@ def test_missing_keys(missing):
     assert score.value == pytest.approx((alone + (8 - alone) / 2) / 8)
     rows = {row["a missing key"]: row["below 2"] for row in score.details["anonymity"]}
     assert rows == {"is a value": 4, "agrees with any value": 2, "agrees with nothing": 4}
+    left = {row["variable"]: row["risk without it"] for row in score.details["without_key"]}
+    assert left["job"] == 4 / 8  # the key that is missing is gone: as in the complete file
 
 
 def test_missing_keys_that_agree_with_any_share_their_weights():
