@@ -8,6 +8,7 @@ import pytest
 
 import larvatus as lv
 from catalogue import ENGINES, engine_of
+from larvatus.attacks.keys import key_table
 from larvatus.pipeline.attack_release import risk_of_methods
 from sample import SECRET
 
@@ -102,6 +103,8 @@ def test_missing_keys(missing):
     assert score.value == pytest.approx((alone + (8 - alone) / 2) / 8)
     rows = {row["a missing key"]: row["below 2"] for row in score.details["anonymity"]}
     assert rows == {"is a value": 4, "agrees with any value": 2, "agrees with nothing": 4}
+    left = {row["variable"]: row["risk without it"] for row in score.details["without_key"]}
+    assert left["job"] == 4 / 8  # the key that is missing is gone: as in the complete file
 
 
 def test_missing_keys_that_agree_with_any_share_their_weights():
@@ -109,6 +112,20 @@ def test_missing_keys_that_agree_with_any_share_their_weights():
     frame.loc[0, "job"] = None
     score = examine(frame, {**ROLES, "weight": "w"}, missing="any")
     assert score.by_record[0] == pytest.approx(two(2 / 40))
+
+
+def test_missing_keys_that_agree_with_nothing_have_their_mean_weight():
+    """The first two have no job, and weights 10 and 30: each is alone, with p = 1 / 20."""
+    frame = SURVEY.copy()
+    frame.loc[[0, 1], "job"] = None
+    score = examine(frame, {**ROLES, "weight": "w"}, missing="none")
+    assert score.by_record[:2] == pytest.approx([one(1 / 20)] * 2)
+
+
+def test_too_many_combinations_are_refused(monkeypatch):
+    monkeypatch.setattr(key_table, "MOST_COMBINATIONS", 4)
+    with pytest.raises(lv.LarvatusError, match="more than 4 combinations of the key variables occur"):
+        examine(SURVEY)
 
 
 def test_weights_of_zero_count_as_no_one_else():

@@ -151,7 +151,7 @@ class KeyRisk(Attack):
             "log_linear": models,
             "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
             "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),
-            "without_key": without_key_rows(table, population, value),
+            "without_key": without_key_rows(table, population, value, self.missing),
         }
         return {k: v for k, v in details.items() if len(v)}, [note for note in (too_large, too_many, patterns) if note]
 

@@ -124,3 +124,12 @@ def test_the_interval_covers_the_share_of_right_matches():
         truth = (f[seen] / population[seen]).sum() / f.sum()
         hits += found.low <= truth <= found.high
     assert 359 <= hits <= 399
+
+
+def test_the_width_of_the_interval_by_the_variance_of_single_classes():
+    """2,000 classes of three records, p = ½. The mean of f / F over classes has variance 9 Var(1 / F) · 2000 / 6000²."""
+    h = np.arange(3, 400)
+    mass = nbinom.pmf(h - 3, 3, 0.5)
+    spread = (mass / h**2).sum() - (mass / h).sum() ** 2
+    found = global_risk(np.full(2000, 3), np.full(2000, 0.5))
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(9 * spread * 2000) / 6000, rel=1e-3)

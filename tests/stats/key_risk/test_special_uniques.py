@@ -105,3 +105,16 @@ def test_many_levels_do_not_overflow():
     rows = rng.integers(0, 10**6, (200, 5))
     found = special_uniques(rows, np.ones(200, dtype=int), 5, 0.1)
     assert (found.by_size[:, 0] >= 4).all()
+
+
+def test_dis_scores_of_different_scores_by_hand():
+    """Two keys: (0, 0) twice, (0, 1), (1, 0), (2, 2). Weights: one key 1, two keys 1 (M = 2, A − 1 = 1).
+
+    (0, 1): the second key 1 is unique: 1. (1, 0): the first key 1: 1. (2, 2): both keys: 2.
+    U = 3, P = 2, δ = ½: DIS = 1.5 / 2.5 = .6, U / DIS − U = 2. q = 1 + 6/20 = 1.3.
+    """
+    codes, count = np.array([[0, 0], [0, 1], [1, 0], [2, 2]]), np.array([2, 1, 1, 1])
+    found = special_uniques(codes, count, 2, 0.5)
+    assert found.score.tolist() == [0, 1, 1, 2]
+    total = 1 + 1 + 2**-1.3
+    assert found.dis_score == pytest.approx([0, 1 / (1 + 2 / total), 1 / (1 + 2 / total), 1 / (1 + 2 / (2**1.3 * total))])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from larvatus.attacks.keys.key_population import Population
+from larvatus.attacks.keys.key_population import Population, class_totals
 from larvatus.attacks.keys.key_table import KeyTable, class_values, without_key
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.microdata import Microdata
@@ -17,6 +17,7 @@ from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of
 from larvatus.stats.key_risk.missing_keys import (
     CONVENTIONS,
     MOST_MISSING_PATTERNS,
+    Missing,
     matching_records,
     pattern_count,
     records_below,
@@ -141,13 +142,13 @@ def diversity_rows(data: Microdata, table: KeyTable, names: Sequence[str]) -> It
         }
 
 
-def without_key_rows(table: KeyTable, population: Population, value: float) -> Rows:
+def without_key_rows(table: KeyTable, population: Population, value: float, missing: Missing) -> Rows:
     """The mean individual risk and the sample uniques that remain if a key is not released."""
     rows: list[Row] = []
     for j, name in enumerate(table.names):
-        count, weight = without_key(table, j)
-        risk = individual_risk(count, population.share(count, weight))
-        left = float((count * risk).sum() / max(table.records, 1))
+        size, weight = class_totals(without_key(table, j), missing)
+        risk = individual_risk(size, population.share(size, weight))
+        left = float((table.count * risk).sum() / max(table.records, 1))
         rows.append({"variable": name, "levels": len(np.unique(table.codes[:, j])), "risk without it": left,
-                     "reduction": value - left, "sample uniques without it": int((count == 1).sum())})
+                     "reduction": value - left, "sample uniques without it": int(table.count[size == 1].sum())})
     return Rows.of(rows)

@@ -13,7 +13,13 @@ from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import reduce_groups
 from larvatus.stats.key_risk.individual_risk import sampled_share
-from larvatus.stats.key_risk.missing_keys import Missing, matching_records, matching_totals
+from larvatus.stats.key_risk.missing_keys import (
+    MOST_MISSING_PATTERNS,
+    Missing,
+    matching_records,
+    matching_totals,
+    pattern_count,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +80,13 @@ def _total_weight(data: Microdata, name: str) -> float:
 
 def class_totals(table: KeyTable, missing: Missing) -> tuple[Ints, Floats | None]:
     """Records and total weight of the records that agree with each combination, under a convention for missing keys."""
+    if missing == "any" and pattern_count(table.codes) > MOST_MISSING_PATTERNS:
+        raise RiskError(f"there are more than {MOST_MISSING_PATTERNS} patterns of missing keys. Name fewer keys, or set "
+                        'missing = "value".', subject="key_risk.missing")
     size = matching_records(table.codes, table.count, missing)
     if table.weight is None:
         return size, None
     if missing != "none":
         return size, matching_totals(table.codes, table.weight, missing)
     alone = (table.codes < 0).any(axis=1)
-    return size, np.where(alone, table.weight / table.count, table.weight)
+    return size, np.where(alone, table.weight / table.count, matching_totals(table.codes, table.weight, "value"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from larvatus.core.errors import RiskError
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import reduce_groups
-from larvatus.stats.key_risk.missing_keys import class_numbers
 from larvatus.stats.linkage.row_hash import combination
 
 MOST_COMBINATIONS = 5_000_000
@@ -150,10 +149,6 @@ def record_figures(data: Microdata, table: KeyTable, figure: Floats) -> Floats:
     return np.asarray(figure[np.concatenate([place for _, place in parts])[order]])
 
 
-def without_key(table: KeyTable, key: int) -> tuple[Ints, Floats | None]:
-    """Records and total weights of the classes that remain if one key is not used."""
-    numbers = class_numbers(np.delete(table.codes, key, axis=1))
-    count = np.rint(np.bincount(numbers, weights=table.count)).astype(np.int64)
-    if table.weight is None:
-        return count, None
-    return count, np.asarray(np.bincount(numbers, weights=table.weight), dtype=np.float64)
+def without_key(table: KeyTable, key: int) -> KeyTable:
+    """The table with one key fewer; combinations that now agree stay apart."""
+    return replace(table, names=table.names[:key] + table.names[key + 1 :], codes=np.delete(table.codes, key, axis=1))
