@@ -77,6 +77,8 @@ GOOD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
     "quoted decimal commas": ("f.csv", text(",", ",").encode(), {"decimal": "comma"}, ""),
     "gzip": ("f.csv.gz", gzip.compress(text(";", ",").encode("cp1252")), {},
              "f.csv.gz: semicolon, decimal comma, Windows-1252"),
+    "gzip in pieces": ("f.csv.gz", gzip.compress(text(";", ",").encode()[:25]) + gzip.compress(text(";", ",").encode()[25:]),
+                           {}, "f.csv.gz: semicolon, decimal comma, UTF-8"),
     "zstandard": ("f.csv.zst", pa.compress(text(",", ".").encode(), "zstd", asbytes=True), {}, ""),
     "zip": ("f.zip", zipped(("inner.csv", text(";", ",").encode("utf-16"))), {}, "f.zip: semicolon, decimal comma, UTF-16"),
     "stated delimiter": ("f.csv", text(":", ".").encode(), {"delimiter": ":"}, ""),
