@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import larvatus as lv
+from labelled_sample import read_spss, write_spss
 from larvatus.cli.main import main
 from larvatus.pipeline import search_study
 from sample import SECRET, people
@@ -84,3 +85,14 @@ def test_a_search_without_a_release_says_so(here, capsys):
     capsys.readouterr()
     assert main(["approve", "none", "--by", "A. Keeper", "--reason", "x"]) == 2
     assert "none has no release: the search found none that meets the limits" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_search_on_a_labelled_file_is_exported_with_its_labels(tmp_path):
+    write_spss(tmp_path / "in.sav")
+    text = STUDY.replace("people.csv", "in.sav").replace('["income", "wealth"]', '["income"]')
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    search_study(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, suffix=".csv")
+    assert main(["export", str(tmp_path / "out"), "-o", str(tmp_path / "chosen.sav"), "-q"]) == 0
+    cells, about = read_spss(tmp_path / "chosen.sav")
+    assert about.variable_value_labels["income"] == {-7.0: "refused", -8.0: "don't know"}
+    assert cells["income"].count(-7) == read_spss(tmp_path / "in.sav")[0]["income"].count(-7)

@@ -11,22 +11,29 @@ from larvatus.advice.role_guesses import RoleGuesses, guesses_for
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
 from larvatus.engines._choice import engine_for
+from larvatus.engines._files.labelled_files import open_as_parquet
+from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
 
 _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
 
-def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED) -> RoleGuesses:
+def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None) -> RoleGuesses:
     """The columns of a file or a data frame, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(source, csv.model_dump())
-    table = _first_rows(source)
+    with open_as_parquet(source, sheet) as opened:
+        table = _first_rows(opened.source)
+        dialect = dialect_of(opened.source)
+    codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
+    table = split_table(table, codes)[0]
     guesses = guesses_for([column_kind(n, table.column(n)) for n in table.column_names])
     if not isinstance(source, str | os.PathLike):
         return RoleGuesses(guesses, table.num_rows)
-    dialect, path = dialect_of(source), os.fspath(source)
+    path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
-    return RoleGuesses(guesses, table.num_rows, path, said, stated_format(source)[0].plain())
+    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {})}
+    return RoleGuesses(guesses, table.num_rows, path, said, stated)
 
 
 def _first_rows(source: Any) -> Any:

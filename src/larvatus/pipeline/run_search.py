@@ -33,7 +33,7 @@ from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
-from larvatus.pipeline.finished_run import RUN_RECORD, RUN_STUDY, write_run_record
+from larvatus.pipeline.finished_run import RUN_LABELS, RUN_RECORD, RUN_STUDY, write_labels, write_run_record
 from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.pipeline.search_release import search_with_cache
 from larvatus.searching.goal import Goal
@@ -94,7 +94,7 @@ def search_files(folder: Path, suffix: str) -> list[Path]:
     """Every file that a search writes into a folder, and the folder of finished trials."""
     target = Path("releases") / f"chosen{suffix}"
     copies = (folder / "releases").glob(f"chosen-*{suffix}")
-    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY)]
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY, RUN_LABELS)]
     beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)), pairing_path(target), *inside)]
     return [*(folder / name for name in _WRITTEN), cache_in_output(folder), *beside, *copies]
 
@@ -150,6 +150,7 @@ def _write(
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
     told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
     write_run_record(folder, output_dir, chosen, told, {release.name: place}, row_order, None, found.notes)
+    write_labels(folder, data.labels.with_missing(data.roles.missing))
     return keys, told.warnings
 
 

@@ -21,7 +21,7 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
     from larvatus.pipeline.examine_source import guess_roles
 
     with terminal.progress():
-        found = guess_roles(source, study.csv)
+        found = guess_roles(source, study.csv, study.sheet)
     draft = output or Path(f"{Path(source).name.split('.')[0] or 'draft'}-roles.toml")
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())
