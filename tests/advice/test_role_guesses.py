@@ -185,3 +185,13 @@ def test_real_files(name, confidential, weight, others):
     assert set(found.roles["confidential"]) == confidential
     assert found.roles["weight"] == weight
     assert {g.name: g.role for g in found.guesses if g.name in others} == others
+
+
+def test_the_draft_offers_codes_for_missing_values_as_a_comment():
+    n = 300
+    rng = np.random.default_rng(3)
+    income = rng.integers(1_000, 90_000, n)
+    income[:20], income[20:35] = -7, -8
+    draft = lv.advise(pd.DataFrame({"income": income, "sex": rng.integers(1, 3, n)})).draft("data.csv")
+    assert "missing" not in tomllib.loads(draft)["roles"]
+    assert tomllib.loads(draft.replace("# missing", "missing"))["roles"]["missing"] == {"income": [-8, -7]}

@@ -201,8 +201,8 @@ class RoleGuesses:
         """Sentences on direct identifiers, free text and codes for missing values."""
         out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
         out += [
-            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, empty these cells first: masks take a code "
-            "for a value." for g in self.guesses if g.column.codes
+            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, state it (missing), or masks take the code for "
+            "a value." for g in self.guesses if g.column.codes
         ]
         return tuple(out)
 
@@ -234,6 +234,11 @@ class RoleGuesses:
             body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
         body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
         body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
+        coded = [g for g in self.guesses if g.column.codes and g.role in ("confidential", "non_confidential")]
+        if coded:
+            codes = ", ".join(f"{_quoted(g.name)} = [{', '.join(map(str, g.column.codes))}]" for g in coded)
+            body += ["# Remove the # if these codes stand for missing values. They are not masked, and stay in their cells.",
+                     f"# missing = {{ {codes} }}"]
         body += [f"# not released: {_quoted(g.name)}  ({g.what}: {g.why})" for g in self.guesses if g.role == "none"]
         return "\n".join([*head, *body, ""])
 
