@@ -79,8 +79,8 @@ def _session_address(address: str, password: str | None) -> str:
     settings = [setting.partition("=")[::2] for setting in given.split("&") if setting]
     options = " ".join([*(unquote(value) for name, value in settings if name == "options"), _READ_ONLY])
     parts = [f"{name}={value}" for name, value in settings if name != "options"]
-    parts += [f"password={quote(password, safe='')}"] if password is not None else []
-    return f"{place}?{'&'.join([*parts, f'options={quote(options, safe='')}'])}"
+    parts += ["password=" + quote(password, safe="")] if password is not None else []
+    return place + "?" + "&".join([*parts, "options=" + quote(options, safe="")])
 
 
 @contextmanager

@@ -65,9 +65,9 @@ def is_connection(source: Any) -> bool:
 @contextmanager
 def open_source(
     source: Any, asked: SourceQuery = NO_QUERY, sheet: str | None = None, catalog: str | Path | None = None,
-    order_from: str | None = None,
+    needs_order: bool = True,
 ) -> Iterator[OpenedSource]:
-    """A source that every engine can read. `order_from` is the column that identifies records; empty if order is irrelevant."""
+    """A source that every engine can read. `needs_order` unless a column identifies its records."""
     check_address(source)
     if not is_database(source):
         if asked.stated():
@@ -79,7 +79,7 @@ def open_source(
         raise ReadError("a database has no sheets and no catalog. Leave it out.", subject="catalog" if sheet is None else "sheet")
     folder = WorkFolder()
     try:
-        yield OpenedSource(_guarded(source, lambda: _staged(source, asked, order_from, folder)))
+        yield OpenedSource(_guarded(source, lambda: _staged(source, asked, needs_order, folder)))
     finally:
         folder.close()
 
@@ -88,7 +88,7 @@ def database_names(source: Any, asked: SourceQuery) -> list[str]:
     """The columns of the result, without reading it."""
     def names(folder: WorkFolder) -> list[str]:
         with _opened(source, asked, folder) as database:
-            return list(database.stream(_query_for(source, database, asked, "")).names)
+            return list(database.stream(_query_for(source, database, asked, needs_order=False)).names)
 
     check_address(source)
     folder = WorkFolder()
@@ -98,9 +98,9 @@ def database_names(source: Any, asked: SourceQuery) -> list[str]:
         folder.close()
 
 
-def _staged(source: Any, asked: SourceQuery, order_from: str | None, folder: WorkFolder) -> Path:
+def _staged(source: Any, asked: SourceQuery, needs_order: bool, folder: WorkFolder) -> Path:
     with _opened(source, asked, folder) as database:
-        query = _query_for(source, database, asked, order_from)
+        query = _query_for(source, database, asked, needs_order)
         return write_staged(database.stream(query), folder)
 
 
@@ -122,21 +122,21 @@ def _opened(source: Any, asked: SourceQuery, folder: WorkFolder) -> AbstractCont
     return open_sqlite(file)
 
 
-def _query_for(source: Any, database: OpenDatabase, asked: SourceQuery, order_from: str | None) -> str:
+def _query_for(source: Any, database: OpenDatabase, asked: SourceQuery, needs_order: bool) -> str:
     """The query to carry out. Its rows have an order, or a column identifies the records."""
     if (asked.query is None) == (asked.table is None):
         both = "give query or table, not both" if asked.query is not None else "say what to read: give a query or a table"
         raise ReadError(f"{both}.{_tables_text(database)}", subject="query")
     if asked.query is not None:
         check_reads(asked.query)
-        if order_from is None and not has_order(asked.query):
+        if needs_order and not has_order(asked.query):
             raise ReadError("its rows have no defined order, so that records could not be identified again. End the query "
                             "with ORDER BY and columns that identify each record, or declare a record_id column.",
                             subject="query")
         return asked.query.strip().rstrip(";")
     if is_connection(source):
         raise ReadError("a connection is read with a query. Give query = \"SELECT …\".", subject="table")
-    if order_from is None:
+    if needs_order:
         raise ReadError("the rows of a table have no defined order, so that records could not be identified again. Declare "
                         "a record_id column, or give a query that ends with ORDER BY.", subject="table")
     return f"SELECT * FROM {quoted_name(*_table_parts(database, str(asked.table)))}"
@@ -186,7 +186,7 @@ def _problem(source: Any, error: Exception) -> LarvatusError:
         return ReadError("cannot connect to the server. Check the host, the port, the name of the database, the user, and "
                          "the password (PGPASSWORD, ~/.pgpass or password_file).", subject=kind)
     named = type(error).__name__
-    if kind == DUCKDB and named in ("IOException", "ConnectionException", "SerializationException"):
+    if kind == DUCKDB and named in ("IOException", "ConnectionException", "SerializationException", "PermissionException"):
         return ReadError("the file cannot be opened. It may be in use by a program that writes to it, or be no file of DuckDB; "
                          "or the query reads another file, which is not allowed.", subject=kind)
     if named == "DatabaseError" and kind:

@@ -41,7 +41,7 @@ def array_of(name: str, values: Sequence[Any]) -> pa.Array:
 
 
 def plain_column(column: pa.Array, is_decimal_text: bool) -> pa.Array:
-    """A column without extension types: identifiers as text, decimal numbers from text."""
+    """A column without extension types, which a Parquet file can hold: identifiers and intervals are text."""
     import pyarrow as pa
 
     if isinstance(column.type, pa.BaseExtensionType):
@@ -49,6 +49,9 @@ def plain_column(column: pa.Array, is_decimal_text: bool) -> pa.Array:
         column = column.storage
         if named == "arrow.uuid":
             return pa.array([None if v is None else str(uuid.UUID(bytes=v)) for v in column.to_pylist()], pa.string())
+    if pa.types.is_interval(column.type):  # a Parquet file has no such type
+        texts = [None if v is None else f"{v.months} months {v.days} days {v.nanoseconds} ns" for v in column.to_pylist()]
+        return pa.array(texts, pa.string())
     return column.cast(pa.string()) if is_decimal_text else column
 
 
@@ -98,7 +101,8 @@ class ColumnType:
         if self._is_decimal_text or any(pa.types.is_decimal(t) for t in types):
             if not all(pa.types.is_decimal(t) or pa.types.is_integer(t) or self._is_decimal_text for t in types):
                 raise _mixed(self.name)
-            return self._decimal()
+            plain = len(types) == 1 and pa.types.is_decimal(types[0]) and types[0].precision <= EXACT_DIGITS
+            return types[0] if plain else self._decimal()
         if len(types) <= 1:
             return types[0] if types else pa.null()
         if all(pa.types.is_integer(t) for t in types):

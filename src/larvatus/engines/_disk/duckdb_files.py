@@ -12,7 +12,6 @@ from larvatus.core.memory_size import usable_memory
 from larvatus.engines._databases.staging import BATCH, ResultStream, stream_of_reader
 
 _TABLES = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 1, 2"
-_NO_CATALOG, _OTHER = "the query names a table or function that does not exist", "the query cannot be carried out"
 
 
 class _DuckDbFile:
@@ -27,7 +26,7 @@ class _DuckDbFile:
 
     def stream(self, query: str) -> ResultStream:
         """The result of a query, in its order."""
-        return stream_of_reader(self._connection.execute(query).to_arrow_reader(BATCH))
+        return stream_of_reader(self._connection.sql(query).to_arrow_reader(BATCH))
 
 
 @contextmanager
