@@ -20,7 +20,7 @@ from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
-from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
+from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
@@ -122,7 +122,8 @@ def read(
     settings = settings_of(sub_groups)
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
-    with open_source(source, asked, sheet, catalog, needs_order=roles.record_id is None) as opened:
+    wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
+    with open_source(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened:
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)

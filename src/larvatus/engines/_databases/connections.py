@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,8 +25,8 @@ class OpenDatabase(Protocol):
     def tables(self) -> list[tuple[str, ...]]:
         """Its tables and views, each as (schema, name) or (name,)."""
 
-    def stream(self, query: str) -> ResultStream:
-        """The result of a query."""
+    def stream(self, query: str, wanted: Collection[str] | None = None) -> ResultStream:
+        """The result of a query. Columns that are not wanted may be empty."""
 
 
 class CursorDatabase:
@@ -38,9 +38,9 @@ class CursorDatabase:
     def tables(self) -> list[tuple[str, ...]]:
         return [tuple(row) for row in self._cursor.execute(self._listing).fetchall()] if self._listing else []
 
-    def stream(self, query: str) -> ResultStream:
+    def stream(self, query: str, wanted: Collection[str] | None = None) -> ResultStream:
         self._cursor.execute(query)
-        return stream_of_cursor(self._cursor)
+        return stream_of_cursor(self._cursor, wanted)
 
 
 class _PostgreSql:
@@ -53,7 +53,7 @@ class _PostgreSql:
         self._cursor.execute(_POSTGRESQL_TABLES)
         return [tuple(row) for row in self._cursor.fetchall()]
 
-    def stream(self, query: str) -> ResultStream:
+    def stream(self, query: str, wanted: Collection[str] | None = None) -> ResultStream:
         self._cursor.execute(query)
         reader = self._cursor.fetch_record_batch()
         decimal = {f.name for f in reader.schema if (f.metadata or {}).get(b"POSTGRESQL:type") == b"numeric"

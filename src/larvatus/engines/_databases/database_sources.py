@@ -7,7 +7,7 @@ contain values or the address of the server, so that they are replaced by errors
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,9 +65,12 @@ def is_connection(source: Any) -> bool:
 @contextmanager
 def open_source(
     source: Any, asked: SourceQuery = NO_QUERY, sheet: str | None = None, catalog: str | Path | None = None,
-    needs_order: bool = True,
+    needs_order: bool = True, wanted: Collection[str] | None = None,
 ) -> Iterator[OpenedSource]:
-    """A source that every engine can read. `needs_order` unless a column identifies its records."""
+    """A source that every engine can read. `needs_order` unless a column identifies its records.
+
+    Only the values of `wanted` columns of a database are copied (default: all).
+    """
     check_address(source)
     if not is_database(source):
         if asked.stated():
@@ -79,7 +82,7 @@ def open_source(
         raise ReadError("a database has no sheets and no catalog. Leave it out.", subject="catalog" if sheet is None else "sheet")
     folder = WorkFolder()
     try:
-        yield OpenedSource(_guarded(source, lambda: _staged(source, asked, needs_order, folder)))
+        yield OpenedSource(_guarded(source, lambda: _staged(source, asked, needs_order, wanted, folder)))
     finally:
         folder.close()
 
@@ -98,10 +101,12 @@ def database_names(source: Any, asked: SourceQuery) -> list[str]:
         folder.close()
 
 
-def _staged(source: Any, asked: SourceQuery, needs_order: bool, folder: WorkFolder) -> Path:
+def _staged(
+    source: Any, asked: SourceQuery, needs_order: bool, wanted: Collection[str] | None, folder: WorkFolder
+) -> Path:
     with _opened(source, asked, folder) as database:
         query = _query_for(source, database, asked, needs_order)
-        return write_staged(database.stream(query), folder)
+        return write_staged(database.stream(query, wanted), folder, wanted)
 
 
 def _opened(source: Any, asked: SourceQuery, folder: WorkFolder) -> AbstractContextManager[OpenDatabase]:

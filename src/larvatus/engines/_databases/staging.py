@@ -27,8 +27,8 @@ class ResultStream:
     decimal_texts: Collection[str] = ()
 
 
-def stream_of_cursor(cursor: Any) -> ResultStream:
-    """The result of a query that a DB-API cursor has executed."""
+def stream_of_cursor(cursor: Any, wanted: Collection[str] | None = None) -> ResultStream:
+    """The result of a query that a DB-API cursor has executed. Columns that are not wanted are empty."""
     import pyarrow as pa
 
     names = tuple(str(part[0]) for part in cursor.description or ())
@@ -36,7 +36,9 @@ def stream_of_cursor(cursor: Any) -> ResultStream:
     def batches() -> Iterator[pa.RecordBatch]:
         while rows := cursor.fetchmany(BATCH):
             columns = zip(*rows, strict=True)
-            yield pa.record_batch([array_of(n, values) for n, values in zip(names, columns, strict=True)], names=list(names))
+            arrays = [array_of(n, values) if wanted is None or n in wanted else pa.nulls(len(rows))
+                      for n, values in zip(names, columns, strict=True)]
+            yield pa.record_batch(arrays, names=list(names))
 
     return ResultStream(names, batches())
 
@@ -46,13 +48,16 @@ def stream_of_reader(reader: Any, decimal_texts: Collection[str] = ()) -> Result
     return ResultStream(tuple(reader.schema.names), reader, decimal_texts)
 
 
-def write_staged(stream: ResultStream, folder: WorkFolder) -> Path:
-    """The result as a Parquet file in the folder, each column with the one type that holds all of its values."""
+def write_staged(stream: ResultStream, folder: WorkFolder, wanted: Collection[str] | None = None) -> Path:
+    """The result as a Parquet file in the folder, each column with the one type that holds all of its values.
+
+    Columns that are not wanted are empty: their values are not copied, and their types do not matter.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
-    types = {n: ColumnType(n, n in stream.decimal_texts) for n in stream.names}
-    parts = _write_parts(stream, types, folder)
+    types = {n: ColumnType(n, n in stream.decimal_texts and (wanted is None or n in wanted)) for n in stream.names}
+    parts = _write_parts(stream, types, folder, types.keys() if wanted is None else wanted)
     if not parts:
         raise ReadError("the result of the query has no records.", subject="query")
     schema = pa.schema([(n, t.result()) for n, t in types.items()])
@@ -69,7 +74,7 @@ def write_staged(stream: ResultStream, folder: WorkFolder) -> Path:
     return target
 
 
-def _write_parts(stream: ResultStream, types: dict[str, ColumnType], folder: WorkFolder) -> list[Path]:
+def _write_parts(stream: ResultStream, types: dict[str, ColumnType], folder: WorkFolder, wanted: Collection[str]) -> list[Path]:
     """Write the batches as they come. A new file begins if the types of the columns change."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -80,7 +85,8 @@ def _write_parts(stream: ResultStream, types: dict[str, ColumnType], folder: Wor
         for given in stream.batches:
             if not given.num_rows:
                 continue
-            columns = [plain_column(c, n in stream.decimal_texts) for n, c in zip(stream.names, given.columns, strict=True)]
+            columns = [plain_column(c, n in stream.decimal_texts) if n in wanted else pa.nulls(len(c))
+                       for n, c in zip(stream.names, given.columns, strict=True)]
             batch = pa.record_batch(columns, names=list(stream.names))
             for name, column in zip(stream.names, columns, strict=True):
                 types[name].take(column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ class _DuckDbFile:
         """Its tables and views, with their schema unless it is the usual one."""
         return [row[1:] if row[0] == "main" else tuple(row) for row in self._connection.execute(_TABLES).fetchall()]
 
-    def stream(self, query: str) -> ResultStream:
+    def stream(self, query: str, wanted: Collection[str] | None = None) -> ResultStream:
         """The result of a query, in its order."""
         return stream_of_reader(self._connection.sql(query).to_arrow_reader(BATCH))
 
