@@ -50,7 +50,8 @@ def sqlite_file(tmp_path):
 def duckdb_file(tmp_path):
     path = tmp_path / "people.duckdb"
     with closing(duckdb.connect(str(path))) as connection:
-        connection.execute("""CREATE TABLE people AS SELECT i AS id, i * 1.5::DOUBLE AS income, (i * 1.25)::DECIMAL(9, 2) AS tax,
+        connection.execute("""CREATE TABLE people AS SELECT i AS id, i * 1.5::DOUBLE AS income,
+            (i * 1.25)::DECIMAL(9, 2) AS tax,
             sum(i) OVER () AS total, i % 2 = 0 AS even, DATE '2020-01-01' + i::INT AS born,
             CASE WHEN i <> 3 THEN 'r' || (i % 2) END AS region FROM range(50) AS r(i)""")
         connection.execute("CREATE SCHEMA other; CREATE TABLE other.people AS SELECT 1 AS id")
@@ -180,7 +181,8 @@ def test_rows_without_an_order_are_refused(sqlite_file):
 
 
 @pytest.mark.parametrize("query", [
-    "SELECT a FROM t ORDER BY a", "select a from t order\nby a;", "WITH t AS (SELECT 1 AS a) SELECT a FROM t ORDER BY a LIMIT 3",
+    "SELECT a FROM t ORDER BY a", "select a from t order\nby a;",
+    "WITH t AS (SELECT 1 AS a) SELECT a FROM t ORDER BY a LIMIT 3",
 ])
 def test_an_order_is_recognised(query):
     check_reads(query)
@@ -197,7 +199,8 @@ def test_an_order_elsewhere_does_not_count(query):
 
 
 @pytest.mark.parametrize("query", [
-    "DELETE FROM people", "SELECT 1; DROP TABLE people", "WITH x AS (DELETE FROM people RETURNING *) SELECT * FROM x ORDER BY 1",
+    "DELETE FROM people", "SELECT 1; DROP TABLE people",
+    "WITH x AS (DELETE FROM people RETURNING *) SELECT * FROM x ORDER BY 1",
     "SELECT * INTO other FROM people ORDER BY 1", "", "-- nothing", "SELECT 'a\\'; DROP TABLE people; --' ORDER BY 1",
     "SELECT 1 /*! INTO OUTFILE 'x' */ ORDER BY 1", "COPY people TO 'x'", "PRAGMA table_info(people)", "ATTACH 'x' AS x",
 ])
@@ -287,7 +290,7 @@ def test_a_driver_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
     with pytest.raises(EngineError, match=r"pip install 'larvatus\[databases\]'"):
         lv.read("postgresql://localhost/db", query=QUERY, confidential="income")
-    
+
 
 def test_the_staged_file_is_private_and_removed(sqlite_file, tmp_path, monkeypatch):
     monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "work"))
@@ -334,7 +337,7 @@ def test_a_study(sqlite_file, tmp_path):
 
 
 def test_a_study_without_a_source(tmp_path):
-    with pytest.raises(StudyError, match="source.file: is required"):
+    with pytest.raises(StudyError, match=r"source\.file: is required"):
         Study.of({"source": {"query": QUERY, "delimiter": ";"}})
 
 

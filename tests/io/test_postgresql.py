@@ -22,7 +22,7 @@ PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin")) + [Path(p).parent f
 QUERY = "SELECT * FROM people ORDER BY id"
 TABLE = """CREATE TABLE people (id INTEGER PRIMARY KEY, income NUMERIC(12, 2), long NUMERIC, whole NUMERIC(9, 0), big BIGINT,
     region TEXT, even BOOLEAN, born DATE, share REAL, key UUID, stay INTERVAL, note JSON)"""
-ROWS = """INSERT INTO people SELECT i, CASE WHEN i <> 3 THEN 100 + i * 1.25 END, 12345678901234567890.5 + i, i, 2 ^ 60 + i,
+ROWS = """INSERT INTO people SELECT i, CASE WHEN i <> 3 THEN 100 + i * 1.25 END, 12345678901234567890.5 + i, i, 1152921504606846976 + i,
     CASE WHEN i <> 4 THEN 'r' || (i % 2) END, i % 2 = 0, DATE '2020-01-01' + i, i * 0.5, gen_random_uuid(), '1 day', '{}'
     FROM generate_series(0, 99) AS i"""
 
@@ -63,6 +63,7 @@ def server(tmp_path_factory):
             with driver.connect(f"{address}?password={PASSWORD}") as connection, connection.cursor() as cursor:
                 cursor.execute(TABLE)
                 cursor.execute(ROWS)
+                cursor.execute("CREATE SEQUENCE counter")
                 connection.commit()
             yield address
         finally:
@@ -99,7 +100,7 @@ def test_digits_are_kept_or_refused_by_name(server, password_file):
                    password_file=password_file, engine="memory")
     row = data.to_arrow().to_pylist()[1]
     assert (row["income"], row["long"]) == (decimal.Decimal("101.25"), decimal.Decimal("12345678901234567891.5"))
-    with pytest.raises(ReadError, match="'long' of type .* has too many digits"):
+    with pytest.raises(ReadError, match=r"'long' of type .* has too many digits"):
         lv.read(server, table="people", record_id="id", confidential="share", non_confidential=["long"],
                 password_file=password_file, engine="duckdb")
 
@@ -112,7 +113,7 @@ def test_the_environment_gives_the_password(server, monkeypatch):
 def test_tables_are_listed(server, password_file):
     with pytest.raises(ReadError, match=r"The tables are: public\.people\."):
         lv.read(server, confidential="income", password_file=password_file)
-    with pytest.raises(ReadError, match=r"no table 'peple'; did you mean 'public\.people'"):
+    with pytest.raises(ReadError, match=r"no table 'peple'; did you mean 'people'"):
         lv.read(server, table="peple", record_id="id", confidential="income", password_file=password_file)
 
 
@@ -121,7 +122,7 @@ def test_tables_are_listed(server, password_file):
     ("SELECT secret_column FROM people ORDER BY 1", "a column in it does not exist"),
     ("SELECT CAST(region AS INTEGER) AS income FROM people ORDER BY id", "the server reports an error"),
     ("SELECT 1 / (id - 50) AS income FROM people ORDER BY id", "the server reports an error"),
-    ("SELECT lo_create(0) AS income ORDER BY 1", "it writes"),
+    ("SELECT nextval('counter') AS income ORDER BY 1", "it writes"),
 ])
 def test_a_query_that_fails(server, password_file, query, text):
     """The error states why, without the text of the server."""

@@ -17,7 +17,9 @@ POSTGRESQL, SQLITE, DUCKDB = "postgresql", "sqlite", "duckdb"
 _SCHEMES = {"postgresql": POSTGRESQL, "postgres": POSTGRESQL, "sqlite": SQLITE, "duckdb": DUCKDB}
 _SUFFIXES = {".duckdb": DUCKDB, ".sqlite": SQLITE, ".sqlite3": SQLITE}
 _SECRET = {"password", "sslpassword"}
-_OTHERS = re.compile(r"(mysql|mariadb|mssql|sqlserver|oracle|odbc|jdbc:\w+|(postgres(ql)?|sqlite|duckdb)\+\w+)(\+\w+)?:", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"(mysql|mariadb|mssql|sqlserver|oracle|odbc|jdbc:\w+|(postgres(ql)?|sqlite|duckdb)\+\w+)(\+\w+)?:", re.IGNORECASE
+)
 
 
 def database_kind(source: Any) -> str:

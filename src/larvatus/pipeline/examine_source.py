@@ -22,7 +22,7 @@ _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 def guess_roles(
     source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
 ) -> RoleGuesses:
-    """The columns of a file, a data frame or a query, and a first guess of their roles. At most a million records are looked at."""
+    """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(source, csv.model_dump())
     with open_source(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)

@@ -89,7 +89,8 @@ def read(
 
     A database is "postgresql://user@host:port/name", "sqlite:///file.db", a .duckdb file, or a connection of a Python driver.
     `query` is a SELECT statement that ends with ORDER BY, or `table` a table; declare `record_id` for anything without an
-    order. `password_file` contains the password of a server, which the address must not (docs/guides/your-data-are-in-a-database.md).
+    order. `password_file` contains the password of a server, which the address must not contain
+    (docs/guides/your-data-are-in-a-database.md).
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,

@@ -65,8 +65,8 @@ class Study(SettingsModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str = Field(
-        default="", description="CSV, Parquet or labelled file, or the address of a database; relative paths start at the study "
-        "file's folder"
+        default="", description="CSV, Parquet or labelled file, or the address of a database; relative paths start at the "
+        "study file's folder"
     )
     sheet: str | None = Field(default=None, description="sheet of a spreadsheet (default: the first)")
     catalog: str | None = Field(default=None, description="SAS catalog with the value labels of a .sas7bdat file")
@@ -326,7 +326,8 @@ def study_from_advice(
     stated = {} if like is None else like.csv.plain()
     if like is not None:
         raw |= {n: getattr(like, n) for n in ("query", "table") if getattr(like, n) is not None}
-        raw |= {"password_file": str(path.absolute()) for path in [like.password_path()] if path is not None}
+        password = like.password_path()
+        raw |= {} if password is None else {"password_file": str(password.absolute())}
     return Study.of({**raw, **({"source": {"file": source, **stated} if stated else source} if source else {})}, folder)
 
 

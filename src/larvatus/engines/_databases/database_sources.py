@@ -79,7 +79,8 @@ def open_source(
             yield opened
         return
     if sheet is not None or catalog is not None:
-        raise ReadError("a database has no sheets and no catalog. Leave it out.", subject="catalog" if sheet is None else "sheet")
+        named = "catalog" if sheet is None else "sheet"
+        raise ReadError("a database has no sheets and no catalog. Leave it out.", subject=named)
     folder = WorkFolder()
     try:
         yield OpenedSource(_guarded(source, lambda: _staged(source, asked, needs_order, wanted, folder)))
@@ -152,7 +153,7 @@ def _table_parts(database: OpenDatabase, name: str) -> tuple[str, ...]:
     whole = [t for t in there if ".".join(t) == name]
     found = whole or [t for t in there if t[-1] == name]
     if not found:
-        raise ReadError(f"no table {name!r}; {nearest_names(name, ['.'.join(t) for t in there])}", subject="table")
+        raise ReadError(f"no table {name!r}; {nearest_names(name, ['.'.join(t) if '.' in name else t[-1] for t in there])}", subject="table")
     if len(found) > 1:
         listed = ", ".join(".".join(t) for t in found)
         raise ReadError(f"several tables have this name: {listed}. Give it with its schema.", subject="table")
@@ -187,6 +188,9 @@ def _problem(source: Any, error: Exception) -> LarvatusError:
     if kind == POSTGRESQL and isinstance(state, str) and state.strip("\0 "):
         why = _FAILED.get(state, "the server reports an error")
         return ReadError(f"the query failed: {why} (SQLSTATE {state}).", subject=kind)
+    if kind == POSTGRESQL and isinstance(error, OSError):  # while the result is sent
+        return ReadError("the query failed: the server reports an error with a value, or the connection broke. Details are "
+                         "hidden because they may contain data.", subject=kind)
     if kind == POSTGRESQL and type(error).__name__ == "OperationalError":
         return ReadError("cannot connect to the server. Check the host, the port, the name of the database, the user, and "
                          "the password (PGPASSWORD, ~/.pgpass or password_file).", subject=kind)
@@ -197,4 +201,5 @@ def _problem(source: Any, error: Exception) -> LarvatusError:
     if named == "DatabaseError" and kind:
         return ReadError(f"the file is no database of {kind}, or it is damaged.", subject=kind)
     return ReadError(f"the query failed ({named}). Its syntax may be wrong, or a table or column in it may not exist; details "
-                     "are hidden because they may contain data. Try it in a program for this database.", subject=kind or "query")
+                     "are hidden because they may contain data. Try it in a program for this database.",
+                     subject=kind or "query")

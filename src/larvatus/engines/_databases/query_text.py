@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from larvatus.core.errors import ReadError
 
@@ -41,7 +42,7 @@ def check_reads(query: str) -> None:
 def has_order(query: str) -> bool:
     """Whether the query ends with an ORDER BY of its own, outside of all parentheses."""
     outer = [word for word, depth in _words(query) if depth == 0]
-    return any(a == "order" and b == "by" for a, b in zip(outer, outer[1:], strict=False))
+    return any(a == "order" and b == "by" for a, b in pairwise(outer))
 
 
 def quoted_name(*parts: str) -> str:

@@ -32,12 +32,12 @@ def array_of(name: str, values: Sequence[Any]) -> pa.Array:
         if len(kinds) > 1:
             raise _mixed(name)
         if kinds and not kinds <= {int, float, str, bool, bytes, Decimal, date, datetime, time}:
-            raise ReadError(f"the values of column {name!r} have the type {next(iter(kinds)).__name__}, which is not supported. "
-                            "Convert it in the query (CAST), or leave it out.")
+            raise ReadError(f"the values of column {name!r} have the type {next(iter(kinds)).__name__}, which is not "
+                            "supported. Convert it in the query (CAST), or leave it out.")
         return pa.array(values)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        raise ReadError(f"the values of column {name!r} have no type that holds all of them. Convert it in the query (CAST), or "
-                        "leave it out.") from None
+        raise ReadError(f"the values of column {name!r} have no type that holds all of them. Convert it in the query (CAST), "
+                        "or leave it out.") from None
 
 
 def plain_column(column: pa.Array, is_decimal_text: bool) -> pa.Array:
