@@ -153,7 +153,8 @@ def _table_parts(database: OpenDatabase, name: str) -> tuple[str, ...]:
     whole = [t for t in there if ".".join(t) == name]
     found = whole or [t for t in there if t[-1] == name]
     if not found:
-        raise ReadError(f"no table {name!r}; {nearest_names(name, ['.'.join(t) if '.' in name else t[-1] for t in there])}", subject="table")
+        known = [".".join(t) if "." in name else t[-1] for t in there]
+        raise ReadError(f"no table {name!r}; {nearest_names(name, known)}", subject="table")
     if len(found) > 1:
         listed = ", ".join(".".join(t) for t in found)
         raise ReadError(f"several tables have this name: {listed}. Give it with its schema.", subject="table")
@@ -188,9 +189,9 @@ def _problem(source: Any, error: Exception) -> LarvatusError:
     if kind == POSTGRESQL and isinstance(state, str) and state.strip("\0 "):
         why = _FAILED.get(state, "the server reports an error")
         return ReadError(f"the query failed: {why} (SQLSTATE {state}).", subject=kind)
-    if kind == POSTGRESQL and isinstance(error, OSError):  # while the result is sent
-        return ReadError("the query failed: the server reports an error with a value, or the connection broke. Details are "
-                         "hidden because they may contain data.", subject=kind)
+    if kind == POSTGRESQL and isinstance(error, OSError | ValueError):  # while the result is sent
+        return ReadError("the query failed: the server reports an error with a value, the query writes, or the connection broke. "
+                         "Details are hidden because they may contain data.", subject=kind)
     if kind == POSTGRESQL and type(error).__name__ == "OperationalError":
         return ReadError("cannot connect to the server. Check the host, the port, the name of the database, the user, and "
                          "the password (PGPASSWORD, ~/.pgpass or password_file).", subject=kind)
