@@ -21,8 +21,8 @@ from larvatus.core.database_urls import address_from, check_address, database_fi
 from larvatus.core.errors import EngineError, LarvatusError, ReadError, StudyError, WriteError
 from larvatus.core.input_paths import paths_read, refuse_inputs
 from larvatus.engines._databases import staging
-from larvatus.engines._databases.database_sources import SourceQuery, open_source
-from larvatus.engines._databases.query_text import check_reads, has_order
+from larvatus.engines._databases.database_sources import SourceQuery, source_as_parquet
+from larvatus.engines._databases.query_text import check_reads, query_has_order
 from larvatus.engines._databases.value_types import ColumnType, array_of
 from larvatus.study import Study
 
@@ -76,7 +76,7 @@ def test_a_query_of_sqlite(sqlite_file, monkeypatch):
 
 
 def test_only_columns_with_a_role_are_copied(sqlite_file):
-    with open_source(address(sqlite_file), SourceQuery(QUERY), wanted={"age"}) as opened:
+    with source_as_parquet(address(sqlite_file), SourceQuery(QUERY), wanted={"age"}) as opened:
         table = parquet.read_table(opened.source)
     assert {n for n in table.column_names if table.column(n).null_count < 200} == {"age"}
 
@@ -186,7 +186,7 @@ def test_rows_without_an_order_are_refused(sqlite_file):
 ])
 def test_an_order_is_recognised(query):
     check_reads(query)
-    assert has_order(query)
+    assert query_has_order(query)
 
 
 @pytest.mark.parametrize("query", [
@@ -195,7 +195,7 @@ def test_an_order_is_recognised(query):
 ])
 def test_an_order_elsewhere_does_not_count(query):
     check_reads(query)
-    assert not has_order(query)
+    assert not query_has_order(query)
 
 
 @pytest.mark.parametrize("query", [
@@ -294,7 +294,7 @@ def test_a_driver_that_is_not_installed(monkeypatch):
 
 def test_the_staged_file_is_private_and_removed(sqlite_file, tmp_path, monkeypatch):
     monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "work"))
-    with open_source(address(sqlite_file), SourceQuery(query="SELECT id FROM people ORDER BY id")) as opened:
+    with source_as_parquet(address(sqlite_file), SourceQuery(query="SELECT id FROM people ORDER BY id")) as opened:
         assert opened.source.parent.stat().st_mode & 0o777 == 0o700
         assert parquet.read_metadata(opened.source).num_rows == 200
     assert not opened.source.parent.exists()

@@ -136,7 +136,8 @@ def test_a_query_that_fails(server, password_file, query, text):
 def test_the_session_can_only_read(server, password_file):
     """A function that writes is refused by the server, although the text of the query only reads."""
     with pytest.raises(ReadError, match="the query writes"):
-        lv.read(server, query="SELECT nextval('counter') AS income ORDER BY 1", confidential="income", password_file=password_file)
+        lv.read(server, query="SELECT nextval('counter') AS income ORDER BY 1", confidential="income",
+                password_file=password_file)
     with driver.connect(f"{server}?password={PASSWORD}") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT is_called FROM counter")
         assert cursor.fetchall() == [(False,)]

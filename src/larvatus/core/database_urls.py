@@ -26,9 +26,9 @@ def database_kind(source: Any) -> str:
     """`postgresql`, `sqlite` or `duckdb` for the address or file of a database; empty for anything else."""
     if not isinstance(source, str | os.PathLike):
         return ""
-    text = os.fspath(source)
-    scheme, mark, _ = text.partition("://")
-    return _SCHEMES.get(scheme.lower(), "") if mark else _SUFFIXES.get(Path(text).suffix.lower(), "")
+    place = os.fspath(source)
+    scheme, mark, _ = place.partition("://")
+    return _SCHEMES.get(scheme.lower(), "") if mark else _SUFFIXES.get(Path(place).suffix.lower(), "")
 
 
 def is_address(source: Any) -> bool:

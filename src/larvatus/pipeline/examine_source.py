@@ -11,7 +11,7 @@ from larvatus.advice.role_guesses import RoleGuesses, guesses_for
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
 from larvatus.engines._choice import engine_for
-from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, open_source
+from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
@@ -24,7 +24,7 @@ def guess_roles(
 ) -> RoleGuesses:
     """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(source, csv.model_dump())
-    with open_source(source, asked, sheet, needs_order=False) as opened:
+    with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}

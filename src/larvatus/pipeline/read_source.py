@@ -25,7 +25,7 @@ from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
-from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, open_source
+from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.sources import dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
@@ -124,7 +124,7 @@ def read(
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
     wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
-    with open_source(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened:
+    with source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened:
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)

@@ -103,11 +103,11 @@ def use_connection(connection: Any) -> Iterator[OpenDatabase]:
 def password_in(file: str | Path) -> str:
     """The password in a file, without a final line break."""
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        content = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise ReadError("the file cannot be read. Write the password into it as its only line.",
                         subject="password_file") from None
-    password = text.removesuffix("\n").removesuffix("\r")
+    password = content.removesuffix("\n").removesuffix("\r")
     if not password or "\n" in password:
         raise ReadError("the file must contain the password as its only line.", subject="password_file")
     return password

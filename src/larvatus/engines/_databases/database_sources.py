@@ -22,7 +22,7 @@ from larvatus.engines._databases.connections import (
     password_in,
     use_connection,
 )
-from larvatus.engines._databases.query_text import check_reads, has_order, quoted_name
+from larvatus.engines._databases.query_text import check_reads, query_has_order, sql_name
 from larvatus.engines._databases.staging import write_staged
 from larvatus.engines._files.labelled_files import OpenedSource, open_as_parquet
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -63,7 +63,7 @@ def is_connection(source: Any) -> bool:
 
 
 @contextmanager
-def open_source(
+def source_as_parquet(
     source: Any, asked: SourceQuery = NO_QUERY, sheet: str | None = None, catalog: str | Path | None = None,
     needs_order: bool = True, wanted: Collection[str] | None = None,
 ) -> Iterator[OpenedSource]:
@@ -135,7 +135,7 @@ def _query_for(source: Any, database: OpenDatabase, asked: SourceQuery, needs_or
         raise ReadError(f"{both}.{_tables_text(database)}", subject="query")
     if asked.query is not None:
         check_reads(asked.query)
-        if needs_order and not has_order(asked.query):
+        if needs_order and not query_has_order(asked.query):
             raise ReadError("its rows have no defined order, so that records could not be identified again. End the query "
                             "with ORDER BY and columns that identify each record, or declare a record_id column.",
                             subject="query")
@@ -145,7 +145,7 @@ def _query_for(source: Any, database: OpenDatabase, asked: SourceQuery, needs_or
     if needs_order:
         raise ReadError("the rows of a table have no defined order, so that records could not be identified again. Declare "
                         "a record_id column, or give a query that ends with ORDER BY.", subject="table")
-    return f"SELECT * FROM {quoted_name(*_table_parts(database, str(asked.table)))}"
+    return f"SELECT * FROM {sql_name(*_table_parts(database, str(asked.table)))}"
 
 
 def _table_parts(database: OpenDatabase, name: str) -> tuple[str, ...]:
@@ -190,8 +190,8 @@ def _problem(source: Any, error: Exception) -> LarvatusError:
         why = _FAILED.get(state, "the server reports an error")
         return ReadError(f"the query failed: {why} (SQLSTATE {state}).", subject=kind)
     if kind == POSTGRESQL and isinstance(error, OSError | ValueError):  # while the result is sent
-        return ReadError("the query failed: the server reports an error with a value, the query writes, or the connection broke. "
-                         "Details are hidden because they may contain data.", subject=kind)
+        return ReadError("the query failed: the server reports an error with a value, the query writes, or the connection "
+                         "broke. Details are hidden because they may contain data.", subject=kind)
     if kind == POSTGRESQL and type(error).__name__ == "OperationalError":
         return ReadError("cannot connect to the server. Check the host, the port, the name of the database, the user, and "
                          "the password (PGPASSWORD, ~/.pgpass or password_file).", subject=kind)

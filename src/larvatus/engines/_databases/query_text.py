@@ -39,13 +39,13 @@ def check_reads(query: str) -> None:
                         "it into double quotation marks.", subject="query")
 
 
-def has_order(query: str) -> bool:
+def query_has_order(query: str) -> bool:
     """Whether the query ends with an ORDER BY of its own, outside of all parentheses."""
     outer = [word for word, depth in _words(query) if depth == 0]
     return any(a == "order" and b == "by" for a, b in pairwise(outer))
 
 
-def quoted_name(*parts: str) -> str:
+def sql_name(*parts: str) -> str:
     """A name of SQL, such as "schema"."table"."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
