@@ -39,7 +39,7 @@ def is_address(source: Any) -> bool:
 def database_file(source: Any) -> str | None:
     """The path of the file of a database; None for a database on a server."""
     if not is_address(source):
-        return os.fspath(source)
+        return str(os.fspath(source))
     if database_kind(source) == POSTGRESQL:
         return None
     rest = source.partition("://")[2]

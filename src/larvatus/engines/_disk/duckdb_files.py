@@ -37,7 +37,7 @@ def open_duckdb_file(file: Path, spill: Path) -> Iterator[_DuckDbFile]:
     except ImportError:
         raise EngineError("duckdb: the package duckdb is not installed. Install it with: "
                           "pip install 'larvatus[duckdb]'.") from None
-    config = {
+    config: dict[str, Any] = {
         "autoinstall_known_extensions": False, "autoload_known_extensions": False, "enable_external_access": False,
         "temp_directory": str(spill), "memory_limit": f"{max(usable_memory() // 2**21, 64)}MiB",
     }
