@@ -128,6 +128,20 @@ def test_a_connection(sqlite_file, monkeypatch):
             lv.read(connection, table="people", record_id="id", confidential="income")
 
 
+def test_a_connection_of_duckdb(duckdb_file):
+    with closing(duckdb.connect(str(duckdb_file))) as connection:
+        data = lv.read(connection, query=QUERY, confidential="income", non_confidential=["tax", "born"])
+        assert data.to_arrow().to_pylist()[2] == {
+            "tax": decimal.Decimal("2.50"), "born": datetime.date(2020, 1, 3), "income": 3.0}
+
+
+def test_rows_as_dictionaries_are_refused(sqlite_file):
+    with closing(sqlite3.connect(sqlite_file)) as connection:
+        connection.row_factory = lambda cursor, row: dict(zip([d[0] for d in cursor.description], row, strict=True))
+        with pytest.raises(ReadError, match="rows as dictionaries"):
+            lv.read(connection, query=QUERY, confidential="income")
+
+
 def test_a_column_of_several_types_is_refused_by_name(sqlite_file, monkeypatch):
     monkeypatch.setattr(staging, "BATCH", 20)
     with pytest.raises(ReadError, match="column 'mixed' contains values of several types"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,9 @@ def stream_of_cursor(cursor: Any, wanted: Collection[str] | None = None) -> Resu
 
     def batches() -> Iterator[pa.RecordBatch]:
         while rows := cursor.fetchmany(BATCH):
+            if isinstance(rows[0], Mapping):  # its items would be taken for names of columns
+                raise ReadError("the cursor returns rows as dictionaries. Open the connection with the usual kind of cursor.",
+                                subject="query")
             columns = zip(*rows, strict=True)
             arrays = [array_of(n, values) if wanted is None or n in wanted else pa.nulls(len(rows))
                       for n, values in zip(names, columns, strict=True)]
