@@ -149,7 +149,7 @@ def read(
     return data
 
 
-def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callable[[], Engine]) -> list[str]:
+def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callable[[], Engine]) -> Sequence[str]:
     """The columns of a source."""
     if is_database(source):
         return database_names(source, asked)

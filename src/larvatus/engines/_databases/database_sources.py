@@ -7,7 +7,7 @@ contain values or the address of the server, so that they are replaced by errors
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +88,7 @@ def source_as_parquet(
         folder.close()
 
 
-def database_names(source: Any, asked: SourceQuery) -> list[str]:
+def database_names(source: Any, asked: SourceQuery) -> Sequence[str]:
     """The columns of the result, without reading it."""
     def names(folder: WorkFolder) -> list[str]:
         with _opened(source, asked, folder) as database:
