@@ -49,6 +49,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "pipeline/fingerprint.py": "what keeps two files from sharing draws, apart from the steps",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",
     "data/labelling/labelled_roles.py": "what labels mean for roles, apart from the labels, which roles refer to",
+    "engines/_disk/duckdb_files.py": "files of DuckDB as sources, where that library may be imported",
     "engines/_files/labelled_targets.py": "a file that is written when all of it is there, apart from those written in parts",
     "study/source_section.py": "one table of a study, read before its other parts",
     "cli/output/option_words.py": "which option a setting is: a table to add a line to",

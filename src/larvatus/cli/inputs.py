@@ -51,6 +51,11 @@ class RoleOptions:
     )] = None
     sheet: Annotated[str | None, Parameter(help="sheet of a spreadsheet (default: the first)")] = None
     catalog: Annotated[Path | None, Parameter(help="SAS catalog (.sas7bcat) with the value labels of a .sas7bdat file")] = None
+    query: Annotated[str | None, Parameter(help="SELECT statement for a database, ending with ORDER BY")] = None
+    table: Annotated[str | None, Parameter(help="table of a database, instead of --query; needs --record-id")] = None
+    password_file: Annotated[Path | None, Parameter(
+        help="file that contains the password for a database (default: PGPASSWORD or ~/.pgpass)"
+    )] = None
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",
     )] = None
@@ -80,9 +85,10 @@ class RoleOptions:
         return {}
 
     def files(self) -> list[Path | str]:
-        """The files that these options name: the study file and taxonomies."""
+        """The files that these options name: the study file, taxonomies, a catalog and a file with a password."""
         catalog = [self.catalog] if self.catalog is not None else []
-        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog]
+        password = [self.password_file] if self.password_file is not None else []
+        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog, *password]
 
     def load(self, base: Study | None = None) -> Study:
         """The study file, `base` or an empty study, with the options applied."""
@@ -99,8 +105,11 @@ class RoleOptions:
         groups = {"columns": self.sub_groups, **self.about_small()}
         csv = {n: getattr(self, n) for n in CSV_FORMAT}
         catalog = study.catalog if self.catalog is None else str(self.catalog.absolute())
+        password = study.password_file if self.password_file is None else str(self.password_file.absolute())
+        asked = (self.query, self.table) if self.query or self.table else (study.query, study.table)
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
             "csv": override(CsvFormat, study.csv, csv), "sheet": self.sheet or study.sheet, "catalog": catalog,
+            "query": asked[0], "table": asked[1], "password_file": password,
             "roles": override(Roles, study.roles, roles),
             "sub_groups": override(SubGroups, study.sub_groups, groups),
         })
@@ -207,6 +216,15 @@ def data_of(source: str, study: Study) -> Microdata:
     from larvatus.pipeline.read_source import read_for_study
 
     return read_for_study(source, study)
+
+
+def source_from(folder: Path, source: str) -> str:
+    """The source as a study in a folder names it: a relative path, or the address of a database with a full path."""
+    import os
+
+    from larvatus.core.database_urls import address_from, is_address
+
+    return address_from(Path(), source) if is_address(source) else os.path.relpath(source, folder)
 
 
 def copies_of(released: Sequence[str]) -> list[str]:

@@ -15,7 +15,15 @@ class FrameLike(Protocol):
     def columns(self) -> Any: ...
 
 
-SourceLike: TypeAlias = str | Path | FrameLike
+class ConnectionLike(Protocol):
+    """A connection to a database, as drivers of Python open it (DB-API)."""
+
+    def cursor(self) -> Any: ...
+
+    def close(self) -> Any: ...
+
+
+SourceLike: TypeAlias = str | Path | FrameLike | ConnectionLike
 
 
 def _library(frame: Any) -> str:

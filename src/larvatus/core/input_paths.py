@@ -9,12 +9,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from larvatus.core.database_urls import database_file, is_address
 from larvatus.core.errors import WriteError
 
 
 def paths_read(*sources: Any) -> tuple[str, ...]:
-    """The absolute paths, folders and patterns among sources; data frames and None are left out."""
-    return tuple(os.path.join(os.getcwd(), os.fspath(s)) for s in sources if isinstance(s, str | os.PathLike))
+    """The absolute paths, folders and patterns among sources; data frames, servers of databases and None are left out."""
+    given = (s for s in sources if isinstance(s, str | os.PathLike))
+    paths = (database_file(s) if is_address(s) else os.fspath(s) for s in given)
+    return tuple(os.path.join(os.getcwd(), path) for path in paths if path is not None)
 
 
 def refuse_inputs(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]) -> None:

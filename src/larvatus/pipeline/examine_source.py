@@ -11,7 +11,7 @@ from larvatus.advice.role_guesses import RoleGuesses, guesses_for
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
 from larvatus.engines._choice import engine_for
-from larvatus.engines._files.labelled_files import open_as_parquet
+from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
@@ -19,10 +19,12 @@ from larvatus.pipeline.read_source import with_format
 _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
 
-def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None) -> RoleGuesses:
-    """The columns of a file or a data frame, and a first guess of their roles. At most a million records are looked at."""
+def guess_roles(
+    source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
+) -> RoleGuesses:
+    """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(source, csv.model_dump())
-    with open_as_parquet(source, sheet) as opened:
+    with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
@@ -33,6 +35,7 @@ def guess_roles(source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str 
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
     stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {})}
+    stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
     return RoleGuesses(guesses, table.num_rows, path, said, stated)
 
 

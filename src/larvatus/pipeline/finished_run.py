@@ -17,8 +17,10 @@ from typing import Any
 from larvatus.comparison.combined_scores import Combination
 from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
+from larvatus.core.database_urls import is_address
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
 from larvatus.core.files import replace_file, write_text
+from larvatus.core.input_paths import paths_read
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
@@ -98,7 +100,7 @@ class FinishedRun:
         except StudyError:  # the source was moved or changed
             source = tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
             source = str(source.get("file", "") if isinstance(source, dict) else source)
-            return (*own, inside / source)
+            return (*own, *map(Path, paths_read(source if is_address(source) else inside / source)))
 
     def release(self, name: str | None) -> FinishedRelease:
         """The named release, or the only one."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
+from larvatus.core.database_urls import check_address
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
@@ -19,12 +20,13 @@ from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
-from larvatus.data.roles import Roles, SubGroups, column_list, released_columns
+from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
 from larvatus.data.sub_groups import settings_of
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
-from larvatus.engines._files.labelled_files import is_labelled, labelled_names, open_as_parquet
+from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
+from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.sources import dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
@@ -36,7 +38,7 @@ _PACKED = {".zsav", ".xlsx", ".xlsm", ".xlsb", ".ods"}
 def format_of_source(source: str | Path) -> FileFormat:
     """The format in which releases of a source are written by default: that of the source.
 
-    It is Parquet for a labelled file that may be too large to write in memory, and for data frames and folders.
+    It is Parquet for a labelled file that may be too large to write in memory, and for databases, data frames and folders.
     """
     suffix = Path(source).suffix.lower()
     if is_labelled(source):
@@ -66,6 +68,9 @@ def read(
     taxonomies: Mapping[str, TaxonomyLike] | None = None,
     sheet: str | None = None,
     catalog: str | Path | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    password_file: str | Path | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
     master: str | None = None,
@@ -75,12 +80,17 @@ def read(
     encoding: str | None = None,
     quote: str | None = None,
 ) -> Microdata:
-    """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
+    """Read a file, a folder or pattern of files, a data frame or a database. Columns without a role are never released.
 
     A file of SPSS, Stata or SAS keeps its labels: a column with value labels is categorical, unless `numeric` names it.
     `missing` gives codes of missing values by column, such as {"income": [-7, -8]}; (low, high) is a range. These cells are
     not masked, and are released with their code. `sheet` is a sheet of a spreadsheet (default: the first). `catalog` is a
     .sas7bcat file with the value labels of a .sas7bdat file.
+
+    A database is "postgresql://user@host:port/name", "sqlite:///file.db", a .duckdb file, or a connection of a Python driver.
+    `query` is a SELECT statement that ends with ORDER BY, or `table` a table; declare `record_id` for anything without an
+    order. `password_file` contains the password of a server, which the address must not contain
+    (docs/guides/your-data-are-in-a-database.md).
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
@@ -92,11 +102,12 @@ def read(
     ("point", "space", "apostrophe"), `encoding` ("windows-1252") and `quote` ("single", "none") state it instead.
     """
     stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote}
+    asked = SourceQuery(query, table, password_file)
+    check_address(source)
     source = with_format(source, stated)
     if roles is None:
         if confidential is None:
-            names = labelled_names(source, sheet) if is_labelled(source) else (
-                engine_for(source, engine, memory, 0, master)[0].names(source))
+            names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
                              f"(confidential=[…]); the columns are: {column_list(names)}. "
                              "lv.advise(source) guesses their roles.")
@@ -112,12 +123,14 @@ def read(
     settings = settings_of(sub_groups)
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
-    with open_as_parquet(source, sheet, catalog) as opened:
+    wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
+    with source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened:
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
-        if opened.labels and used.name == "spark":
-            raise EngineError("engine spark: cannot read labelled files. Use engine duckdb, or write the file as Parquet.")
+        if used.name == "spark" and (opened.labels or is_database(source)):
+            what = "databases" if is_database(source) else "labelled files"
+            raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
         dialect = dialect_of(opened.source)
@@ -136,13 +149,21 @@ def read(
     return data
 
 
+def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callable[[], Engine]) -> Sequence[str]:
+    """The columns of a source."""
+    if is_database(source):
+        return database_names(source, asked)
+    return labelled_names(source, sheet) if is_labelled(source) else engine().names(source)
+
+
 def with_format(source: Any, stated: Mapping[str, str | None]) -> Any:
     """A source with what is stated about its CSV format; the same source if nothing is stated."""
     given = {k: v for k, v in stated.items() if v is not None}
     if not given:
         return source
-    if not isinstance(source, str | os.PathLike):
-        raise ReadError(f"read: {', '.join(given)}: a data frame has no CSV format. Leave it out.")
+    if not isinstance(source, str | os.PathLike) or is_database(source):
+        what = "database" if is_database(source) else "data frame"
+        raise ReadError(f"read: {', '.join(given)}: a {what} has no CSV format. Leave it out.")
     try:
         return SourceFile(os.fspath(source), CsvFormat(**given))
     except ValidationError as error:
@@ -159,6 +180,7 @@ def _is_stated(source: Any, dialect: CsvDialect) -> bool:
 def read_for_study(source: str | Path, study: Study) -> Microdata:
     """Read the source with the roles and settings of a study."""
     return read(
-        source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), engine=study.engine,
-        memory=study.memory, master=study.master, **study.csv.model_dump(),
+        source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), query=study.query,
+        table=study.table, password_file=study.password_path(), engine=study.engine, memory=study.memory,
+        master=study.master, **study.csv.model_dump(),
     )

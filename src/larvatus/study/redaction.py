@@ -1,4 +1,4 @@
-"""The text of a study for reports: paths without folders, and lists of record ids shown as their length."""
+"""The text of a study for reports: paths without folders, lists of record ids as their length, and no query of a database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_FILES = frozenset({"source", "file", "other_releases"})
+_FILES = frozenset({"source", "file", "other_releases", "password_file"})
 ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -18,6 +18,8 @@ def redacted_study(plain: Mapping[str, Any]) -> str:
 
 
 def _told(key: str, value: Any) -> Any:
+    if key == "query":
+        return "not shown"  # its conditions may contain values
     if isinstance(value, Mapping):
         return {k: _told(k, v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -12,6 +12,7 @@ from larvatus.attacks.linkage.target_sample import check_target_count
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import limits_of
 from larvatus.constraints.settings import Constraints, constraint_fields, constraint_problems, step_problems
+from larvatus.core.database_urls import check_address, database_kind
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.memory_size import bytes_of
@@ -142,7 +143,7 @@ def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
         return kind.model_validate(dict(value))
     except ValidationError as error:
         fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
-        fields += ["file"] if kind is CsvFormat else []
+        fields += ["file", "database"] if kind is CsvFormat else []
         if kind is Goal:
             fields.append("limits")
         problems += validation_problems(name, error, fields)
@@ -155,7 +156,7 @@ def source_and_format(raw: Mapping[str, Any], problems: list[str]) -> tuple[Mapp
     if not isinstance(source, Mapping):
         return raw, CsvFormat()
     if not isinstance(source.get("file"), str):
-        problems.append("source.file: is required. Give a CSV or Parquet file.")
+        problems.append("source.file: is required. Give a CSV or Parquet file, or a database (database = \"sqlite:///…\").")
     stated = {k: v for k, v in source.items() if k != "file"}
     found = _section("source", CsvFormat, stated, problems)
     return {**raw, "source": str(source.get("file", ""))}, found
@@ -175,6 +176,12 @@ def against_source(
 ) -> list[str]:
     """Problems of the roles with the columns of the source, if the source exists."""
     if not source:
+        return role_problems(roles, sub_groups)
+    try:
+        check_address(source)
+    except LarvatusError as error:
+        return [str(error), *role_problems(roles, sub_groups)]
+    if database_kind(source):  # the columns of a query are checked when it is read
         return role_problems(roles, sub_groups)
     from larvatus.engines._files.sources import source_names
 

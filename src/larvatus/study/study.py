@@ -14,6 +14,7 @@ from larvatus.attacks.linkage.target_sample import Targets
 from larvatus.comparison.combined_scores import Combination
 from larvatus.comparison.limits import Limits
 from larvatus.constraints.settings import Constraints
+from larvatus.core.database_urls import address_from, check_address, database_file, is_address
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.input_paths import refuse_inputs
@@ -54,6 +55,7 @@ def _reader(kind: type[Method]) -> BeforeValidator:
 AnyAttack = Annotated[SerializeAsAny[Attack], _reader(Attack)]
 AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
 
+_OF_SOURCE = ("sheet", "catalog", "query", "table", "password_file")
 ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes a draft."
 
 
@@ -63,10 +65,14 @@ class Study(SettingsModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str = Field(
-        default="", description="CSV, Parquet or labelled file; relative paths start at the study file's folder"
+        default="", description="CSV, Parquet or labelled file, or the address of a database; relative paths start at the "
+        "study file's folder"
     )
     sheet: str | None = Field(default=None, description="sheet of a spreadsheet (default: the first)")
     catalog: str | None = Field(default=None, description="SAS catalog with the value labels of a .sas7bdat file")
+    query: str | None = Field(default=None, description="SELECT statement for a database; it ends with ORDER BY")
+    table: str | None = Field(default=None, description="table of a database, instead of a query; needs record_id")
+    password_file: str | None = Field(default=None, description="file that contains the password for a database")
     purpose: str = Field(default="", description="what the release is for; printed in the report")
     engine: str = Field(default="auto", description="engine that holds the data; auto chooses one by the size of the file")
     memory: str | None = Field(default=None, description="memory limit, such as 2GB (default: free memory)")
@@ -97,6 +103,10 @@ class Study(SettingsModel):
         if not isinstance(given, Mapping):
             return given
         problems: list[str] = []
+        try:
+            check_address(given.get("source"))
+        except LarvatusError as error:
+            problems.append(str(error))
         plain = {n: v for n, v in given.items() if n not in LATER and _is_plain(v)}
         made = {n: part(n, v, problems) for n, v in plain.items() if n in cls.model_fields}
         made |= decisions({n: given[n] for n in ("combine", "limits") if _is_plain(given.get(n))}, problems)
@@ -166,15 +176,21 @@ class Study(SettingsModel):
                 problems = validation_problems("", error, known)
         raise StudyError(problems, where)
 
-    def source_path(self) -> Path:
-        """The path of the source."""
+    def source_path(self) -> Path | str:
+        """The path of the source, or the address of a database."""
         if not self.source:
-            raise StudyError(["source: is required. Give a CSV, Parquet or labelled file."])
+            raise StudyError(["source: is required. Give a CSV, Parquet or labelled file, or a database."])
+        if is_address(self.source):
+            return address_from(self.folder or Path(), self.source)
         return Path(self.source) if self.folder is None else self.folder / self.source
 
     def catalog_path(self) -> Path | None:
         """The path of the catalog of the source, if it has one."""
         return None if self.catalog is None else (self.folder or Path()) / self.catalog
+
+    def password_path(self) -> Path | None:
+        """The path of the file with the password for a database, if there is one."""
+        return None if self.password_file is None else (self.folder or Path()) / self.password_file
 
     def intruder_here(self) -> Intruder:
         """The intruder with paths to its files; relative paths start at the folder of the study file."""
@@ -218,6 +234,7 @@ class Study(SettingsModel):
             "release": planned, "intruder": who, "folder": folder,
             "source": _from(folder, start, self.source) if self.source else "",
             "catalog": _from(folder, start, self.catalog) if self.catalog else None,
+            "password_file": _from(folder, start, self.password_file) if self.password_file else None,
         })
 
     def plain(self) -> dict[str, Any]:
@@ -225,7 +242,7 @@ class Study(SettingsModel):
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
         if self.csv.plain():
             out["source"] = {"file": self.source, **self.csv.plain()}
-        out |= {n: getattr(self, n) for n in ("sheet", "catalog") if getattr(self, n) is not None}
+        out |= {n: getattr(self, n) for n in _OF_SOURCE if getattr(self, n) is not None}
         if self.engine != "auto":
             out["engine"] = self.engine
         if self.memory is not None:
@@ -268,7 +285,9 @@ class Study(SettingsModel):
         start, names = self.folder or Path(), [r.name for r in self.release]
         steps = [*(s for r in self.release for s in r.steps), *(s for r in self.search for s in r.steps)]
         others = [n for n in self.intruder.other_releases if n not in names]
-        files = (self.source, self.catalog, self.intruder.file, *others)
+        address = is_address(self.source)
+        files = ("" if address else self.source, self.catalog, self.password_file, self.intruder.file, *others)
+        files = (*files, database_file(self.source) if address else "")
         return (*(start / p for p in files if p), *lists_of(steps, start))
 
     def write(self, path: str | Path, overwrite: bool = False) -> None:
@@ -284,14 +303,19 @@ def _is_plain(value: Any) -> bool:
 
 
 def _from(folder: Path, start: Path, file: str) -> str:
-    """The path from a folder to a file whose path is relative to another folder."""
+    """The path from a folder to a file whose path is relative to another folder. An address of a database gets a full path."""
+    if is_address(file):
+        return address_from(start, file)
     return os.path.relpath(start / file, folder)
 
 
 def study_from_advice(
-    plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None, csv: CsvFormat | None = None,
+    plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None, like: Study | None = None,
 ) -> Study:
-    """The study drafted by an advice: the roles of the data, and releases to compare."""
+    """The study drafted by an advice: the roles of the data, and releases to compare.
+
+    `like` is a study whose source is the same: what it states about it is stated again.
+    """
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
         **({"sheet": data.labels.sheet} if data.labels.sheet else {}),
@@ -299,7 +323,11 @@ def study_from_advice(
         "release": plan["release"],
         "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],
     }
-    stated = {} if csv is None else csv.plain()
+    stated = {} if like is None else like.csv.plain()
+    if like is not None:
+        raw |= {n: getattr(like, n) for n in ("query", "table") if getattr(like, n) is not None}
+        password = like.password_path()
+        raw |= {} if password is None else {"password_file": str(password.absolute())}
     return Study.of({**raw, **({"source": {"file": source, **stated} if stated else source} if source else {})}, folder)
 
 

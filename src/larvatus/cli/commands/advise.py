@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import RoleOptions, data_of
+from larvatus.cli.inputs import RoleOptions, data_of, source_from
 from larvatus.cli.options import (
     Json,
     Overwrite,
@@ -56,7 +55,7 @@ def advise(
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent
-        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place, study.csv)
+        made = study_from_advice(found.plan, data, source_from(place, source), place, study)
         write_text(output, found.study_text(made.toml()), overwrite)
         terminal.say(f"\nStudy:  {output}")
         terminal.command(NEXT, f"larvatus run {shlex.quote(str(output))} -o out/")

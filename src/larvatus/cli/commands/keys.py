@@ -76,8 +76,12 @@ def _check_names(source: str, study: Study, names: tuple[str, ...]) -> None:
     from larvatus.core.errors import RolesError, nearest_names
     from larvatus.data.roles import column_list
     from larvatus.engines._choice import engine_for
+    from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database
 
-    there = engine_for(source, study.engine, study.memory, 0, study.master)[0].names(source)
+    if is_database(source):
+        there = database_names(source, SourceQuery(study.query, study.table, study.password_path()))
+    else:
+        there = engine_for(source, study.engine, study.memory, 0, study.master)[0].names(source)
     for name in (n for n in names if n not in there):
         raise RolesError(f"keys: no column {name!r}; {nearest_names(name, there)}")
     if not (names or study.roles.non_confidential or study.sub_groups.columns):

@@ -36,7 +36,8 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet (a file, a folder or a quoted pattern), or a file of SPSS, Stata, SAS, Excel or OpenDocument
+        CSV or Parquet (a file, a folder or a quoted pattern), or a file of SPSS, Stata, SAS, Excel or OpenDocument, or a
+        database: postgresql://user@host:port/name, sqlite:///file.db or a .duckdb file, with --query or --table
     output
         released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of Parquet files
     """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from larvatus.cli.inputs import source_from
 from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.terminal import Terminal
 
@@ -18,10 +18,11 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
     """Print what the columns seem to be, write a draft study with their roles, and ask the user to confirm it."""
     from larvatus.core.files import write_text
     from larvatus.core.input_paths import refuse_inputs
+    from larvatus.engines._databases.database_sources import SourceQuery
     from larvatus.pipeline.examine_source import guess_roles
 
     with terminal.progress():
-        found = guess_roles(source, study.csv, study.sheet)
+        found = guess_roles(source, study.csv, study.sheet, SourceQuery(study.query, study.table, study.password_path()))
     draft = output or Path(f"{Path(source).name.split('.')[0] or 'draft'}-roles.toml")
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())
@@ -30,7 +31,7 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
     exists = output is None and draft.exists() and not overwrite
     if not exists:
         refuse_inputs([draft], [source])
-        write_text(draft, found.draft(os.path.relpath(source, draft.parent)), overwrite or output is None)
+        write_text(draft, found.draft(source_from(draft.parent, source)), overwrite or output is None)
     after = draft.with_name(f"{draft.stem.removesuffix('-roles')}-study.toml")
     kept = " (it exists already and was not changed; --overwrite replaces it)" if exists else ""
     terminal.say(

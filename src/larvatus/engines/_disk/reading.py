@@ -62,7 +62,7 @@ class _Numbers:
         self._whole = self._whole and bool(np.all(np.isnan(values) | (values == np.rint(values))))
         self.stored.append(values)
         if self.exact is not None:
-            self.exact.append(conversion.exact(column, self.kind))
+            self.exact.append(conversion.exact(self.name, column, self.kind))
 
     def column(self) -> Column:
         import pyarrow as pa

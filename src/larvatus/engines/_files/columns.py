@@ -51,7 +51,7 @@ def needs_exact(kind: Any) -> bool:
     return bool((t.is_integer(kind) and kind.bit_width == 64) or t.is_temporal(kind) or t.is_decimal(kind))
 
 
-def exact(column: Any, kind: Any) -> NDArray[np.int64]:
+def exact(name: str, column: Any, kind: Any) -> NDArray[np.int64]:
     """Whole numbers, dates and short decimals as 64-bit integers; 0 if missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -60,7 +60,7 @@ def exact(column: Any, kind: Any) -> NDArray[np.int64]:
         column = column.cast(kind)
     if pa.types.is_decimal(kind):
         if kind.precision > 18:
-            raise ReadError(f"a column of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
+            raise ReadError(f"{name!r} of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
         return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())

@@ -116,7 +116,7 @@ def _taken(
             parts.setdefault(name, []).append(values)
             missing[name] |= described.missing
             if conversion.needs_exact(kind) and name not in confidential:
-                parts.setdefault(scratch("exact", name), []).append(conversion.exact(column, kind))
+                parts.setdefault(scratch("exact", name), []).append(conversion.exact(name, column, kind))
         if ids is not None:
             parts.setdefault(_RECORD, []).append(record_ids(ids, batch.column(batch.schema.get_field_index(ids))))
     pieces = {}
