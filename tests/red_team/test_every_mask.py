@@ -34,7 +34,7 @@ ATTACKED = tuple(discover("larvatus.masks"))
 FIRST = {"reverse_map": "additive_noise(variance=0.5)", "restore_covariance": "microaggregation"}
 SETTINGS = {
     "additive_noise": "variance=0.3", "correlated_noise": "variance=0.3", "variance_preserving_noise": "variance=0.3",
-    "rounding": "base=0.5", "recoding": "bins=8", "top_coding": "tail=0.1", "local_suppression": "k=2",
+    "recoding": "bins=8", "top_coding": "tail=0.1", "local_suppression": "k=2",
     "sufficiency_based": "similarity=0.8", "random_swap": "rate=0.6", "sampling": "rate=0.6",
     "random_blanking": "rate=0.3, disjoint=false", "multiple_imputation": "copies=2",
 }
@@ -91,8 +91,10 @@ def intruders(x: np.ndarray, y: np.ndarray, known: np.ndarray, own: np.ndarray) 
     }
 
 
-def steps_of(mask: str) -> list[str]:
+def steps_of(mask: str, x: np.ndarray) -> list[str]:
     setting = f"({SETTINGS[mask]})" if mask in SETTINGS else ""
+    if mask == "rounding":
+        setting = f"(base={[float(f'{s:.2g}') for s in x.std(axis=0)]})"
     return [*([FIRST[mask]] if mask in FIRST else []), f"{mask}{setting}"]
 
 
@@ -103,7 +105,7 @@ def check(x: np.ndarray, mask: str, secret: bytes, known: np.ndarray, folder: Pa
     frame = pd.DataFrame(x, columns=names)
     data = lv.read(frame.assign(id=np.arange(len(x))), confidential=names, record_id="id",
                    nominal=names if mask in CATEGORICAL else [])
-    release = lv.mask(data, *steps_of(mask), secret=secret)
+    release = lv.mask(data, *steps_of(mask, x), secret=secret)
     collected = {n: np.concatenate([b[n] for _, b in release.data.table.blocks(names)]) for n in names}
     record = np.concatenate([b.record for _, b in release.data.table.blocks(names)])
     kinds = release.data.table.columns
@@ -111,7 +113,8 @@ def check(x: np.ndarray, mask: str, secret: bytes, known: np.ndarray, folder: Pa
         if kinds[n].kind == "nominal":
             number = np.array([float(level) for level in kinds[n].levels])
             collected[n] = np.where(collected[n] >= 0, number[collected[n]], np.nan)
-    y = np.column_stack([collected[n] for n in names])
+    order = np.random.default_rng(5).permutation(len(record))  # rows are released in random order: no tie is broken by it
+    y, record = np.column_stack([collected[n] for n in names])[order], record[order]
     place = {int(r): i for i, r in enumerate(record)}
     known = np.array([k for k in known if int(k) in place])
     own = np.array([place[int(k)] for k in known])
