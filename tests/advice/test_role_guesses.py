@@ -178,7 +178,7 @@ def test_a_column_of_lists_has_no_kind_but_its_type():
     ("census", {"AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "PEARNVAL", "FICA",
                 "WSALVAL", "ERNVAL"}, "AFNLWGT", {}),
     ("households", {"expend", "income", "savings"}, "household_weights", {"ori_hid": "identifiers", "age": "non_confidential"}),
-    ("survey", {"INCOME", "MONEY", "ASSETS", "DEBTS"}, "WEIGHT", {"REGION": "none", "SEX": "non_confidential"}),
+    ("survey", {"INCOME", "MONEY", "ASSETS", "DEBTS", "ETNI"}, "WEIGHT", {"REGION": "none", "SEX": "non_confidential"}),
 ])
 def test_real_files(name, confidential, weight, others):
     found = lv.advise(Path(os.environ["LARVATUS_DATA"]) / f"{name}.csv")
@@ -195,3 +195,27 @@ def test_the_draft_offers_codes_for_missing_values_as_a_comment():
     draft = lv.advise(pd.DataFrame({"income": income, "sex": rng.integers(1, 3, n)})).draft("data.csv")
     assert "missing" not in tomllib.loads(draft)["roles"]
     assert tomllib.loads(draft.replace("# missing", "missing"))["roles"]["missing"] == {"income": [-8, -7]}
+
+
+@pytest.mark.parametrize("name", ["diagnosis", "Religion", "HIV_status", "ethnicity", "crime_type"])
+def test_sensitive_categories_are_confidential(name):
+    kinds = np.random.default_rng(1).choice(["a", "b", "c"], 200)
+    found = lv.advise(pd.DataFrame({name: kinds, "region": kinds, "income": np.arange(200) * 7.5}))
+    roles = {g.name: g.role for g in found.guesses}
+    assert (roles[name], roles["region"]) == ("confidential", "non_confidential")
+
+
+def test_a_column_named_person_is_no_amount():
+    person = np.random.default_rng(1).permutation(np.repeat(np.arange(100), 2))
+    found = lv.advise(pd.DataFrame({"person": person, "income": np.arange(200) * 7.5}))
+    assert {g.name: g.role for g in found.guesses}["person"] == "identifiers"
+
+
+def test_some_roles_without_confidential_columns_are_refused(tmp_path, capsys):
+    """They would otherwise be ignored while all roles are guessed."""
+    path = tmp_path / "waves.csv"
+    pd.DataFrame({"person": np.arange(50), "income": np.arange(50) * 7.5}).to_csv(path, index=False)
+    assert main(["advise", str(path), "--person", "person", "--missing", "income=-7"]) == 2
+    said = capsys.readouterr().err
+    assert "--person, --missing" in said
+    assert "Give --confidential as well" in said

@@ -35,7 +35,8 @@ _PERSON = _any("^name$", "^(first|last|sur|given|family|full|nach|vor|voor|achte
               "email", "^mail", "phone", "^tel$", "mobile", "address", "street", "strasse", "adresse", "passport", "licen[cs]e",
               "^ssn$", "^bsn$",
               "^nino$", "^iban$", "^ip$", "personnummer", "steuer_?id", "insee", "^url$", "facebook", "twitter")
-_NUMBERING = _any("(^|_)(id|ids|key|nr|no|num|number|uuid|guid|serial|caseid|lfdnr)$", "(^|_)[a-z]{0,3}id$", "^id_")
+_NUMBERING = _any("^(person|household|respondent|patient|haushalt|menage)$",
+                 "(^|_)(id|ids|key|nr|no|num|number|uuid|guid|serial|caseid|lfdnr)$", "(^|_)[a-z]{0,3}id$", "^id_")
 _WEIGHT = _any("weight", "wgt", "(^|_)wt(_|$)", "gewicht", "poids", "hochrechn")
 _BIRTH = _any("birth", "^dob$", "born", "geburt", "geboren", "naissance")
 _POSTAL = _any("post_?code", "postal", "^zip", "(^|_)zip$", "^plz$", "^pc[46]$", "^cp$", "^uprn$")
@@ -46,6 +47,10 @@ _AGE = _any("^age$", "(^|_)age$", "^age_", "^alter$", "leeftijd")
 _PLACE = _any("region", "province", "county", "district", "municipal", "commune", "kreis", "^land$", "bundesland", "^state$",
              "country", "^nuts", "gemeente", "^city$", "^town$", "place")
 _CODE = _any("code", "class", "cat$", "category", "type", "kind", "group")
+_SENSITIVE = _any("diagnos", "disease", "illness", "health", "hiv", "icd", "medic", "treatment", "therap", "disab", "drug",
+                 "alcohol", "smok", "pregnan", "abortion", "genetic", "suicid", "religio", "belief", "church", "ethni", "etni",
+                 "^race", "(^|_)race$", "caste", "orientation", "crim", "offen[cs]e", "convict", "arrest", "prison", "vote",
+                 "party", "politic", "union", "krank", "behinder", "partei", "straf", "maladie", "sante", "handicap", "ziekte")
 _NUMBER_COUNT = _any("^num", "^n_", "count", "^nb_", "size$", "anzahl")
 
 
@@ -73,7 +78,7 @@ def guess_role(column: ColumnKind) -> RoleGuess:
     def named(pattern: re.Pattern[str]) -> bool:
         return bool(pattern.search(name) or pattern.search(plain))
 
-    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text):
+    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text, _sensitive):
         found = rule(column, named)
         if found is not None:
             return found
@@ -142,6 +147,13 @@ def _text(c: ColumnKind, named: Any) -> RoleGuess | None:
     return None
 
 
+def _sensitive(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if not named(_SENSITIVE) or c.distinct > MOST_LEVELS or (c.numeric and c.type != "whole numbers"):
+        return None
+    return RoleGuess(c, "confidential", "sensitive category", "its name suggests health, belief, origin, politics or offences",
+                     nominal=c.numeric)
+
+
 def _value(c: ColumnKind, named: Any) -> RoleGuess:
     if not c.numeric:
         if c.distinct > MOST_LEVELS:
@@ -201,8 +213,9 @@ class RoleGuesses:
         """Sentences on direct identifiers, free text and codes for missing values."""
         out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
         out += [
-            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, state it (missing), or masks take the code for "
-            "a value." for g in self.guesses if g.column.codes
+            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, state it, or masks take the code for a value: "
+            f"the line missing = … of the study, or --missing {_quoted(g.name)}={','.join(map(str, g.column.codes))}."
+            for g in self.guesses if g.column.codes
         ]
         return tuple(out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,6 +17,11 @@ from larvatus.cli.options import (
 from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.role_table import show_guesses
 from larvatus.cli.output.terminal import Terminal
+
+if TYPE_CHECKING:  # a help text needs nothing of the package
+    from larvatus.study import Study
+
+_OTHER_ROLES = ("identifiers", "weight", "record_id", "person", "household", "nominal", "numeric", "missing", "taxonomies")
 
 
 def advise(
@@ -31,7 +36,7 @@ def advise(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern
+        a CSV, Parquet, SPSS, Stata, SAS or spreadsheet file; a folder or a quoted pattern of CSV or Parquet files; a database
     output
         write a study file, ready to run
     """
@@ -46,6 +51,7 @@ def advise(
     if output is not None:
         check_free(output, overwrite)
     if not study.roles.confidential and not study.roles.non_confidential:
+        refuse_some_roles(study)
         show_guesses(terminal, source, study, output, overwrite)
         return
     with terminal.progress() as progress:
@@ -70,3 +76,14 @@ def advise(
             f"{output} was not written: no remaining column can be masked, or there are too few records. The findings above "
             "give the reasons. Resolve them and run advise again."
         ], "advise")
+
+
+def refuse_some_roles(study: Study) -> None:
+    """Roles are guessed if none is given: a role that is given would be ignored."""
+    from larvatus.core.errors import RolesError
+
+    given = [n for n in _OTHER_ROLES if getattr(study.roles, n)] + (["sub_groups"] if study.sub_groups.columns else [])
+    if given:
+        options = ", ".join(f"--{n.replace('_', '-')}" for n in given)
+        raise RolesError(f"advise: guesses all roles or none. Give --confidential as well, or leave out {options} and state it "
+                         "in the draft that is written.")
