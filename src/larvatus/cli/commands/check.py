@@ -115,8 +115,8 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
 def _say_next(terminal: Terminal, run: FinishedRun, name: str, passes: bool) -> None:
     """Print the command that approves the release; a board may approve one that breaks a limit."""
     if not passes:
-        terminal.say("To protect it better, use stronger masks in the study, or release columns in classes or not at all (a weight "
-                     "or a detailed key alone can single out records), and run it again.")
+        terminal.say("To protect it better, use stronger masks in the study, or release columns in classes or not at all "
+                     "(a weight or a detailed key alone can single out records), and run it again.")
     terminal.command(NEXT if passes else "To approve it all the same: ", approve_text(run.folder, name))
 
 
