@@ -70,8 +70,8 @@ def intruders(x: np.ndarray, y: np.ndarray, known: np.ndarray, own: np.ndarray) 
     sd = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     mine = x[known]
     distance = (((mine[:, None] - filled[None]) / sd) ** 2).sum(axis=2)
-    places = [rankdata(np.concatenate([x[:, j], filled[:, j]])) for j in range(x.shape[1])]
-    before, after = np.array([p[: len(x)] for p in places]).T[known], np.array([p[len(x):] for p in places]).T
+    places = [rankdata(np.concatenate([mine[:, j], filled[:, j]])) for j in range(x.shape[1])]  # what is known has ranks
+    before, after = np.array([p[: len(mine)] for p in places]).T, np.array([p[len(mine):] for p in places]).T
     ranks = ((before[:, None] - after[None]) ** 2).sum(axis=2)
     one = np.column_stack([np.ones(len(known)), mine])
     slope = np.linalg.lstsq(one, filled[own], rcond=None)[0]
@@ -93,6 +93,8 @@ def intruders(x: np.ndarray, y: np.ndarray, known: np.ndarray, own: np.ndarray) 
 
 def steps_of(mask: str, x: np.ndarray) -> list[str]:
     setting = f"({SETTINGS[mask]})" if mask in SETTINGS else ""
+    if mask == "local_suppression" and x.shape[1] < 3:
+        setting = "(k=12)"  # with k = 2 hardly any value would be suppressed
     if mask == "rounding":
         setting = f"(base={[float(f'{s:.2g}') for s in x.std(axis=0)]})"
     return [*([FIRST[mask]] if mask in FIRST else []), f"{mask}{setting}"]
