@@ -6,6 +6,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.missing_patterns import patterns_of
+from larvatus.stats.neighbours.distinct_rows import distinct_rows
 
 
 def tied_together(y: Floats) -> list[list[int]]:
@@ -113,7 +114,7 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
         sub = y[np.ix_(inside, pattern)]
         sd = sub.std(axis=0)
         scale = np.where(sd > 0, sd, 1.0)
-        rows, code = _distinct_rows(sub / scale)
+        rows, code, _ = distinct_rows(sub / scale)
         mine, theirs, every = np.full(len(x), np.nan), np.full(len(y), np.nan), np.full(len(y), np.nan)
         whole = ~np.isnan(x[:, pattern]).any(axis=1)
         mine[whole] = _nearest(x[np.ix_(whole, pattern)] / scale, rows)
@@ -138,7 +139,7 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     kept = y[whole]
     centre, sd = kept.mean(axis=0), kept.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
-    rows, code = _distinct_rows((kept - centre) / scale)
+    rows, code, _ = distinct_rows((kept - centre) / scale)
     theirs[whole] = code
     patterns, which = patterns_of(~np.isnan(x))
     used = len(rows)
@@ -149,21 +150,10 @@ def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         alike = ((~np.isnan(y)) == there).all(axis=1)
         points, first = rows[:, there], 0
         if not there.all() and asked.mean() >= 0.5 * alike.mean() > 0:
-            points, code = _distinct_rows(((y - centre) / scale)[np.ix_(alike, there)])
+            points, code, _ = distinct_rows(((y - centre) / scale)[np.ix_(alike, there)])
             theirs[alike], first, used = used + code, used, used + len(points)
         mine[asked] = first + _nearest(((x - centre) / scale)[np.ix_(asked, there)], points)
     return mine, theirs
-
-
-def _distinct_rows(values: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows in order, and which of them each row is; as `numpy.unique` along an axis, by faster sorts."""
-    order = np.lexsort(values.T[::-1])
-    ordered = values[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    code = np.empty(len(order), dtype=np.int64)
-    code[order] = np.cumsum(new) - 1
-    return ordered[new], code
 
 
 def _nearest(targets: Floats, points: Floats) -> Ints:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.neighbours.distinct_rows import distinct_rows
 
 MODELS = ("ridge", "nearest 1", "nearest 5")
 PENALTY = 1e-3  # ridge penalty, per record
@@ -90,7 +91,7 @@ def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[
     """Means over the nearest and the five nearest distinct feature rows, weighted by their frequency."""
     from larvatus.stats.neighbours.nearest_rows import nearest_lists
 
-    rows, code, times = _distinct_rows(a)
+    rows, code, times = distinct_rows(a)
     total = np.column_stack([np.bincount(code, weights=column) for column in values.T])
     out = []
     more = 0 if own is None else 1
@@ -106,13 +107,3 @@ def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[
         mean = np.tile(values.mean(axis=0), (len(b), 1))
         out.append(np.divide(sums.sum(axis=1), found, out=mean, where=found > 0))
     return out
-
-
-def _distinct_rows(values: Floats) -> tuple[Floats, Ints, Ints]:
-    """Distinct rows in order, the place of each row among them, and how often each occurs; faster than `np.unique`."""
-    order = np.lexsort(values.T[::-1])
-    rows = values[order]
-    new = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
-    code = np.empty(len(values), dtype=np.int64)
-    code[order] = np.cumsum(new) - 1
-    return rows[new], code, np.bincount(code)
