@@ -30,12 +30,11 @@ GIVEN = {
 LOOKED_AT = ("a path as text", "a path", "a frame")
 
 
-@pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "given"), [
+    (call, given) for call in CALLS for given in GIVEN if call != "advise" or given not in LOOKED_AT
+])
 def test_what_is_not_read_yet(call, given):
     value, said = GIVEN[given]
-    if call == "advise" and given in LOOKED_AT:
-        pytest.skip("advise looks at data without roles")
     with pytest.raises(lv.LarvatusError) as refused:
         CALLS[call](value)
     assert said in str(refused.value)
