@@ -149,7 +149,7 @@ def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys
 
 def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys):
     """Under a prior that is far off, known records mislead: publishing is not blamed for what they do."""
-    found = asked(capsys, "--known-records", "20", "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1")
+    found = asked(capsys, "--known-records", "20", "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
     alone = asked(capsys, "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
     rows = found["scenarios"]
     assert {r["targets"] for r in rows} == {40}

@@ -43,6 +43,18 @@ NAMES = {
     odd: dict(zip(sorted(COLUMNS, key=lambda n: names.get(n, n)), (f"c{i}" for i in range(10)), strict=True))
     for odd, names in ODD.items()
 }
+
+
+def under_each_name(methods: list) -> list:
+    """Every method with every kind of odd names; further settings of a method with more than one kind are slow."""
+    first = next(iter(ODD))
+    return [
+        pytest.param(*m.values, odd, id=f"{m.id}-{odd}",
+                     marks=() if m.id.endswith("-0") or odd == first else pytest.mark.slow)
+        for m in methods for odd in ODD
+    ]
+
+
 IDS = tuple(int(i) for i in people(160)["id"][::2])
 
 
@@ -114,8 +126,7 @@ def check_same_release(mask, streams, names: dict[str, str], engine: str = "memo
     pd.testing.assert_frame_equal(found.rename(columns={new: old for old, new in names.items()}), expected)
 
 
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(("mask", "odd"), under_each_name(MASKS))
 def test_masks(mask, odd, plain_streams, made):
     check_same_release(mask, plain_streams, ODD[odd])
     own = {*COLUMNS, *ODD[odd].values()}
@@ -164,8 +175,7 @@ def plainly_scored(method, odd: str) -> list[float]:
     return scored(method, NAMES[odd])
 
 
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("method", [*ATTACKS, *MEASURES])
+@pytest.mark.parametrize(("method", "odd"), under_each_name([*ATTACKS, *MEASURES]))
 def test_attacks_and_measures(method, odd, plain_streams, made):
     expected = plainly_scored(method, odd)
     made.clear()

@@ -130,8 +130,11 @@ needs_posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and m
 
 
 @needs_posix
-@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
-@pytest.mark.parametrize("where", ["itself", "parent"])
+@pytest.mark.parametrize(("mode", "where"), [
+    (0o770, "itself"), (0o707, "parent"), (0o1777, "itself"), (0o1777, "parent"),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in
+      ((0o770, "parent"), (0o707, "itself"), (0o777, "itself"), (0o777, "parent"))),
+])
 def test_no_kernels_from_a_folder_that_others_can_write(tmp_path, mode, where):
     home_that_cannot_be_written(tmp_path)
     folder = tmp_path / "shared" / "cache"

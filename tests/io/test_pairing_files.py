@@ -13,6 +13,7 @@ from sample import ROLES, SECRET, people
 
 FRAME = people(200)
 POOLED = lv.SubGroups(columns=("region", "sex"), smallest=30, small="pool")
+PAIRED = ["nearest_record", "exact_match", "posterior_match", "value_disclosure", "attribute_inference", "uniqueness"]
 SUPPRESSED = POOLED.model_copy(update={"small": "suppress"})
 
 
@@ -39,7 +40,7 @@ def test_a_file_with_its_pairing_scores_as_the_release_in_memory(tmp_path, roles
     data = lv.read(FRAME, **roles)
     release = lv.mask(data, "additive_noise", secret=SECRET)
     release.write(tmp_path / name, pairing=tmp_path / "pairs.parquet")
-    untold = {"intruder": lv.Intruder(published="none")}
+    untold = {"attacks": PAIRED, "intruder": lv.Intruder(published="none")}
     for score, who in ((lv.risk, untold), (lv.utility, {})):
         inside, outside = (
             score(data, release, **who), score(data, tmp_path / name, pairing=tmp_path / "pairs.parquet", **who)
@@ -68,7 +69,8 @@ def test_codes_kept_as_text_are_recognised_in_csv(tmp_path):
     data = lv.read(frame, **{**ROLES, "non_confidential": ["job"], "sub_groups": ["sex"]})
     release = lv.mask(data, "additive_noise", secret=SECRET)
     release.write(tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
-    inside, outside = lv.risk(data, release), lv.risk(data, tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
+    inside = lv.risk(data, release, "nearest_record")
+    outside = lv.risk(data, tmp_path / "out.csv", "nearest_record", pairing=tmp_path / "pairs.csv")
     assert outside[0].value == pytest.approx(inside[0].value)
     assert outside[0].by_group.column("sub_group") == ["sex=1", "sex=2"]
 
@@ -77,8 +79,9 @@ def test_rows_kept_in_order_are_paired_by_position(tmp_path):
     data = lv.read(FRAME, **{**ROLES, "record_id": None})
     release = lv.mask(data, "additive_noise", secret=SECRET)
     release.write(tmp_path / "out.parquet", row_order="keep")
-    assert lv.risk(data, tmp_path / "out.parquet")[0].value == lv.risk(data, release)[0].value
-    assert lv.risk(data, release.frame())[0].value == lv.risk(data, release)[0].value
+    inside = lv.risk(data, release, "nearest_record")[0].value
+    assert lv.risk(data, tmp_path / "out.parquet", "nearest_record")[0].value == inside
+    assert lv.risk(data, release.frame(), "nearest_record")[0].value == inside
 
 
 def test_a_file_in_random_order_is_not_paired_by_position(tmp_path):
@@ -98,7 +101,7 @@ def test_a_released_frame_with_the_record_id_is_paired_by_it():
     data = lv.read(FRAME, **ROLES)
     release = lv.mask(data, "additive_noise", secret=SECRET)
     mixed = release.frame().assign(id=FRAME["id"]).sample(frac=1, random_state=2)
-    assert lv.risk(data, mixed)[0].value == lv.risk(data, release)[0].value
+    assert lv.risk(data, mixed, "nearest_record")[0].value == lv.risk(data, release, "nearest_record")[0].value
     with pytest.raises(PairingError, match=r"no column 'id', which is needed to pair records"):
         lv.risk(data, release.frame())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -29,15 +30,23 @@ def test_real_files_go_the_whole_way(real_files, tmp_path, name):
     data = lv.read(real_files / name, **roles)
     assert data.rows == rows
     release = lv.mask(data, "additive_noise", secret=SECRET)
-    risk = lv.risk(data, release).nearest_record
+    risk = lv.risk(data, release, "nearest_record").nearest_record
     losses = lv.utility(data, release)
     assert risk.chance < risk.value <= 1
     assert all(0 < score.relative_loss < 1 for score in losses if score.decides)
     assert 0.5 < losses.acceptance.value <= 1  # values that noise was added to are new ones
     release.write(tmp_path / "out.parquet", pairing=tmp_path / "pairs.parquet")
-    again = lv.risk(data, tmp_path / "out.parquet", pairing=tmp_path / "pairs.parquet").nearest_record
+    again = lv.risk(data, tmp_path / "out.parquet", "nearest_record", pairing=tmp_path / "pairs.parquet").nearest_record
     assert again.s_alone == pytest.approx(risk.s_alone)
     assert release.data.rows == len(release.frame())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_default_attack_runs_on_real_records(real_files, name):
+    data = lv.read(pd.read_csv(real_files / name).head(700), **FILES[name][0])
+    scores = lv.risk(data, lv.mask(data, "additive_noise", secret=SECRET))
+    assert len(scores) > 10
+    assert all(0 <= s.value <= 1 for s in scores if s.by_record is not None)
 
 
 def test_types_of_the_households(real_files):

@@ -145,7 +145,7 @@ def test_no_mask_makes_a_rare_original_public(mask):
     steps = [lv.masks.Microaggregation(), mask] if mask.follows else [mask]
     release = lv.mask(data, *steps, secret=b"s" * 16, name="it")
     measures = ["moments", "distributions"] if "number" in mask.handles else ["table"]
-    html = lv.compare(data, [release], measures=measures).html("public")
+    html = lv.compare(data, [release], attacks=[a for a in mask.nemesis if a != "swap_chain"][:2], measures=measures).html("public")
     assert not leaks(html, table)
     assert not few_in_a_cell(html)
     assert "minimum" not in html.lower()
