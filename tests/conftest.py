@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pandas as pd
 import pytest
 
@@ -18,6 +19,12 @@ from sample import people
 MASKS = ("additive_noise-0", "sufficiency_based-0", "data_shuffling-0", "rank_swap-0", "post_randomisation-0")
 SCORES = ("value_disclosure-0", "nearest_record-0", "moments-0", "correlation-0")
 QUICK = {"test_engine_and_partitioning_change_nothing": MASKS, "test_engines_agree": SCORES}
+
+
+# The same examples in every run: a failure that another run does not show helps nobody. `make check` draws new ones.
+hypothesis.settings.register_profile("same", derandomize=True, database=None)
+if os.environ.get("LARVATUS_NEW_EXAMPLES") is None:
+    hypothesis.settings.load_profile("same")
 
 
 def on_spark(nodeid: str) -> bool:

@@ -41,6 +41,16 @@ def tables(draw: st.DrawFn) -> tuple[CsvDialect, pa.RecordBatch, bool]:
     return CsvDialect(delimiter, draw(st.sampled_from(['"', "'"])), decimal, encoding=encoding), batch, draw(st.booleans())
 
 
+def _reads_as_unicode(words: list[str], encoding: str) -> bool:
+    """Whether text of one byte a character is also valid UTF-8, as "Â" before a no-break space is: only its user can tell."""
+    if encoding.startswith("utf"):
+        return False
+    try:
+        return not "".join(words).encode(encoding).decode("utf-8").isascii()
+    except UnicodeDecodeError:
+        return False
+
+
 @settings(max_examples=150, deadline=None)
 @given(tables(), st.booleans())
 def test_what_is_written_in_a_dialect_is_read_back(drawn, state):
@@ -54,7 +64,9 @@ def test_what_is_written_in_a_dialect_is_read_back(drawn, state):
             path = Path(folder) / "f.csv.gz"
         notation = {"decimal": dialect.decimal, "thousands": "none"}  # 1,234 alone cannot be told from 1234
         high = dialect.encoding != "iso8859-1" or state  # a file of ASCII alone is UTF-8
-        stated = {"encoding": dialect.encoding, "delimiter": dialect.delimiter, "quote": dialect.quote} if state else {}
+        stated = {"encoding": dialect.encoding, "delimiter": dialect.delimiter, "quote": dialect.quote} if state else (
+            {"encoding": dialect.encoding} if _reads_as_unicode(batch["a"].to_pylist(), dialect.encoding) else {}
+        )
         data = lv.read(path, confidential="x", non_confidential=["a", "n"], nominal="a", **notation, **stated)
         found = data.frame()
     assert high or data.dialect.encoding in ("utf-8", "cp1252")

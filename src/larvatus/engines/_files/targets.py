@@ -93,7 +93,7 @@ class _File:
             self._writer.write_batch(batch)
             return
         schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
-        self._writer = self._writer or parquet.ParquetWriter(self._path, schema)
+        self._writer = self._writer or parquet.ParquetWriter(self._path, schema, use_dictionary=_repeating(schema))
         self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
 
     def __enter__(self) -> _File:
@@ -102,6 +102,13 @@ class _File:
     def __exit__(self, *_: object) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+def _repeating(schema: pa.Schema) -> list[str]:
+    """Columns worth a dictionary: real numbers rarely repeat, and looking for repetitions doubles the time to write them."""
+    import pyarrow as pa
+
+    return [f.name for f in schema if not pa.types.is_floating(f.type)]
 
 
 class _Folder:
