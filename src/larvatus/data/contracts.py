@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.dates.date_numbers import DateKind
 
 if TYPE_CHECKING:
     from larvatus.core.frames import SourceLike
@@ -43,6 +44,7 @@ class Column:
 
     `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
     `replaced` is true for a weight that a step has changed: the new values are released, not those of the source.
+    `dates` is given if the numbers are dates, counted in days since 1 January 1970.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Column:
     missing: bool = True
     levels: tuple[Level, ...] = ()
     replaced: bool = False
+    dates: DateKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
+from larvatus.data.dates.date_numbers import dates_from, days_of, is_date
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._files.csv import is_category
 
@@ -96,9 +97,13 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
+    if is_date(kind):
+        dates, days = days_of(name, column, exactly=confidential)
+        return Column(name, "number", integer=dates.unit == "day", missing=bool(np.isnan(days).any()), dates=dates), days
     if pa.types.is_temporal(kind):
         if confidential:
-            raise RolesError(f"{name!r} contains dates or times, and masks need numbers. Convert it, for example to days.")
+            raise RolesError(f"{name!r} contains times of day or durations, and masks need numbers or dates. Convert it, for "
+                             "example to seconds.")
         if pa.types.is_interval(kind):
             raise ReadError(f"{name!r} has type {kind}, which is not supported. Convert it to text, or give it no role.")
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -176,6 +181,8 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     """A masked column as Arrow: integers if every value is whole, null if missing."""
     if column.kind == "nominal":
         return names_array(column, values, like)
+    if column.dates is not None and like is not None:
+        return dates_from(column.name, values, column.dates, like)
     whole, small = fits_integer_type(values, like) if column.integer else (False, False)
     return number_array(values, like if small and whole else None, whole)
 
@@ -186,7 +193,9 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
 
     if like is not None and pa.types.is_dictionary(like):  # levels that no record has are not released
         return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
-    return pa.array(list(column.levels), type=like).take(pa.array(codes, mask=codes < 0))
+    levels = pa.array(list(column.levels)).cast(like) if like is not None and is_date(like) else pa.array(
+        list(column.levels), type=like)
+    return levels.take(pa.array(codes, mask=codes < 0))
 
 
 def used_levels(column: pa.ChunkedArray) -> pa.ChunkedArray:
