@@ -259,7 +259,9 @@ class Mask(Method):
     - `random`: false if it draws no random numbers
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
-    - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
+    - `handles`: kinds of columns that it can mask: "number", "nominal", "ordered" for categorical columns with an order, and
+      "date" if it can mask dates but not other numbers
+    - `takes_dates`: false if it masks numbers but not dates, because it multiplies values or preserves moments exactly
     - `scale_free`: true if it works with numbers of any magnitude; other masks refuse a column if squares of its values would
       overflow or vanish
     - `publishable`: fields whose values may be published
@@ -278,6 +280,7 @@ class Mask(Method):
     blanks: ClassVar[bool] = False
     as_needed: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    takes_dates: ClassVar[bool] = True
     scale_free: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset()
     checks: ClassVar[frozenset[str]] = frozenset()

@@ -17,6 +17,7 @@ from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.dates.date_numbers import DateKind
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
@@ -139,7 +140,7 @@ def read_to_disk(
     rows = next(iter(taken.values())).stored.rows
     if rows == 0:
         raise ReadError("the source has a header but no records.")
-    columns = {n: c.column() for n, c in taken.items()}
+    columns = {n: conversion.with_date_form(c.column(), form_of_field(schema.field(n))) for n, c in taken.items()}
     coded = {n: r for n, r in readers.items() if r.levels}
     columns |= {c: Column(c, "nominal", levels=tuple(r.levels)) for n, r in coded.items() for c in [code_column(n)]}
     record = _records(room, record, rows, roles.record_id, pairing)

@@ -17,8 +17,8 @@ from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable
-from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array
-from larvatus.engines._files.missing_codes import code_column, with_codes, with_tag_names
+from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array, with_marks
+from larvatus.engines._files.missing_codes import code_column, with_codes
 from larvatus.engines._files.targets import check_target, write_batches
 from larvatus.engines._layout.stored_columns import WIDE
 
@@ -137,7 +137,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
             for n, a in zip(names, arrays, strict=True)
         ]
         schema = pa.schema([(n, a.type) for n, a in zip(names, arrays, strict=True)])
-        yield pa.record_batch(arrays, schema=with_tag_names(schema, table.columns)), block[_RECORD]
+        yield pa.record_batch(arrays, schema=with_marks(schema, table.columns)), block[_RECORD]
 
 
 def disk_frame(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +11,11 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
+from larvatus.data.dates.date_forms import with_forms
 from larvatus.data.dates.date_numbers import dates_from, days_of, is_date
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._files.csv import is_category
+from larvatus.engines._files.missing_codes import with_tag_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,6 +217,18 @@ def used_levels(column: pa.ChunkedArray) -> pa.ChunkedArray:
     levels = every.filter(pc.is_in(every, value_set=plain.unique().drop_null()))
     codes = pc.index_in(plain, value_set=levels).cast(kind.index_type)
     return pa.chunked_array([pa.DictionaryArray.from_arrays(c, levels, ordered=True) for c in codes.chunks], type=kind)
+
+
+def with_date_form(column: Column, form: str) -> Column:
+    """The description of a column, with the form in which its dates are written in CSV."""
+    return replace(column, dates=replace(column.dates, form=form)) if column.dates is not None and form else column
+
+
+def with_marks(schema: Any, columns: Mapping[str, Column]) -> Any:
+    """A schema that states what writers need to know: extended missing values, and how dates are written in CSV."""
+    forms = {n: c.dates.form for n in schema.names if n in columns for c in [columns[n]]
+             if c.dates is not None and c.kind == "number"}
+    return with_forms(with_tag_names(schema, columns), forms)
 
 
 def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
