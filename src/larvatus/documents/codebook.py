@@ -162,6 +162,10 @@ def _told(step: Mask, kinds: set[str]) -> str:
 def _type(data: Microdata, name: str, whole: bool) -> str:
     if data.table.columns[name].kind == "nominal":
         return "ordered categorical" if has_order(data.roles, name) else "categorical"
+    dates = data.table.columns[name].dates
+    if dates is not None:
+        form = f", written as {dates.form}" if dates.form else ""
+        return f"date{form}" if dates.unit == "day" else f"date and time, to the {dates.unit}{form}"
     return "whole number" if whole else "number"
 
 
