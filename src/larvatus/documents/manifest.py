@@ -165,8 +165,15 @@ def public_manifest(
             for s in release.steps
         ],
         "notes": [str(n) for n in release.notes if n.public], "files": list(files),
-        "codebook": dict(book),
+        "codebook": dict(book), **_dates(data),
     }
+
+
+def _dates(data: Microdata) -> dict[str, Any]:
+    """The columns of dates: what they are rounded to, and how they are written in CSV."""
+    kinds = {n: data.table.columns[n].dates for n in data.released if data.table.columns[n].kind == "number"}
+    found = [{"column": n, "kind": k.word, "unit": k.unit, **({"form": k.form} if k.form else {})} for n, k in kinds.items() if k]
+    return {"dates": found} if found else {}
 
 
 def internal_manifest(

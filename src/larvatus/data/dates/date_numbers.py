@@ -10,7 +10,7 @@ Times with a time zone are counted in UTC. The calendar is the Gregorian one thr
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +148,12 @@ def dates_from(name: str, days: NDArray[np.float64], kind: DateKind, like: Any) 
 def out_of_calendar(days: NDArray[np.float64]) -> int:
     """How many dates lie outside the years 1 to 9999, which other programs cannot represent."""
     return int(np.count_nonzero((days < FIRST_DAY) | (days >= LAST_DAY + 1)))
+
+
+def dates_of_texts(texts: Sequence[str], like: Any) -> pa.Array:
+    """Dates in ISO form as dates of an Arrow type."""
+    days = [days_of_text(text) for text in texts]
+    return dates_from("", np.array([np.nan if d is None else d for d in days]), DateKind("microsecond"), like)
 
 
 def days_of_text(text: str) -> float | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
 from larvatus.data.dates.date_forms import with_forms
-from larvatus.data.dates.date_numbers import dates_from, days_of, is_date
+from larvatus.data.dates.date_numbers import dates_from, dates_of_texts, days_of, is_date
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._files.csv import is_category
 from larvatus.engines._files.missing_codes import with_tag_names
@@ -197,8 +197,10 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
 
     if like is not None and pa.types.is_dictionary(like):  # levels that no record has are not released
         return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
-    levels = pa.array(list(column.levels)).cast(like) if like is not None and is_date(like) else pa.array(
-        list(column.levels), type=like)
+    if like is not None and is_date(like):
+        levels = dates_of_texts([str(v) for v in column.levels], like)
+    else:
+        levels = pa.array(list(column.levels), type=like)
     return levels.take(pa.array(codes, mask=codes < 0))
 
 
