@@ -12,7 +12,7 @@ from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
-from larvatus.data.contracts import Column, Mask
+from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
@@ -91,7 +91,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
-        intruder.in_words(data.confidential), study, tuple((n, _column_kind(data.table.columns[n])) for n in data.released),
+        intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].described_kind) for n in data.released),
     )
 
 
@@ -275,14 +275,9 @@ class Comparison:
         return target
 
 
-def _column_kind(column: Column) -> str:
-    """The kind of a column for readers of a comparison: number, nominal or date."""
-    return "date" if column.dates is not None and column.kind == "number" else column.kind
-
-
 def _kinds(step: Mask, released: Microdata) -> set[str]:
     """The kinds of the columns that a step was applied to."""
-    return {released.table.columns[n].kind for n in columns_of_step(step, released)}
+    return {released.table.columns[n].described_kind for n in columns_of_step(step, released)}
 
 
 def _permuted(steps: Sequence[Mask]) -> bool:

@@ -55,6 +55,11 @@ class Column:
     replaced: bool = False
     dates: DateKind | None = None
 
+    @property
+    def described_kind(self) -> str:
+        """The kind of the column for people: "number", "nominal" or "date"."""
+        return "date" if self.dates is not None and self.kind == "number" else self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

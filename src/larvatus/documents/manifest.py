@@ -159,7 +159,7 @@ def public_manifest(
         "format": FORMAT, "larvatus": __version__, "records": data.rows, "columns": len(data.released),
         "masked_columns": masked, "copies": len(release.copies),
         "steps": [
-            {"method": s.name(), "settings": s.public_settings({data.table.columns[n].kind for n in columns_of_step(s, data)}),
+            {"method": s.name(), "settings": s.public_settings({data.table.columns[n].described_kind for n in columns_of_step(s, data)}),
              "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps

@@ -93,7 +93,8 @@ class Recoding(Mask):
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings that had an effect, for the public. Labelled classes make a categorical column; only cuts are given."""
         labelled = self.replacement == "label"
-        unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
+        numbers = "number" in kinds or ("date" in kinds and self.unit is None)
+        unused = set() if numbers or labelled else {"cuts", "bins", "replacement"}
         if "nominal" not in kinds or labelled or self.rare == 1:
             unused |= {"rare", "other"}
         if self.cuts is not None and not isinstance(self.cuts, Mapping):

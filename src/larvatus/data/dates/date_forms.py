@@ -226,3 +226,12 @@ def with_forms(schema: Any, forms: Mapping[str, str]) -> Any:
         if forms.get(field.name):
             schema = schema.set(i, field.with_metadata({**(field.metadata or {}), FORM: forms[field.name].encode()}))
     return schema
+
+
+def without_forms(schema: Any) -> Any:
+    """The schema without these statements, for formats that have dates of their own."""
+    for i, field in enumerate(schema):
+        if form_of_field(field):
+            kept = {k: v for k, v in field.metadata.items() if k != FORM}
+            schema = schema.set(i, field.with_metadata(kept) if kept else field.remove_metadata())
+    return schema

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
-from larvatus.data.dates.date_forms import form_of_field, stated_form
+from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
 from larvatus.data.dates.date_numbers import is_date
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
 from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
@@ -82,6 +82,7 @@ class _File:
         self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
         from pyarrow import csv, parquet
 
         if self._csv:
@@ -98,9 +99,9 @@ class _File:
             )
             self._writer.write_batch(batch)
             return
-        schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
+        schema = without_forms(batch.schema).with_metadata({ROW_ORDER: self._row_order.encode()})
         self._writer = self._writer or parquet.ParquetWriter(self._path, schema)
-        self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        self._writer.write_batch(pa.record_batch(batch.columns, schema=schema))
 
     def __enter__(self) -> _File:
         return self
