@@ -45,7 +45,7 @@ class DateIntervals(Attack):
         "The intruder knows the original dates of all targets without error, the largest shift, and which released records are "
         "of the same person."
     )
-    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    handles: ClassVar[frozenset[str]] = frozenset({"date"})
 
     together: bool = Field(default=True, description="whether the intruder sees which records are of one person")
     targets: Targets = None
@@ -84,8 +84,8 @@ class DateIntervals(Attack):
 
 
 def _shifts(release: Release) -> list[tuple[Mask, tuple[str, ...]]]:
-    """Every step date_shift, with the columns that it masked and no other step."""
-    steps = [step for step in release.steps if not step.drops]
+    """Every step date_shift, with the columns that it masked and no other step, apart from steps that make values missing."""
+    steps = [step for step in release.steps if not step.drops and not step.blanks]
     taken = columns_by_step(release.data, steps)
     found = [(step, tuple(n for n in names if sum(n in other for other in taken) == 1))
              for step, names in zip(steps, taken, strict=True) if step.name() == "date_shift"]
