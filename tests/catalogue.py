@@ -28,6 +28,7 @@ MEASURES = examples("larvatus.measures")
 METHODS = [*MASKS, *ATTACKS, *MEASURES]
 # Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
 KNOWS_STEPS = {
+    "date_intervals": ("date_shift(where='a > \"1900-01-01\"')", "date_shift"),
     "rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)"),
     "simulated_release": ("additive_noise(variance=0.01)", "additive_noise"),
 }

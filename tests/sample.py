@@ -30,6 +30,10 @@ def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
     frame["house"] = rng.choice(["owned", "rented", "shared", "other"], n, p=[0.5, 0.3, 0.15, 0.05])
     if missing:
         frame.loc[rng.random(n) < 0.05, "house"] = None
+    frame["entry"] = pd.Timestamp("2015-01-01") + pd.to_timedelta((frame["id"] * 37 + age) % 1500, unit="D")
+    frame["leave"] = frame["entry"] + pd.to_timedelta(rooms * 11 + age, unit="D")
+    if missing:
+        frame.loc[age % 17 == 0, "leave"] = pd.NaT
     return frame
 
 
@@ -41,7 +45,7 @@ ROLES = {
 
 def roles_for(mask: object) -> dict:
     """The roles with the confidential columns that a mask can work on, without those that its settings would not change."""
-    kinds = {"number": ROLES["confidential"], "nominal": ["house"]}
+    kinds = {"number": ROLES["confidential"], "nominal": ["house"], "date": ["entry", "leave"]}
     still = {"house"} if mask.name() == "recoding" and mask.scope == "file" else set()
     still |= {"rooms"} if getattr(mask, "bound", None) is not None else set()
     names = [n for kind, names in kinds.items() if kind in mask.handles for n in names]

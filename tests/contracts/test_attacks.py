@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ATTACKS, ENGINES, KNOWS_STEPS, attacked_mask, engine_of
+from catalogue import ATTACKS, ENGINES, KNOWS_STEPS, SPARK, attacked_mask, engine_of
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
 from larvatus.data.pairing import as_release
@@ -47,6 +47,8 @@ def suited(table: pd.DataFrame, attack: lv.Attack) -> pd.DataFrame:
     if attack.name() in BY_FIRM:
         firm = np.arange(len(table)) // 3 * 3
         return table.assign(firm=firm, **{c: table[c].to_numpy()[firm] for c in "abc"})
+    if "date" in attack.handles:
+        return table.assign(**{c: pd.Timestamp("2000-01-01") + pd.to_timedelta(np.rint(3e3 * table[c]), unit="D") for c in "abc"})
     if "number" in attack.handles:
         return table
     return table.assign(**{c: table[c].map(lambda v: None if np.isnan(v) else f"class {np.floor(v):.0f}") for c in "abc"})
@@ -89,8 +91,8 @@ def test_row_order_changes_nothing(attack):
 
 def on(engine: str, attack: lv.Attack, frame: pd.DataFrame) -> dict:
     """The score of an attack on a mask of the sample, held by an engine."""
-    named = "number" not in attack.handles
-    masked = ["house"] if named else ["income", "wealth", "rooms"]
+    masked = {"number": ["income", "wealth", "rooms"], "date": ["entry", "leave"], "nominal": ["house"]}[
+        next(kind for kind in ("number", "date", "nominal") if kind in attack.handles)]
     roles = {"confidential": masked, "non_confidential": ["job"], "sub_groups": ["region", "sex"]}
     data = lv.read(frame, **roles, engine=engine_of(engine))
     return lv.risk(data, lv.mask(data, attacked_mask(attack), secret=SECRET), [attack])[0].plain()
@@ -104,6 +106,8 @@ def in_memory(attack: lv.Attack) -> dict:
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_engines_agree(attack, engine, frame):
+    if engine == SPARK and "date" in attack.handles:
+        pytest.skip("engine spark masks no dates")
     assert close(in_memory(attack), on(engine, attack, frame))
 
 

@@ -40,7 +40,7 @@ ODD = {
 }
 COLUMNS = tuple(people(9))
 NAMES = {
-    odd: dict(zip(sorted(COLUMNS, key=lambda n: names.get(n, n)), (f"c{i}" for i in range(10)), strict=True))
+    odd: dict(zip(sorted(COLUMNS, key=lambda n: names.get(n, n)), (f"c{i:02}" for i in range(len(COLUMNS))), strict=True))
     for odd, names in ODD.items()
 }
 

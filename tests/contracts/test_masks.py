@@ -81,6 +81,8 @@ def in_memory(mask) -> pd.DataFrame:
 @pytest.mark.parametrize("mask", MASKS)
 def test_engine_and_partitioning_change_nothing(mask, engine, frame, request):
     """The first settings of each mask are tried three times: the order in which parts are worked on may differ."""
+    if engine == SPARK and "date" in mask.handles:
+        pytest.skip("engine spark masks no dates")
     reference = in_memory(mask)
     first = f"{mask.name()}-0-" in request.node.name
     for _ in range(3 if first and engine != SPARK else 1):

@@ -39,6 +39,7 @@ SETTINGS = {
     "random_blanking": "rate=0.3, disjoint=false", "multiple_imputation": "copies=2",
 }
 CATEGORICAL = {"post_randomisation"}
+DATED = {"date_shift"}  # numbers of days, as dates
 COARSE = {"post_randomisation", "local_suppression"}  # in five classes; nothing would be left of finer values
 
 
@@ -104,7 +105,10 @@ def check(x: np.ndarray, mask: str, secret: bytes, known: np.ndarray, folder: Pa
     names = [f"v{j}" for j in range(x.shape[1])]
     if mask in COARSE:
         x = np.digitize(x, np.quantile(x, [0.2, 0.4, 0.6, 0.8])).astype(float)
+    if mask in DATED:
+        x = np.rint(300 * x / x.std(axis=0))
     frame = pd.DataFrame(x, columns=names)
+    frame = frame.apply(pd.to_datetime, unit="D") if mask in DATED else frame
     data = lv.read(frame.assign(id=np.arange(len(x))), confidential=names, record_id="id",
                    nominal=names if mask in CATEGORICAL else [])
     release = lv.mask(data, *steps_of(mask, x), secret=secret)

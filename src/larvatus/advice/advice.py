@@ -144,7 +144,8 @@ def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
         ("negative", "values below zero", 0.0),
     )
     for field, words, least in facts:
-        found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least]
+        found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least
+                 and not (c.dates and field in ("zeros", "negative"))]
         if found:
             listed = first_names([f"{name} {percent(share)}" for name, share in found])
             out.append(f"{'Many' if least else 'Some'} {words}: {listed}.")
@@ -159,6 +160,9 @@ def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
     constant = [c.name for c in columns if c.constant and c.values]
     empty = [c.name for c in columns if not c.values]
     out = [f"Whole numbers only: {first_names(whole)}. The study rounds the masked values."] if whole else []
+    dated = [c.name for c in columns if c.dates]
+    out += [f"Dates: {first_names(dated)}. They are masked as numbers of days and released as dates; date_shift keeps the "
+            'intervals between the dates of a person, and recoding(unit="month") makes dates coarser.'] if dated else []
     if few:
         listed = shlex.quote(",".join(c.name for c in few))
         out.append(

@@ -43,11 +43,12 @@ class ColumnProfile:
     kurtosis: float
     above: float
     rounding: float
+    dates: bool = False
 
     @property
     def integer(self) -> bool:
-        """Whether every value is a whole number."""
-        return self.decimals == 0
+        """Whether every value is a whole number; dates are not numbers in this sense."""
+        return self.decimals == 0 and not self.dates
 
     @property
     def normal(self) -> bool:
@@ -73,7 +74,7 @@ class ColumnProfile:
     @property
     def floor(self) -> Literal["seen", "guessed", "none"]:
         """Whether zero bounds the column: "seen" if zeros occur, or if a normal column would have negative values."""
-        if self.constant or self.negative or not self.values:
+        if self.constant or self.negative or self.dates or not self.values:
             return "none"
         reached = self.zeros > 0 or self.values * _normal_below(-self.above) >= 1
         return "seen" if reached and self.values >= FEWEST_VALUES else "guessed"
@@ -126,6 +127,7 @@ def column_profiles(data: Microdata) -> tuple[ColumnProfile, ...]:
             float(cubes / n) if n else 0.0, float(fourths / n) - 3 if n else 0.0,
             float(overall.mean_pair[j, j]) / spread if spread > 0 else 0.0,
             unit**2 / (12 * float(inside[j])) if decimals is not None and inside[j] > 0 else 0.0,
+            data.table.columns[name].dates is not None,
         ))
     return tuple(out)
 

@@ -73,7 +73,7 @@ def advise_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -
     """Draft constraints: whole numbers, decimals, non-negative columns, and rules between columns."""
     identities = [parse_rule(text).lines[0] for text in rules.identities]
     derived = {line.left.columns[0]: line.right for line in identities}
-    rounded = [c for c in columns if c.decimals is not None and not c.constant and c.name not in derived]
+    rounded = [c for c in columns if c.decimals is not None and not c.constant and not c.dates and c.name not in derived]
     yes_no = {c.name: {"least": 0, "most": 1} for c in columns if c.yes_no and c.values >= FEWEST_VALUES
               and c.name not in derived}
     floors = {kind: [c.name for c in columns if c.floor == kind] for kind in ("seen", "guessed")}

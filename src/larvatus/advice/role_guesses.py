@@ -107,8 +107,12 @@ def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
     if named(_BIRTH) and (c.pattern == "dates" or c.distinct > 200):
         return RoleGuess(c, "identifiers", "date of birth", "its name suggests a date of birth",
                          warning="a date of birth singles out persons; release the age or the year instead")
+    if c.type == "dates":
+        return RoleGuess(c, "none", "date", 'it contains dates; to release them, declare it confidential and use date_shift or '
+                                            'recoding(unit="month")')
     if c.pattern == "dates":
-        return RoleGuess(c, "none", "date", "most cells are dates; masks need numbers: convert it to a year or to days")
+        return RoleGuess(c, "none", "date", "most cells are dates, but of several forms, or day and month cannot be told apart; "
+                                            "state the form (dates = …)")
     return None
 
 

@@ -79,6 +79,9 @@ class RoleOptions:
     quote: Annotated[str | None, Parameter(
         help="quotation mark of a CSV file: double, single or none (default: recognised)"
     )] = None
+    dates: Annotated[list[str] | None, Parameter(
+        negative=(), help="form of the dates of a column of a CSV file: COLUMN=dd.mm.yyyy (default: recognised); repeatable",
+    )] = None
 
     def about_small(self) -> dict[str, Any]:
         """Options for small sub-groups; none if nothing is masked."""
@@ -104,6 +107,8 @@ class RoleOptions:
             roles["missing"] = {**study.roles.missing, **_codes_of(self.missing)}
         groups = {"columns": self.sub_groups, **self.about_small()}
         csv = {n: getattr(self, n) for n in CSV_FORMAT}
+        if self.dates:
+            csv["dates"] = {**study.csv.dates, **_forms_of(self.dates)}
         catalog = study.catalog if self.catalog is None else str(self.catalog.absolute())
         password = study.password_file if self.password_file is None else str(self.password_file.absolute())
         asked = (self.query, self.table) if self.query or self.table else (study.query, study.table)
@@ -155,6 +160,15 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
     if wrong:
         raise StudyError([f"--taxonomy: {t!r} cannot be read; write COLUMN=FILE.csv." for t in wrong], "command line")
     return {column.strip(): file.strip() for column, _, file in parts}
+
+
+def _forms_of(given: Sequence[str]) -> dict[str, str]:
+    """Columns with the forms of their dates."""
+    parts = [text.rpartition("=") for text in given]
+    wrong = [text for text, (column, _, form) in zip(given, parts, strict=True) if not column.strip() or not form.strip()]
+    if wrong:
+        raise StudyError([f"--dates: {t!r} cannot be read; write COLUMN=dd.mm.yyyy." for t in wrong], "command line")
+    return {column.strip(): form.strip() for column, _, form in parts}
 
 
 def _codes_of(given: Sequence[str]) -> dict[str, tuple[Any, ...]]:

@@ -54,11 +54,13 @@ def _purpose(name: str) -> int:
 class RecordRandom:
     """Draws for records by id, from one stream key; keys never appear in the representation.
 
-    `common` is the key that the copies of a release share, if there are several.
+    `common` is the key that the copies of a release share, if there are several. `panel` depends on the secret alone, for draws
+    that must agree between the waves of a panel.
     """
 
     key: bytes = field(repr=False)
     common: bytes | None = field(default=None, repr=False)
+    panel: bytes | None = field(default=None, repr=False)
 
     def child(self, *context: str) -> RecordRandom:
         """Another stream, for a use that must not share draws with this one."""
@@ -67,6 +69,10 @@ class RecordRandom:
     def shared_draws(self) -> RecordRandom:
         """The stream that all copies of a release share, for choices that must be the same in every copy."""
         return RecordRandom(self.common or self.key)
+
+    def panel_draws(self, *context: str) -> RecordRandom:
+        """The stream of all releases that were made with the same secret, for draws by person that waves share."""
+        return RecordRandom(stream_key(self.panel or self.common or self.key, *context))
 
     def normal(
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "noise", attempt: int = 0

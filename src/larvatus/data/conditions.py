@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.data.contracts import Block, Column
+from larvatus.data.dates.date_numbers import days_of_text
 
 COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
@@ -145,6 +146,11 @@ def _two_columns(one: Column, kind: type, other: Column, text: str) -> Callable[
 
 def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Block], NDArray[np.bool_]]:
     if column.kind == "number":
+        if column.dates is not None and isinstance(value, str):
+            value = days_of_text(value)
+            if value is None:
+                raise RolesError(f'condition {text!r}: {column.name!r} contains dates. Compare it with a date, such as '
+                                 '"2024-03-01".')
         if not isinstance(value, int | float):
             raise RolesError(f"condition {text!r}: {column.name!r} is numeric. Compare it with a number.")
         return lambda block: np.asarray(COMPARE[kind](block[column.name], value)) & ~np.isnan(block[column.name])

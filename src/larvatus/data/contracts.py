@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.dates.date_numbers import DateKind
 
 if TYPE_CHECKING:
     from larvatus.core.frames import SourceLike
@@ -43,6 +44,7 @@ class Column:
 
     `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
     `replaced` is true for a weight that a step has changed: the new values are released, not those of the source.
+    `dates` is given if the numbers are dates, counted in days since 1 January 1970.
     """
 
     name: str
@@ -51,6 +53,12 @@ class Column:
     missing: bool = True
     levels: tuple[Level, ...] = ()
     replaced: bool = False
+    dates: DateKind | None = None
+
+    @property
+    def described_kind(self) -> str:
+        """The kind of the column for people: "number", "nominal" or "date"."""
+        return "date" if self.dates is not None and self.kind == "number" else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +264,9 @@ class Mask(Method):
     - `random`: false if it draws no random numbers
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
-    - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
+    - `handles`: kinds of columns that it can mask: "number", "nominal", "ordered" for categorical columns with an order, and
+      "date" if it can mask dates but not other numbers
+    - `takes_dates`: false if it masks numbers but not dates, because it multiplies values or preserves moments exactly
     - `scale_free`: true if it works with numbers of any magnitude; other masks refuse a column if squares of its values would
       overflow or vanish
     - `publishable`: fields whose values may be published
@@ -275,6 +285,7 @@ class Mask(Method):
     blanks: ClassVar[bool] = False
     as_needed: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    takes_dates: ClassVar[bool] = True
     scale_free: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset()
     checks: ClassVar[frozenset[str]] = frozenset()

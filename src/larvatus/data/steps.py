@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.dates.date_numbers import out_of_calendar
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import level_nearness
@@ -31,7 +33,10 @@ def columns_of_step(step: Mask, data: Microdata) -> tuple[str, ...]:
 
 def is_maskable(step: Mask, name: str, data: Microdata) -> bool:
     """Whether a step can mask a column: because of its kind, or because it is categorical with an order."""
-    kind = data.table.columns[name].kind
+    column = data.table.columns[name]
+    kind = column.kind
+    if column.dates is not None and kind == "number":
+        return "date" in step.handles or ("number" in step.handles and step.takes_dates)
     return kind in step.handles or (kind == "nominal" and "ordered" in step.handles and has_order(data.roles, name))
 
 
@@ -104,8 +109,36 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
                             "step, or leave the column out of its columns.")
     whole, current = current, view_of_step(step, current)
     beside = _in_same_groups(original, current).with_confidential(current.confidential)
-    masked = _applied(step, current, beside, random)
+    masked = with_rounded_dates(step, current, _applied(step, current, beside, random))
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
+
+
+def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
+    """The result of a step with its dates rounded to the unit of their column. What rounding breaks is not promised."""
+    columns = masked.data.table.columns
+    kinds = {n: c.dates for n, c in before.table.columns.items() if n in before.confidential and c.dates is not None}
+    kinds = {n: k for n, k in kinds.items() if columns[n].kind == "number"}
+    if not kinds:
+        return masked
+    names = list(kinds)
+
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        found = [(block[n], kinds[n].rounded(block[n])) for n in names]
+        return np.array([[int((~np.isnan(x) & (x != y)).sum()), out_of_calendar(y)] for x, y in found])
+
+    moved = np.sum(reduce_groups(masked.data, names, count, np.add), axis=0)
+    for name, (_, outside) in zip(names, moved.tolist(), strict=True):
+        if outside:
+            raise MaskError(f"{step.name()}: {outside:,} dates of {name!r} would lie outside the years 1 to 9999. If they are "
+                            f"codes such as 9999-12-31, state them as missing values (missing = {{ {name} = [...] }}).")
+    made = [replace(columns[n], dates=kinds[n], integer=kinds[n].unit == "day") for n in names]
+    data = map_rows(masked.data, lambda g, b: {n: kinds[n].rounded(b[n]) for n in names}, names, made)
+    changed = [n for n, (some, _) in zip(names, moved.tolist(), strict=True) if some]
+    if not changed:
+        return Masked(data, masked.notes)
+    notes = [n for n in masked.notes if not n.promise]
+    units = " and ".join(dict.fromkeys(f"{kinds[n].unit}s" for n in changed))
+    return Masked(data, [*notes, Note(f"masked dates of {', '.join(changed)} are rounded to whole {units}")])
 
 
 def _applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:

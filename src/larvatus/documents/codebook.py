@@ -97,7 +97,7 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     derived = derived_order(rules)
     partial = {r.lines[0].left.columns[0]: r for r in rules if r.exceptions}
     names = [n for n in original.confidential if n not in derived]
-    kinds = {n: original.table.columns[n].kind for n in names}
+    kinds = {n: original.table.columns[n].described_kind for n in names}
     taken = columns_by_step(original.with_confidential(names), release.steps)
     out = dict.fromkeys(release.data.confidential, "masked; the method is not described")
     for name in out:
@@ -162,6 +162,10 @@ def _told(step: Mask, kinds: set[str]) -> str:
 def _type(data: Microdata, name: str, whole: bool) -> str:
     if data.table.columns[name].kind == "nominal":
         return "ordered categorical" if has_order(data.roles, name) else "categorical"
+    dates = data.table.columns[name].dates
+    if dates is not None:
+        form = f", written as {dates.form}" if dates.form else ""
+        return f"date{form}" if dates.unit == "day" else f"date and time, to the {dates.unit}{form}"
     return "whole number" if whole else "number"
 
 

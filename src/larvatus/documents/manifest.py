@@ -159,14 +159,21 @@ def public_manifest(
         "format": FORMAT, "larvatus": __version__, "records": data.rows, "columns": len(data.released),
         "masked_columns": masked, "copies": len(release.copies),
         "steps": [
-            {"method": s.name(), "settings": s.public_settings({data.table.columns[n].kind for n in columns_of_step(s, data)}),
+            {"method": s.name(), "settings": s.public_settings({data.table.columns[n].described_kind for n in columns_of_step(s, data)}),
              "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps
         ],
         "notes": [str(n) for n in release.notes if n.public], "files": list(files),
-        "codebook": dict(book),
+        "codebook": dict(book), **_dates(data),
     }
+
+
+def _dates(data: Microdata) -> dict[str, Any]:
+    """The columns of dates: what they are rounded to, and how they are written in CSV."""
+    kinds = {n: data.table.columns[n].dates for n in data.released if data.table.columns[n].kind == "number"}
+    found = [{"column": n, "kind": k.word, "unit": k.unit, **({"form": k.form} if k.form else {})} for n, k in kinds.items() if k]
+    return {"dates": found} if found else {}
 
 
 def internal_manifest(

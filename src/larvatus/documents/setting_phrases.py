@@ -13,6 +13,7 @@ _MOST_VALUES = 12
 _SIZES: Mapping[str, str] = {
     "base": "multiples of {}", "bias_sd": "standard deviation of the factor: {}", "bins": "number of classes: {}",
     "blank_and_impute.rate": "share of values blanked: {}", "copies": "number of copies: {}", "cuts": "class boundaries: {}",
+    "date_shift.days": "largest shift in days: {}", "recoding.unit": "dates are released as the first day of their {}",
     "hold": "columns whose mean is preserved: {}",
     "insiders": "number of persons in a sub-group who must not be able to compute the records of the others: {}",
     "known": "columns in the key: {}", "local_suppression.k": "smallest number of records that share a key: {}",
@@ -28,6 +29,9 @@ _SIZES: Mapping[str, str] = {
 }
 _SWITCHES: Mapping[tuple[str, Any], str] = {
     ("bias", "gamma"): "gamma factor", ("bias", "lognormal"): "lognormal factor", ("bias", "normal"): "normal factor",
+    ("date_shift.per", "household"): "all dates of a household are shifted alike",
+    ("date_shift.per", "person"): "all dates of a person are shifted alike",
+    ("date_shift.per", "record"): "all dates of a record are shifted alike",
     ("centre", "mean"): "values are replaced by the mean of their group",
     ("centre", "median"): "values are replaced by the median of their group",
     ("correlated", False): "noise is independent between columns",

@@ -14,13 +14,14 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
-from larvatus.engines._files.columns import as_array, to_arrow, used_levels
+from larvatus.engines._files.columns import as_array, to_arrow, used_levels, with_date_form, with_marks
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.labelled_files import open_as_parquet
-from larvatus.engines._files.missing_codes import code_column, split_table, with_codes, with_tag_names
+from larvatus.engines._files.missing_codes import code_column, split_table, with_codes
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, dialect_of, keyed_order_of
 from larvatus.engines._files.targets import check_target, write_batches
@@ -69,9 +70,10 @@ class Memory:
         wanted = columns_read(roles, sub_groups)
         extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
         table = arrow_table(source, [*wanted, *extra], Uses.of(roles, sub_groups, names))
+        forms = {n: form_of_field(table.schema.field(n)) for n in wanted}
         table, codes, held_codes = split_table(table, {n: v for n, v in roles.missing.items() if n in wanted})
         arrays = {n: as_array(n, table.column(n), roles, sub_groups) for n in wanted}
-        columns = {n: c for n, (c, _) in arrays.items()} | codes
+        columns = {n: with_date_form(c, forms[n]) for n, (c, _) in arrays.items()} | codes
         values = {n: v for n, (_, v) in arrays.items()} | held_codes
         record = self._records(table, roles.record_id, pairing)
         kept = table.select([n for n in wanted if n not in roles.confidential])
@@ -131,7 +133,7 @@ class Memory:
                 codes = table.columns[code_column(name)].levels
                 out[name] = with_codes(out[name], table.values[code_column(name)][rows], codes)
         made = pa.table(out)
-        return pa.Table.from_arrays(made.columns, schema=with_tag_names(made.schema, table.columns))
+        return pa.Table.from_arrays(made.columns, schema=with_marks(made.schema, table.columns))
 
 
 def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:

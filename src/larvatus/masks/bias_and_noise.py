@@ -49,6 +49,7 @@ class BiasAndNoise(Mask):
 
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"bias_sd", "noise_ratio", "bias", "noise", "zeros", "positive"})
+    takes_dates: ClassVar[bool] = False
     nemesis: ClassVar[tuple[str, ...]] = ("bayesian_intruder", "posterior_match", "optimal_assignment", "simulated_release")
 
     bias_sd: Spread | tuple[Spread, ...] | dict[str, Spread] = Field(

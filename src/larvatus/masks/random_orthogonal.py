@@ -52,6 +52,7 @@ class RandomOrthogonal(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     publishable: ClassVar[frozenset[str]] = frozenset({"insiders"})
     checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
+    takes_dates: ClassVar[bool] = False
     nemesis: ClassVar[tuple[str, ...]] = (
         "exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure", "simulated_release",
     )

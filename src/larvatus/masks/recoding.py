@@ -1,6 +1,7 @@
 """Make categories coarser: join levels, collect rare ones under one label, put numbers into classes (Winkler 2007: 004).
 
     y = g(x)      for categories,      y = mean(x | class of x)      for numbers (or a midpoint, or a label)
+    y = first day of the week, month, quarter or year of x            for dates
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.dates.date_settings import NumberOrDate, in_days
+from larvatus.data.dates.periods import Period, first_day, period_name
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.verbs import map_rows
+from larvatus.data.verbs import as_one_group, map_rows, reduce_groups
 from larvatus.masks.categories.joined_levels import level_counts, recode_levels, rename_levels, without_rare
 from larvatus.masks.coarsening.number_classes import Classes, by_counts, by_cuts, interval_name, interval_names
 from larvatus.masks.coarsening.tails import SHARED_BY
 
-Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
+Cuts = tuple[NumberOrDate, ...]
 
 
 class Recoding(Mask):
@@ -41,6 +44,8 @@ class Recoding(Mask):
         cuts: cut points between classes of numbers, ascending; for all numeric columns, or by column name.
         bins: without cuts, the number of classes of about equal counts.
         replacement: released value of a class of numbers: "mean" of its values, "mid" point of its cuts, or "label".
+        unit: release dates as the first day of their "week", "month", "quarter" or "year" (or "day", without the time); with
+            replacement = "label" as a text such as 2024-03. Without it, dates are put into classes like numbers.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records); counts and
             means are computed over these records.
@@ -52,7 +57,7 @@ class Recoding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
-    publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement", "unit"})
     nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "interval_match", "probabilistic_linkage", "uniqueness", "rerun")
 
     levels: dict[str, dict[str, str]] | None = Field(default=None, description="new labels of levels, by column")
@@ -61,6 +66,7 @@ class Recoding(Mask):
     cuts: Cuts | dict[str, Cuts] | None = Field(default=None, description="cut points between classes of numbers, ascending")
     bins: Annotated[int, Field(ge=2, le=1000)] = Field(default=10, description="number of classes if no cuts are given")
     replacement: Literal["mean", "mid", "label"] = Field(default="mean", description="released value of a class of numbers")
+    unit: Period | None = Field(default=None, description="period of which dates are released as the first day")
     scope: Literal["sub_group", "file"] = Field(
         default="file", description="count levels and form classes over the whole file, or within each sub-group"
     )
@@ -76,15 +82,19 @@ class Recoding(Mask):
         self._check(current)
         data, notes = current, list[Note]()
         for name in current.confidential:
-            kind = current.table.columns[name].kind
-            data, said = self._numbers(data, name) if kind == "number" else self._names(data, name)
+            column = current.table.columns[name]
+            if self.unit is not None and column.dates is not None and column.kind == "number":
+                data, said = self._periods(data, name, self.unit)
+            else:
+                data, said = self._numbers(data, name) if column.kind == "number" else self._names(data, name)
             notes += said
         return Masked(data, notes)
 
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings that had an effect, for the public. Labelled classes make a categorical column; only cuts are given."""
         labelled = self.replacement == "label"
-        unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
+        numbers = "number" in kinds or ("date" in kinds and self.unit is None)
+        unused = set() if numbers or labelled else {"cuts", "bins", "replacement"}
         if "nominal" not in kinds or labelled or self.rare == 1:
             unused |= {"rare", "other"}
         if self.cuts is not None and not isinstance(self.cuts, Mapping):
@@ -106,6 +116,9 @@ class Recoding(Mask):
                 if name not in known:
                     near = nearest_names(name, known)
                     raise MaskError(f"recoding.{field}: {name!r} is not a {kind} column of this step; {near}")
+        if self.unit is not None and not any(data.table.columns[n].dates for n in kinds):
+            raise MaskError('recoding.unit: no column of this step contains dates. Leave unit out, or state how dates are written '
+                            "(dates = …).")
         if self.where is not None and self.replacement == "label" and "number" in kinds.values():
             raise MaskError(
                 "recoding: where selects some records, but a column cannot hold both numbers and labels of classes. Use "
@@ -134,8 +147,35 @@ class Recoding(Mask):
         left = len({v for group, c in zip(new, counts, strict=True) for v, k in zip(group, c, strict=True) if k})
         return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels remain")]
 
+    def _periods(self, data: Microdata, name: str, unit: Period) -> tuple[Microdata, list[Note]]:
+        """Dates as the first day of their period, or as its name."""
+        column = data.table.columns[name]
+
+        def count(group: int, block: Block) -> dict[float, int]:
+            found, times = np.unique(first_day(block[name], unit), return_counts=True)
+            return {float(d): int(n) for d, n in zip(found, times, strict=True) if not np.isnan(d)}
+
+        counted = reduce_groups(as_one_group(data), [name], count, lambda a, b: {d: a.get(d, 0) + b.get(d, 0) for d in a | b})[0]
+        if not counted:
+            return data, []
+        days = np.array(sorted(counted))
+        if self.replacement == "label":
+            made = Column(name, "nominal", levels=tuple(period_name(d, unit) for d in days))
+
+            def label(group: int, block: Block) -> Mapping[str, Array]:
+                first = first_day(block[name], unit)
+                return {name: np.where(np.isnan(first), -1, np.searchsorted(days, np.nan_to_num(first)))}
+
+            after = map_rows(data, label, [name], [made])
+        else:
+            after = map_rows(data, lambda g, b: {name: first_day(b[name], unit)}, [name], [column])
+        least = min(counted.values())
+        said = f"values of {name} are in {len(counted):,} {unit}s; the smallest number of values in one is {least:,}"
+        return after, [Note(said, "warning" if least < SHARED_BY else "information")]
+
     def _numbers(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
-        cuts = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
+        given = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
+        cuts = in_days("recoding.cuts", given, {name: data.table.columns[name]})
         weight = data.roles.weight if self.replacement == "mean" else None
         if cuts is not None and (not cuts or any(a >= b for a, b in pairwise(cuts))):
             raise MaskError(f"recoding.cuts: cuts for {name!r} do not ascend. Give at least one, each above the one before.")
@@ -160,7 +200,7 @@ class Recoding(Mask):
         count, name = found.count, column.name
         if self.replacement == "label":
             if cuts:
-                return np.tile(np.arange(count.shape[1]), (len(count), 1)), Column(name, "nominal", levels=interval_names(cuts))
+                return np.tile(np.arange(count.shape[1]), (len(count), 1)), Column(name, "nominal", levels=_class_names(cuts, column))
             used = (count > 0).sum(axis=1)
             labels = list(dict.fromkeys(f"{i + 1} of {m}" for m in sorted(set(used.tolist())) for i in range(m)))
             codes = [[labels.index(f"{i + 1} of {m}") if i < m else -1 for i in range(count.shape[1])] for m in used.tolist()]
@@ -183,3 +223,8 @@ class Recoding(Mask):
             )
         middle = (np.array(cuts[1:]) + np.array(cuts[:-1])) / 2
         return np.tile([np.nan, *middle, np.nan], (len(count), 1)), replace(column, integer=False)
+
+
+def _class_names(cuts: Sequence[float], column: Column) -> tuple[str, ...]:
+    """Labels of the classes between cut points, which are dates in a column of dates."""
+    return interval_names(cuts if column.dates is None else [column.dates.text(c) for c in cuts])

@@ -53,6 +53,7 @@ class RestoreCovariance(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     follows: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
+    takes_dates: ClassVar[bool] = False
     nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "simulated_release")
 
     moments: Literal["exact", "random"] = Field(

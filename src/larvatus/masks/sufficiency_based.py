@@ -69,6 +69,7 @@ class SufficiencyBased(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted", "insiders"})
     checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
+    takes_dates: ClassVar[bool] = False
     nemesis: ClassVar[tuple[str, ...]] = (
         "exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure", "simulated_release",
     )

@@ -20,6 +20,7 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import by_period
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.dates.date_settings import NumberOrDate, in_days
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -27,7 +28,6 @@ from larvatus.data.verbs import count_present, map_rows
 from larvatus.masks.coarsening.tails import SHARED_BY, Tail, cut_name, largest_shares, mark_by_bounds, mark_by_shares, tail_of
 
 _Share = Annotated[float, Field(gt=0, lt=0.5)]
-Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 _SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
@@ -46,8 +46,9 @@ class TopCoding(Mask):
         tail: share of the values to cut at each side without a bound; one value, a list in role order, or by column name
             (default: 0.03 if no bound is given).
         side: which tail is cut: "top", "bottom" or "both"; a bound always cuts its own side.
-        bound: replace all values above this number, instead of a tail share; one value, a list, or by column name.
-        lower_bound: replace all values below this number, instead of a tail share.
+        bound: replace all values above this number, or all dates after this date ("1940-01-01"), instead of a tail share; one
+            value, a list, or by column name.
+        lower_bound: replace all values below this number, or all dates before this date, instead of a tail share.
         replacement: "bound" uses the bound (for a tail share: the outermost value not cut), "mean" the mean of the values cut.
         weighted: weight the mean by the survey weight (default: true if there is a weight and replacement = "mean").
         period: a column of periods; the same share is cut in each: the tail, or the largest share that a bound cuts in any.
@@ -68,11 +69,11 @@ class TopCoding(Mask):
         default=None, description="share of the values to cut at each side (default: 0.03 if no bound is given)"
     )
     side: Literal["top", "bottom", "both"] = Field(default="top", description="which tail is cut")
-    bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
-        default=None, description="replace all values above this number, instead of a tail share"
+    bound: NumberOrDate | tuple[NumberOrDate, ...] | dict[str, NumberOrDate] | None = Field(
+        default=None, description="replace all values above this number or date, instead of a tail share"
     )
-    lower_bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
-        default=None, description="replace all values below this number, instead of a tail share"
+    lower_bound: NumberOrDate | tuple[NumberOrDate, ...] | dict[str, NumberOrDate] | None = Field(
+        default=None, description="replace all values below this number or date, instead of a tail share"
     )
     replacement: Literal["bound", "mean"] = Field(
         default="bound", description="replace the values cut by the bound, or by their mean"
@@ -121,7 +122,7 @@ class TopCoding(Mask):
             new[side], cut = self._values(marked, names, side, tail)
             replaced += cut.sum(axis=0)
             notes += _left(marked, names, side, tail, cut)
-            notes += _tail_notes(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
+            notes += _tail_notes(marked, names, side, tail, self._edge(marked, names, side, tail), cut, weight)
         if not replaced.any():
             raise MaskError(
                 "top_coding: no value lies beyond the bounds, or the outermost values are all equal, so nothing would be "
@@ -168,7 +169,9 @@ class TopCoding(Mask):
     def _marked(self, data: Microdata, names: Sequence[str]) -> tuple[Microdata, tuple[int, ...]]:
         """The data with a mark for every value to be cut, and the sides that are cut."""
         given = ((1, "bound", self.bound), (-1, "lower_bound", self.lower_bound))
-        bounds = {s: per_column(f"top_coding.{field}", v, names) for s, field, v in given if v is not None}
+        columns = {n: data.table.columns[n] for n in names}
+        bounds = {s: per_column(f"top_coding.{field}", in_days(f"top_coding.{field}", v, columns), names)
+                  for s, field, v in given if v is not None}
         if len(bounds) == 2 and (bounds[-1] >= bounds[1]).any():
             name = names[int(np.argmax(bounds[-1] >= bounds[1]))]
             raise MaskError(f"top_coding: lower_bound is not below bound for {name!r}. Choose a smaller lower_bound.")
@@ -194,13 +197,14 @@ class TopCoding(Mask):
                 )
             value = np.where(tail.alike, np.nan, tail.mean)
         else:
-            value = self._edge(names, side, tail)
+            value = self._edge(data, names, side, tail)
         value = np.where(tail.count > 0, value, np.nan)
         return value, np.where(np.isnan(value), 0, tail.count)
 
-    def _edge(self, names: Sequence[str], side: int, tail: Tail) -> NDArray[np.float64]:
+    def _edge(self, data: Microdata, names: Sequence[str], side: int, tail: Tail) -> NDArray[np.float64]:
         """The bound of each tail: the one given, else the outermost value not cut."""
-        field = self.bound if side == 1 else self.lower_bound
+        field = in_days("top_coding.bound", self.bound if side == 1 else self.lower_bound,
+                        {n: data.table.columns[n] for n in names})
         given = per_column("top_coding.bound", field, names) if field is not None and self.period is None else np.nan
         return np.where(np.isnan(given), tail.kept, given)
 
@@ -258,13 +262,18 @@ def _tail_notes(
     """
     where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
     places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_LISTED)), strict=True)]
+
+    def shown(j: int, value: float) -> str:
+        dates = data.table.columns[names[j]].dates
+        return f"{value:.10g}" if dates is None else dates.text(value)
+
     if len(places) > _MOST_LISTED:
         return [Note(f"the means of {len(places):,} tails are too many to list for the public")]
     return [
         Note(
             f"{cut[g, j]:,} values of {names[j]}{f' in ({data.groups.name(g)})' if len(data.groups.names) > 1 else ''} {where} "
-            f"{edge[g, j]:.10g} were replaced; their {kind} is {tail.mean[g, j]:.10g}", public=True, promise=True,
-            figures=(f"{edge[g, j]:.10g}", f"{tail.mean[g, j]:.10g}"),
+            f"{shown(j, edge[g, j])} were replaced; their {kind} is {shown(j, tail.mean[g, j])}", public=True, promise=True,
+            figures=(shown(j, edge[g, j]), shown(j, tail.mean[g, j])),
         )
         for g, j in places
     ]

@@ -15,7 +15,7 @@ from pydantic import Field
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers
-from larvatus.data.contracts import Measure
+from larvatus.data.contracts import Column, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
@@ -63,7 +63,7 @@ class Distributions(Measure):
         return Score(
             "distributions", "loss", mean_of(rows), "share of records that would have to move to another bin", self.settings(),
             by_variable=Rows.of(rows), by_group=Rows.of(groups),
-            details={"histogram": Rows.of(r for n in names for place in places for r in _histogram(n, edges[n], *place))},
+            details={"histogram": Rows.of(r for n in names for place in places for r in _histogram(original.table.columns[n], edges[n], *place))},
         )
 
 
@@ -71,9 +71,10 @@ def _summed(groups: Sequence[Counts], names: Sequence[str]) -> dict[str, NDArray
     return {n: np.sum([g[n] for g in groups], axis=0) for n in names}
 
 
-def _histogram(name: str, edges: Floats, place: str, before: Counts, after: Counts) -> list[Row]:
+def _histogram(column: Column, edges: Floats, place: str, before: Counts, after: Counts) -> list[Row]:
+    name, dates = column.name, {} if column.dates is None else {"dates": column.dates.unit}
     lows, highs = [None, *edges.tolist()], [*edges.tolist(), None]
     return [
-        {"variable": name, "sub_group": place, "low": low, "high": high, "original": int(a), "released": int(b)}
+        {"variable": name, "sub_group": place, "low": low, "high": high, "original": int(a), "released": int(b), **dates}
         for low, high, a, b in zip(lows, highs, before[name], after[name], strict=True)
     ]

@@ -40,6 +40,8 @@ class Moments(Measure):
         pairs = common_groups(original, release.data)
         before, after = (self._moments(data, names) for data in (original, release.data))
         rows = _variable_rows(names, Sample.total(before), Sample.total(after), self.weighted)
+        dated = {n for n in names if original.table.columns[n].dates is not None}
+        rows = [{**r, "unit": "days since 1970-01-01"} if r["variable"] in dated else r for r in rows]
         groups: list[Row] = []
         for name, a, b in pairs:
             inside = _variable_rows(names, before[a], after[b], self.weighted)

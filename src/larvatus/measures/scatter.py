@@ -63,7 +63,7 @@ class Scatter(Measure):
         return Score(
             "scatter", "loss", mean_of(rows), "share of records that would have to move to another cell, mean over pairs",
             self.settings(), by_pair=Rows.of(rows), notes=notes,
-            details={"grid": Rows.of(r for pair in worst for r in _grid(pair, edges, before[pair], after[pair]))},
+            details={"grid": Rows.of(r for pair in worst for r in _grid(pair, edges, before[pair], after[pair], _dated(original, pair)))},
         )
 
 
@@ -103,14 +103,21 @@ def _counted(data: Microdata, pairs: Sequence[Pair], edges: Mapping[str, Floats]
     return {pair: np.sum([part[i] for part in parts], axis=0) for i, pair in enumerate(pairs)}
 
 
-def _grid(pair: Pair, edges: Mapping[str, Floats], before: NDArray[np.int64], after: NDArray[np.int64]) -> list[Row]:
+def _dated(data: Microdata, pair: Pair) -> Row:
+    """Which axes have dates."""
+    return {f"{axis}_dates": True for axis, n in zip("xy", pair, strict=True) if data.table.columns[n].dates is not None}
+
+
+def _grid(
+    pair: Pair, edges: Mapping[str, Floats], before: NDArray[np.int64], after: NDArray[np.int64], dated: Row
+) -> list[Row]:
     """One row for every cell with a record of either file."""
     x, y = ([None, *edges[c].tolist(), None] for c in pair)
     width = len(y) - 1
     return [
         {
             "first": pair[0], "second": pair[1], "x_low": x[i // width], "x_high": x[i // width + 1],
-            "y_low": y[i % width], "y_high": y[i % width + 1], "original": int(before[i]), "released": int(after[i]),
+            "y_low": y[i % width], "y_high": y[i % width + 1], "original": int(before[i]), "released": int(after[i]), **dated,
         }
         for i in np.flatnonzero(before + after).tolist()
     ]

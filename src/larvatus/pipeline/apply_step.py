@@ -52,6 +52,13 @@ def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
 
 
 def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
+    if data.table.columns[name].dates is not None and "number" in step.handles:
+        return (f"{step.name()}: cannot mask dates, and {name!r} contains dates: it multiplies values or preserves means and "
+                "covariances exactly, which dates rounded to whole days cannot do. Use date_shift, data_shuffling, rank_swap, "
+                "recoding(unit=\"month\") or additive_noise for this column, or convert it to a number of days.")
+    if "date" in step.handles:
+        return (f"{step.name()}: needs columns of dates, and {name!r} has none. Add a step for it, or leave it out of the "
+                "columns of this step. If its cells are dates, state how they are written (dates = …).")
     if data.table.columns[name].kind == "nominal" and "ordered" in step.handles:
         return (f"{step.name()}: needs numeric or ordered categorical columns, and {name!r} is categorical without an "
                 "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")

@@ -12,6 +12,7 @@ from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
+from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
@@ -50,7 +51,7 @@ def _first_rows(source: Any) -> Any:
         found = as_arrow(first_rows(source, _most(len(names))))
         return arrow_table(found, names)
     names = column_names(source)
-    schema, batches = batches_of(source, names)
+    schema, batches = batches_of(source, names, Uses(unclear_dates=True))
     taken, rows = [], 0
     for batch in batches():
         taken.append(batch.slice(0, _most(len(names)) - rows))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,10 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     for file in (*targets, manifest, codebook_path(path)):
         check_free(file, overwrite)
     one.check_files()
+    dates = json.loads(one.manifests[0].read_text(encoding="utf-8")).get("dates", ())
+    forms = {str(d["column"]): str(d["form"]) for d in dates if d.get("form")}
     for source, file in zip(one.paths, targets, strict=True):
-        _write_copy(run, source, file)
+        _write_copy(run, source, file, forms)
     _write_documents(run, one, path, targets, overwrite)
     wrong = [r for r in verify_files(manifest, targets) if r["same"] is not True]
     if wrong:
@@ -59,8 +62,8 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     return targets
 
 
-def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
-    """Write one copy: the bytes of the released file, or its values in the other format."""
+def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str, str]) -> None:
+    """Write one copy: the bytes of the released file, or its values in the other format. `forms` are those of dates in CSV."""
     if _FORMATS[source.suffix.lower()] == _FORMATS[target.suffix.lower()]:
         with replace_file(target) as temporary:
             shutil.copyfile(source, temporary)
@@ -68,17 +71,17 @@ def _write_copy(run: FinishedRun, source: Path, target: Path) -> None:
     order = "keyed" if run.row_order == "random" else "keep"
     labels = run.labels()
     with open_as_parquet(source) as opened:
-        batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source)))
+        batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source), forms))
         write_batches(batches, target, order, None, labels=labels)
 
 
-def _batches(run: FinishedRun, source: Path) -> Iterator[pa.RecordBatch]:
+def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     """The rows of a released file. In CSV, columns of codes are text if the study reads them as categories."""
     about = run.comparison.about
-    file = SourceFile(source, like=_DECIMAL_COMMA)
+    file = SourceFile(source, like=replace(_DECIMAL_COMMA, dates=forms))
     names = column_names(file)
     codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
-    _, batches = batches_of(file, names, Uses(codes=codes) if source.suffix.lower() == ".csv" else Uses())
+    _, batches = batches_of(file, names, Uses(codes=codes, unclear_dates=True) if source.suffix.lower() == ".csv" else Uses())
     return batches()
 
 

@@ -109,6 +109,7 @@ def _stepped(
 ) -> tuple[list[Microdata], list[Note]]:
     """Every copy after all steps, and their notes. A new attempt draws again all that copies do not share."""
     copies, first = copies_of_steps(masks)
+    panel = stream_key(secret, "panel")
     current = [original]
     notes: list[Note] = []
     for i, step in enumerate(masks):
@@ -123,7 +124,7 @@ def _stepped(
                 for which in ((f"copy {c}", *attempt), ("all copies",))
             )
             with naming_method(step):
-                work = partial(apply_step, step, copy, original, RecordRandom(key, common))
+                work = partial(apply_step, step, copy, original, RecordRandom(key, common, panel))
                 current[c], told = call_interruptibly(work, in_main_thread(original))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from larvatus.core.database_urls import check_address
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
-from larvatus.data.contracts import Engine
+from larvatus.data.contracts import Column, Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
 from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
@@ -79,6 +80,7 @@ def read(
     thousands: str | None = None,
     encoding: str | None = None,
     quote: str | None = None,
+    dates: Mapping[str, str] | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, a data frame or a database. Columns without a role are never released.
 
@@ -99,9 +101,11 @@ def read(
     is processed by Spark; `master` is the address of a cluster on which to start a session.
 
     How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
-    ("point", "space", "apostrophe"), `encoding` ("windows-1252") and `quote` ("single", "none") state it instead.
+    ("point", "space", "apostrophe"), `encoding` ("windows-1252"), `quote` ("single", "none") and `dates` ({"birth":
+    "dd.mm.yyyy"}) state it instead.
     """
-    stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote}
+    stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote,
+              "dates": dict(dates) if dates else None}
     asked = SourceQuery(query, table, password_file)
     check_address(source)
     source = with_format(source, stated)
@@ -137,8 +141,10 @@ def read(
         if dialect is None and stated_format(source)[0].plain():
             named = ", ".join(stated_format(source)[0].plain())
             raise ReadError(f"{Path(str(source)).name} is not a CSV file: leave out {named}.")
-        data = Microdata(used.read(opened.source, roles, settings), roles, settings, used, inputs, labels, dialect)
-    if dialect is not None and not dialect.is_usual and not _is_stated(source, dialect):
+        held = used.read(opened.source, roles, settings)
+        dialect = with_recognised_dates(dialect, held.columns)
+        data = Microdata(held, roles, settings, used, inputs, labels, dialect)
+    if dialect is not None and not _is_stated(source, dialect):
         warnings.warn(f"{Path(str(source)).name}: {dialect.text()}", LarvatusWarning, stacklevel=2)
     doubtful = [n for n in data.numeric(data.released) if dialect is not None and n in dialect.doubtful]
     if doubtful:
@@ -156,9 +162,15 @@ def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callab
     return labelled_names(source, sheet) if is_labelled(source) else engine().names(source)
 
 
-def with_format(source: Any, stated: Mapping[str, str | None]) -> Any:
+def with_recognised_dates(dialect: CsvDialect | None, columns: Mapping[str, Column]) -> CsvDialect | None:
+    """The dialect of a CSV file, with the forms in which its dates are written."""
+    forms = {n: c.dates.form for n, c in columns.items() if c.dates is not None and c.dates.form}
+    return None if dialect is None else replace(dialect, dates=forms)
+
+
+def with_format(source: Any, stated: Mapping[str, Any]) -> Any:
     """A source with what is stated about its CSV format; the same source if nothing is stated."""
-    given = {k: v for k, v in stated.items() if v is not None}
+    given = {k: v for k, v in stated.items() if v is not None and v != {}}
     if not given:
         return source
     if not isinstance(source, str | os.PathLike) or is_database(source):
@@ -174,7 +186,8 @@ def _is_stated(source: Any, dialect: CsvDialect) -> bool:
     """Whether the user stated everything that is unusual about the file."""
     stated, usual = stated_format(source)[0], USUAL_DIALECT
     return all(getattr(stated, name) is not None or getattr(dialect, name) == getattr(usual, name)
-               for name in ("decimal", "thousands", "encoding", "quote"))
+               for name in ("decimal", "thousands", "encoding", "quote")) and all(
+        name in stated.dates or form.startswith("yyyy-mm-dd") for name, form in dialect.dates.items())
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:

@@ -25,6 +25,7 @@ from larvatus.data.verbs import as_one_group, map_rows, with_table
 
 TARGET = scratch("target")
 IN_FILE = scratch("in own file")
+_YEAR = 365.25
 
 
 def known_values_column(name: str) -> str:
@@ -230,15 +231,19 @@ def _sample(
 
 
 def add_recall_error(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
-    """Add the intruder's error to known numbers; `columns` maps each column of known values to the column it refers to."""
+    """Add the intruder's error to known numbers; `columns` maps each column of known values to the column it refers to.
+
+    Dates have no zero to which an error could be relative: their error is in years.
+    """
     if not intruder.error or not columns:
         return joined
     draws = intruder.errors()
 
+    dated = {c for c in columns if joined.table.columns[c].dates is not None}
+
     def blur(group: int, block: Block) -> Mapping[str, Array]:
-        return {
-            c: block[c] * (1 + intruder.error * draws.normal(block.record, purpose=f"error {n}")[0]) for c, n in columns.items()
-        }
+        errors = {c: intruder.error * draws.normal(block.record, purpose=f"error {n}")[0] for c, n in columns.items()}
+        return {c: block[c] + _YEAR * e if c in dated else block[c] * (1 + e) for c, e in errors.items()}
 
     return map_rows(joined, blur, list(columns), [Column(c, "number") for c in columns])
 

@@ -100,7 +100,7 @@ def _simulate(
     simulated: tuple[Floats, ...] = ()
     for m in range(times):
         report_progress(f"simulating the release, {m + 1} of {times}", m, times)
-        draws = RenumberedRandom(random.child("simulation", str(m)).key, None, *ids)
+        draws = RenumberedRandom(random.child("simulation", str(m)).key, None, None, *ids)
         copies = _made_again(method, release, data, draws, upto)
         if release.internals.copies_averaged > 1:
             copies = [average(copies)]

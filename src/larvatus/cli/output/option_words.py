@@ -20,6 +20,8 @@ _OPTIONS = (
     (r"(?<![-\w])record_id = …", "--record-id"),
     (r'(?<![-\w])(decimal|thousands|encoding) = ("…"|…)', r"--\1"),
     (r'(?<![-\w])(decimal|thousands) = "(\w+)"', r"--\1 \2"),
+    (r'(?<![-\w])dates = \{ (\S+) = "([^"]+)" \}', r"--dates \1=\2"),
+    (r"(?<![-\w])dates = …", "--dates COLUMN=dd.mm.yyyy"),
 )
 _BY_OPTIONS = ("mask", "risk", "utility", "advise", "check", "keys")
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from larvatus.core.errors import nearest_names
+from larvatus.data.dates.date_forms import stated_form
 
 DELIMITERS: Mapping[str, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "colon": ":"}
 QUOTES: Mapping[str, str] = {"double": '"', "single": "'", "none": ""}
@@ -40,6 +41,9 @@ class CsvFormat(BaseModel):
     )
     encoding: str | None = Field(default=None, description="text encoding, such as utf-8, utf-16, latin-1 or windows-1252")
     quote: str | None = Field(default=None, description="quotation mark: double, single or none")
+    dates: dict[str, str] = Field(
+        default_factory=dict, description="forms of dates by column, such as { birth = \"dd.mm.yyyy\" }"
+    )
 
     @field_validator("delimiter", mode="after")
     @classmethod
@@ -77,16 +81,21 @@ class CsvFormat(BaseModel):
             known = ["utf-8", "utf-16", "latin-1", "windows-1252", "windows-1250", "iso-8859-15", "cp850", "mac-roman"]
             raise ValueError(f"encoding: there is no encoding {value!r}; {nearest_names(value, known)}") from None
 
+    @field_validator("dates", mode="after")
+    @classmethod
+    def _dates(cls, value: dict[str, str]) -> dict[str, str]:
+        return {name: stated_form(text).text for name, text in value.items()}
+
     @model_validator(mode="after")
     def _marks_differ(self) -> CsvFormat:
         if self.thousands and self.thousands == self.decimal:
             raise ValueError("decimal and thousands must be different marks")
         return self
 
-    def plain(self) -> dict[str, str]:
+    def plain(self) -> dict[str, Any]:
         """The stated values, with words for marks that are hard to read in a file."""
         words = {"delimiter": DELIMITERS, "decimal": DECIMALS, "thousands": THOUSANDS, "quote": QUOTES}
-        given = {k: v for k, v in self.model_dump().items() if v is not None}
+        given = {k: v for k, v in self.model_dump().items() if v is not None and v != {}}
         return {k: _word(v, words[k]) if k in words else v for k, v in given.items()}
 
 
@@ -112,7 +121,7 @@ class CsvDialect:
     """How one CSV file is written. `numeric` are columns whose first cells are all numbers in this notation.
 
     `ambiguous` are columns whose first cells are numbers under two notations, such as 1,234, if no other column decides.
-    `doubtful` are columns in which all numbers look like 1.234.
+    `doubtful` are columns in which all numbers look like 1.234. `dates` are the forms of columns with dates.
     """
 
     delimiter: str = ","
@@ -123,6 +132,7 @@ class CsvDialect:
     numeric: frozenset[str] = field(default=frozenset(), compare=False)
     ambiguous: frozenset[str] = field(default=frozenset(), compare=False)
     doubtful: frozenset[str] = field(default=frozenset(), compare=False)
+    dates: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def is_usual_notation(self) -> bool:
@@ -143,7 +153,11 @@ class CsvDialect:
             parts.append(f"decimal {_word(self.decimal, DECIMALS)}")
         if self.thousands:
             parts.append(f"thousands {_word(self.thousands, THOUSANDS)}")
-        return ", ".join([*parts, _SHOWN.get(self.encoding, self.encoding)])
+        forms: dict[str, list[str]] = {}
+        for name, form in self.dates.items():
+            forms.setdefault(form, []).append(name)
+        dates = [f"dates {form} ({', '.join(names)})" for form, names in forms.items()]
+        return ", ".join([*parts, _SHOWN.get(self.encoding, self.encoding), *dates])
 
 
 USUAL_DIALECT = CsvDialect()

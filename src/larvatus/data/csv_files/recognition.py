@@ -40,7 +40,8 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
     text = start_text(start.piece, encoding)
     quote = _quote(text) if stated.quote is None else stated.quote
     delimiter = stated.delimiter or _delimiter(text, quote)
-    dialect = CsvDialect(delimiter, quote, encoding=encoding)
+    dates = stated.dates or (like.dates if like is not None else {})
+    dialect = CsvDialect(delimiter, quote, encoding=encoding, dates=dates)
     asked = _possible(stated, delimiter, like)
     if asked == (Notation(),):
         return dialect
@@ -49,7 +50,7 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
         found = NotationChoice(Notation(like.decimal, like.thousands), found.numeric | found.ambiguous)
     notation = found.notation
     return CsvDialect(delimiter, quote, notation.decimal, notation.thousands, encoding, found.numeric, found.ambiguous,
-                      found.doubtful)
+                      found.doubtful, dates)
 
 
 def _possible(stated: CsvFormat, delimiter: str, like: CsvDialect | None) -> tuple[Notation, ...]:

@@ -22,10 +22,10 @@ def persons_of_records(data: Microdata) -> PersonsOfRecords | None:
     if name is None or name not in data.table.columns:
         return None
     record, _, values = collect(data, [name])
-    levels = (*(_as_text(v) for v in data.table.columns[name].levels), None)
+    levels = (*(person_text(v) for v in data.table.columns[name].levels), None)
     return PersonsOfRecords(record, tuple(levels[int(code)] for code in values[name]))
 
 
-def _as_text(level: object) -> str:
+def person_text(level: object) -> str:
     """A person as text: 7, 7.0 and "7" are the same person."""
     return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)

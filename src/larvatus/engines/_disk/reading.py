@@ -17,6 +17,8 @@ from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.dates.date_forms import form_of_field
+from larvatus.data.dates.date_numbers import DateKind
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
@@ -54,11 +56,14 @@ class _Numbers:
         self.name, self.kind, self.confidential, self._whole = name, kind, confidential, tagged
         self.stored = StoredColumn(room.folder, np.float64)
         self.missing = False
+        self._dates: DateKind | None = None
         self.exact = StoredColumn(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
 
     def take(self, column: Any) -> None:
         described, values = conversion.as_number(self.name, column, self.kind, self.confidential)
         self.missing |= described.missing
+        if described.dates is not None:
+            self._dates = described.dates if self._dates is None else self._dates | described.dates
         self._whole = self._whole and bool(np.all(np.isnan(values) | (values == np.rint(values))))
         self.stored.append(values)
         if self.exact is not None:
@@ -67,7 +72,8 @@ class _Numbers:
     def column(self) -> Column:
         import pyarrow as pa
 
-        return Column(self.name, "number", integer=pa.types.is_integer(self.kind) or self._whole, missing=self.missing)
+        whole = pa.types.is_integer(self.kind) or self._whole if self._dates is None else self._dates.unit == "day"
+        return Column(self.name, "number", integer=whole, missing=self.missing, dates=self._dates)
 
 
 class _Names:
@@ -134,7 +140,7 @@ def read_to_disk(
     rows = next(iter(taken.values())).stored.rows
     if rows == 0:
         raise ReadError("the source has a header but no records.")
-    columns = {n: c.column() for n, c in taken.items()}
+    columns = {n: conversion.with_date_form(c.column(), form_of_field(schema.field(n))) for n, c in taken.items()}
     coded = {n: r for n, r in readers.items() if r.levels}
     columns |= {c: Column(c, "nominal", levels=tuple(r.levels)) for n, r in coded.items() for c in [code_column(n)]}
     record = _records(room, record, rows, roles.record_id, pairing)

@@ -12,12 +12,13 @@ import numpy as np
 
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Words
+from larvatus.data.dates.date_numbers import dates_from
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable
-from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array
-from larvatus.engines._files.missing_codes import code_column, with_codes, with_tag_names
+from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array, with_marks
+from larvatus.engines._files.missing_codes import code_column, with_codes
 from larvatus.engines._files.targets import check_target, write_batches
 from larvatus.engines._layout.stored_columns import WIDE
 
@@ -43,6 +44,8 @@ class Way:
             return names_array(self.column, block, self.like)
         if exact is not None:
             return from_exact(exact, np.isnan(block), self.like)
+        if self.column.dates is not None and self.like is not None:
+            return dates_from(self.column.name, block, self.column.dates, self.like)
         return number_array(block, self.like, self.whole)
 
 
@@ -63,12 +66,13 @@ def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable
         if like is not None and hasattr(like, "value_type") and hasattr(like, "index_type"):
             like = like.value_type
         exact = scratch("exact", name) in table.held
-        whole = column.kind == "number" and column.integer and not exact
+        dated = column.dates is not None and column.kind == "number"
+        whole = column.kind == "number" and column.integer and not exact and not dated
         if whole:
             blocks = over(table, name, partial(fits_integer_type, like=like))
             whole = all(w for w, _ in blocks)
             like = like if all(f for _, f in blocks) else None
-        elif column.kind == "number" and not exact and not (
+        elif column.kind == "number" and not exact and not dated and not (
             name in origin.given and str(like) in _SHORT and all(over(table, name, partial(_same_in, kind=str(like))))
         ):
             like = None
@@ -140,7 +144,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
             for n, a in zip(names, arrays, strict=True)
         ]
         schema = pa.schema([(n, a.type) for n, a in zip(names, arrays, strict=True)])
-        yield pa.record_batch(arrays, schema=with_tag_names(schema, table.columns)), block[_RECORD]
+        yield pa.record_batch(arrays, schema=with_marks(schema, table.columns)), block[_RECORD]
 
 
 def disk_frame(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +11,11 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
+from larvatus.data.dates.date_forms import with_forms
+from larvatus.data.dates.date_numbers import dates_from, dates_of_texts, days_of, is_date
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._files.csv import is_category
+from larvatus.engines._files.missing_codes import with_tag_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,9 +101,13 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
+    if is_date(kind):
+        dates, days = days_of(name, column, exactly=confidential)
+        return Column(name, "number", integer=dates.unit == "day", missing=bool(np.isnan(days).any()), dates=dates), days
     if pa.types.is_temporal(kind):
         if confidential:
-            raise RolesError(f"{name!r} contains dates or times, and masks need numbers. Convert it, for example to days.")
+            raise RolesError(f"{name!r} contains times of day or durations, and masks need numbers or dates. Convert it, for "
+                             "example to seconds.")
         if pa.types.is_interval(kind):
             raise ReadError(f"{name!r} has type {kind}, which is not supported. Convert it to text, or give it no role.")
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -176,6 +185,8 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     """A masked column as Arrow: integers if every value is whole, null if missing."""
     if column.kind == "nominal":
         return names_array(column, values, like)
+    if column.dates is not None and like is not None:
+        return dates_from(column.name, values, column.dates, like)
     whole, small = fits_integer_type(values, like) if column.integer else (False, False)
     return number_array(values, like if small and whole else None, whole)
 
@@ -186,7 +197,11 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
 
     if like is not None and pa.types.is_dictionary(like):  # levels that no record has are not released
         return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
-    return pa.array(list(column.levels), type=like).take(pa.array(codes, mask=codes < 0))
+    if like is not None and is_date(like):
+        levels = dates_of_texts([str(v) for v in column.levels], like)
+    else:
+        levels = pa.array(list(column.levels), type=like)
+    return levels.take(pa.array(codes, mask=codes < 0))
 
 
 def used_levels(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -204,6 +219,18 @@ def used_levels(column: pa.ChunkedArray) -> pa.ChunkedArray:
     levels = every.filter(pc.is_in(every, value_set=plain.unique().drop_null()))
     codes = pc.index_in(plain, value_set=levels).cast(kind.index_type)
     return pa.chunked_array([pa.DictionaryArray.from_arrays(c, levels, ordered=True) for c in codes.chunks], type=kind)
+
+
+def with_date_form(column: Column, form: str) -> Column:
+    """The description of a column, with the form in which its dates are written in CSV."""
+    return replace(column, dates=replace(column.dates, form=form)) if column.dates is not None and form else column
+
+
+def with_marks(schema: Any, columns: Mapping[str, Column]) -> Any:
+    """A schema that states what writers need to know: extended missing values, and how dates are written in CSV."""
+    forms = {n: c.dates.form for n in schema.names if n in columns for c in [columns[n]]
+             if c.dates is not None and c.kind == "number"}
+    return with_forms(with_tag_names(schema, columns), forms)
 
 
 def number_array(values: Array, like: Any, whole: bool) -> pa.Array:

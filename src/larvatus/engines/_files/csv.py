@@ -57,10 +57,16 @@ def _header(path: Path, dialect: CsvDialect) -> tuple[list[str], int]:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What columns are used for: `codes` are categories or record ids, of which each spelling is one; `masked` ones change."""
+    """What columns are used for: `codes` are categories or record ids, of which each spelling is one; `masked` ones change.
+
+    `dates` is false if dates are not recognised. `unclear_dates` says whether a column in which day and month cannot be told
+    apart may be text; else it is refused.
+    """
 
     codes: frozenset[str] = frozenset()
     masked: frozenset[str] = frozenset()
+    dates: bool = True
+    unclear_dates: bool = False
 
     @classmethod
     def of(cls, roles: Roles, sub_groups: SubGroups, names: Sequence[str]) -> Uses:
@@ -82,8 +88,9 @@ def csv_looks(path: Path, names: Sequence[str], uses: Uses, dialect: CsvDialect)
     looks, notation = {n: Looks() for n in names}, Notation(dialect.decimal, dialect.thousands)
     exact = {n for n in names if n not in uses.codes | uses.masked}
     checked = dialect.numeric - uses.codes
+    forms = {n: dialect.dates.get(n, "") for n in names if uses.dates and n not in uses.codes}
     for batch in csv_texts(path, names, dialect):
-        looks = {n: looks[n] | Looks.of(batch.column(n), n in uses.codes, notation, n in exact, n in checked)
+        looks = {n: looks[n] | Looks.of(batch.column(n), n in uses.codes, notation, n in exact, n in checked, forms.get(n))
                  for n in names}
     check_notation(path, dialect, csv_header(path, dialect), {n: k for n, k in looks.items() if n not in uses.codes})
     return looks

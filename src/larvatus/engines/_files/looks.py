@@ -1,4 +1,4 @@
-"""What the cells of a CSV column look like, and the type that follows: integers, numbers, decimals, booleans or text."""
+"""What the cells of a CSV column look like, and the type that follows: numbers, decimals, booleans, dates or text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.data.csv_files.number_notation import NOTATIONS, SEPARATORS, Notation
+from larvatus.data.dates.date_forms import possible_forms, stated_form
 from larvatus.data.text_columns import MISSING
 
 USUAL = Notation()
@@ -118,7 +119,10 @@ def _contradictions(values: Any, notation: Notation) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What the cells of a column look like. Objects of several blocks can be combined with `|`."""
+    """What the cells of a column look like. Objects of several blocks can be combined with `|`.
+
+    `forms` are the ways to write dates that fit all cells, and `form` is the one in which the column is read as dates.
+    """
 
     blank: bool = True
     coded: bool = False
@@ -133,12 +137,18 @@ class Looks:
     foreign: bool = False
     stray: bool = False
     width: Width = Width()
+    forms: frozenset[str] = frozenset()
+    form: str = ""
 
     @classmethod
     def of(
-        cls, column: Any, code: bool = False, notation: Notation = USUAL, exact: bool = False, check: bool = False
+        cls, column: Any, code: bool = False, notation: Notation = USUAL, exact: bool = False, check: bool = False,
+        form: str | None = None,
     ) -> Looks:
-        """What cells look like. `exact`: every digit counts; `check`: also look for numbers in another notation."""
+        """What cells look like. `exact`: every digit counts; `check`: also look for numbers in another notation.
+
+        `form` is how dates are probably written. Dates are not looked for if it is None.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -157,6 +167,7 @@ class Looks:
             whole, number, pc.all(truth).as_py() is not False, _loses_digits(values), *spelling,
             *(_contradictions(spelled, notation) if check and not number else (False, False)),
             Width.of(values, whole) if exact and number else Width(),
+            frozenset() if form is None else _date_forms(spelled, form, number),
         )
 
     def __or__(self, other: Looks) -> Looks:
@@ -165,6 +176,7 @@ class Looks:
             self.number and other.number, self.truth and other.truth, self.inexact or other.inexact,
             self.respelled or other.respelled, self.bare or other.bare, self.pointed or other.pointed,
             self.foreign or other.foreign, self.stray or other.stray, self.width | other.width,
+            other.forms if self.blank else self.forms if other.blank else self.forms & other.forms, self.form or other.form,
         )
 
     @property
@@ -187,6 +199,8 @@ class Looks:
         import pyarrow.compute as pc
 
         trimmed, _, spelled = _trimmed(column)
+        if self.form:
+            return stated_form(self.form).read(spelled)
         values = plain_numbers(spelled, notation)
         if self.blank:
             return pc.cast(values, pa.float64())
@@ -199,6 +213,12 @@ class Looks:
         if self.number and not self.coded and not self.long:
             return spelled
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), column)
+
+
+def _date_forms(values: Any, form: str, number: bool) -> frozenset[str]:
+    """The forms in which all cells are dates; numbers are dates only in the form that is given."""
+    forms = frozenset() if number else possible_forms(values)
+    return forms | {form} if form and form not in forms and stated_form(form).read(values) is not None else forms
 
 
 def _trimmed(column: Any) -> tuple[Any, Any, Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
+from larvatus.data.dates.date_numbers import dates_of_texts, days_of_text, is_date
 from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode
 from larvatus.data.text_columns import MISSING
 
@@ -126,6 +127,8 @@ class MissingCodeReader:
         kind = flat.type
         if is_text(kind):
             return self._among(flat, [str(c) for c in self._single])
+        if is_date(kind):
+            return self._dates(flat)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return self._numbers(flat)
         return [], np.full(len(flat), -1)
@@ -136,6 +139,19 @@ class MissingCodeReader:
 
         at = pc.index_in(flat, value_set=pa.array(wanted, type=flat.type), skip_nulls=True)
         return list(wanted), pc.fill_null(at, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def _dates(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
+        """Codes of a column of dates are dates in ISO form, such as 9999-12-31."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        codes = [str(c) for c in self._single]
+        if self._ranges or any(days_of_text(c) is None for c in codes):
+            raise RolesError(f"{self.name!r} contains dates, and a missing code of it is not a date. Give dates such as "
+                             '"9999-12-31".', subject="missing")
+        wanted = dates_of_texts(codes, flat.type)
+        at = pc.fill_null(pc.index_in(flat, value_set=wanted, skip_nulls=True), -1)
+        return list(codes), at.to_numpy(zero_copy_only=False).astype(np.int64)
 
     def _numbers(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         import pyarrow as pa
@@ -197,6 +213,9 @@ def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Any]) -> p
     if pa.types.is_dictionary(kind):
         return with_codes(flat.cast(kind.value_type), codes, levels).dictionary_encode().cast(kind)
     back = np.asarray(pc.is_null(flat).to_numpy(zero_copy_only=False)) & (codes >= 0)
+    if is_date(kind):
+        dates = dates_of_texts([str(v) for v in levels], kind)
+        return pc.if_else(pa.array(back), dates.take(pa.array(np.where(back, codes, 0))), flat)
     if is_text(kind):
         texts = pa.array([str(v) for v in levels], type=kind)
         return pc.if_else(pa.array(back), texts.take(pa.array(np.where(back, codes, 0))), flat)

@@ -15,8 +15,10 @@ from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import recognise_dialect
+from larvatus.data.dates.date_forms import with_forms
 from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
+from larvatus.engines._files.date_cells import looks_with_forms
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
@@ -160,8 +162,9 @@ def batches_of(
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
     keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
-    fields, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own)
+    fields, forms, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own)
     schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
+    schema = with_forms(schema, forms)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for i, batch in read():
@@ -183,14 +186,16 @@ def _key(values: tuple[str, ...], code: bool) -> pa.Array:
     return Looks.of(filled, code).typed(filled)
 
 
-def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], Read]:
-    """Column types from all cells of all parts: one pass to determine them, another to read."""
+def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], dict[str, str], Read]:
+    """Column types and forms of dates from all cells of all parts: one pass to determine them, another to read."""
     import pyarrow as pa
 
     looks = {n: Looks() for n in names}
     for path in parts.paths:
         found = csv_looks(path, names, uses, parts.dialect(path))
         looks = {n: looks[n] | found[n] for n in names}
+    first = parts.paths[0]
+    looks = looks_with_forms(first, csv_header(first, parts.dialect(first)), looks, parts.stated.dates, parts.like, uses)
     fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
 
     def read() -> Iterator[tuple[int, Any]]:
@@ -200,10 +205,10 @@ def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str
             for batch in csv_texts(path, names, dialect):
                 yield i, pa.record_batch([looks[n].typed(batch.column(n), notation) for n in names], names=list(names))
 
-    return fields, read
+    return fields, {n: look.form for n, look in looks.items()}, read
 
 
-def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], Read]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -222,7 +227,7 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
-    return {n: whole.field(n).type for n in names}, read
+    return {n: whole.field(n).type for n in names}, {}, read
 
 
 def without_views(table: Any) -> Any:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
+from larvatus.data.dates.date_numbers import is_date
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
 from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 from larvatus.engines._files.file_packages import check_packages
@@ -80,21 +82,26 @@ class _File:
         self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
         from pyarrow import csv, parquet
 
         if self._csv:
             for name in [f.name for f in batch.schema if TAGS in (f.metadata or {})]:
                 place = batch.schema.get_field_index(name)
                 batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
+            for name, form in {f.name: form_of_field(f) for f in batch.schema}.items():
+                if form and is_date(batch.schema.field(name).type):
+                    place = batch.schema.get_field_index(name)
+                    batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
             self._writer = self._writer or (
                 csv.CSVWriter(self._path, batch.schema) if self._dialect == LIKE_ARROW
                 else DialectWriter(self._path, batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)
             return
-        schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
+        schema = without_forms(batch.schema).with_metadata({ROW_ORDER: self._row_order.encode()})
         self._writer = self._writer or parquet.ParquetWriter(self._path, schema, use_dictionary=_repeating(schema))
-        self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        self._writer.write_batch(pa.record_batch(batch.columns, schema=schema))
 
     def __enter__(self) -> _File:
         return self

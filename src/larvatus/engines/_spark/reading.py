@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import ReadError, RecordIdError
+from larvatus.core.errors import EngineError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
+from larvatus.data.dates.date_numbers import is_date
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
@@ -48,11 +49,16 @@ def read_to_cluster(
 ) -> SparkTable:
     """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
+    uses = replace(Uses.of(roles, sub_groups, names), dates=False)
     wanted = list(columns_read(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
     found_in, origin, given_ids = open_source(
-        cluster, source, [*wanted, *extra], roles.record_id, Uses.of(roles, sub_groups, names)
+        cluster, source, [*wanted, *extra], roles.record_id, uses
     )
+    dated = [n for n in roles.confidential if is_date(_plain(found_in.schema.field(n).type))]
+    if dated:
+        found_in.close()
+        raise EngineError(f"engine spark: {dated[0]!r} contains dates, which it cannot mask. Use engine memory or duckdb.")
     ids = roles.record_id or (RECORD if given_ids else None)
     place, folder = cluster.place, new_folder()
     named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}

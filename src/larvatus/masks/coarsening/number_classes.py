@@ -92,8 +92,8 @@ def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tu
     return count.astype(np.int64), mean
 
 
-def interval_names(cuts: Sequence[float]) -> tuple[str, ...]:
+def interval_names(cuts: Sequence[float | str]) -> tuple[str, ...]:
     """Labels of the classes between cut points."""
-    said = [f"{c:.15g}" for c in cuts]
+    said = [c if isinstance(c, str) else f"{c:.15g}" for c in cuts]
     inner = [f"{a} to under {b}" for a, b in pairwise(said)]
     return (f"under {said[0]}", *inner, f"{said[-1]} and over")

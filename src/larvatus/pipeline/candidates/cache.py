@@ -26,7 +26,7 @@ from larvatus.core.files import folder_in_place, lock, make_folders_like, replac
 from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.roles import roles_text
+from larvatus.data.roles import persons_and_households, roles_text
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
@@ -59,14 +59,16 @@ def _code() -> str:
 def data_digest(data: Microdata) -> str:
     """A digest of the values, the record ids and the sub-groups, independent of how they are stored."""
     codes = {scratch("missing", n) for n in data.released}
-    names = [n for n in data.table.columns if n in data.released or n in codes or n == data.roles.person]
+    groups_of = persons_and_households(data.roles)
+    names = [n for n in data.table.columns if n in data.released or n in codes or n in groups_of]
     columns = {n: hashlib.blake2b(digest_size=16) for n in names}
     records = hashlib.blake2b(digest_size=16)
     for _, block in data.table.blocks(names):
         records.update(np.ascontiguousarray(block.record, dtype=np.int64).tobytes())
         for name, digest in columns.items():
             digest.update(np.ascontiguousarray(block[name]).tobytes())
-    held_by = {n: [c.kind, c.integer, list(map(str, c.levels))] for n in names for c in [data.table.columns[n]]}
+    held_by = {n: [c.kind, c.integer, list(map(str, c.levels)), *([c.dates.unit, c.dates.form] if c.dates else [])]
+               for n in names for c in [data.table.columns[n]]}
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     digests = {n: d.hexdigest() for n, d in columns.items()}
     labels = [data.labels.plain()] if data.labels else []

@@ -52,17 +52,17 @@ def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
 
 def histogram_of(rows: Sequence[Row]) -> Histogram | None:
     """One histogram from rows in rising order; None if they make none."""
-    axis = axis_of([finite_number(row.get("high")) for row in rows[:-1]])
+    axis = axis_of([finite_number(row.get("high")) for row in rows[:-1]], any(row.get("dates") for row in rows))
     if axis is None:
         return None
     original, released = (_shares([finite_number(row.get(side)) for row in rows]) for side in ("original", "released"))
     return Histogram(axis, original, released) if sum(original) and sum(released) else None
 
 
-def axis_of(edges: Sequence[float | None]) -> ValueAxis | None:
-    """The axis with these inner edges; None if they do not rise."""
+def axis_of(edges: Sequence[float | None], dates: bool = False) -> ValueAxis | None:
+    """The axis with these inner edges, which may be dates; None if they do not rise."""
     known = tuple(e for e in edges if e is not None)
-    return ValueAxis(known) if len(known) == len(edges) and all(a < b for a, b in pairwise(known)) else None
+    return ValueAxis(known, dates) if len(known) == len(edges) and all(a < b for a, b in pairwise(known)) else None
 
 
 def _shares(counts: Sequence[float | None]) -> Shares:

@@ -60,7 +60,7 @@ def _shown(name: str, rows: Sequence[Row], smallest: int, said: str) -> ShownBin
     if len(kept) < FEWEST_BINS or not total:
         return None
     first, last = kept[0], kept[-1]
-    axis = axis_of([finite_number(row.get("high")) for row in rows[first:last]])
+    axis = axis_of([finite_number(row.get("high")) for row in rows[first:last]], bool(rows[0].get("dates")))
     if axis is None:
         return None
     return ShownBins(name, axis, tuple(counts[1][i] / total if i in kept else None for i in range(first, last + 1)), said)

@@ -72,7 +72,7 @@ def _grid(rows: Sequence[Row], x: ValueAxis | None, y: ValueAxis | None) -> Grid
 
 def _axis(rows: Sequence[Row], name: str) -> ValueAxis | None:
     ends = {finite_number(row.get(f"{name}_{end}")) for row in rows for end in ("low", "high")}
-    return axis_of(sorted(e for e in ends if e is not None))
+    return axis_of(sorted(e for e in ends if e is not None), any(row.get(f"{name}_dates") for row in rows))
 
 
 def _cells(rows: Sequence[Row], side: str, x: ValueAxis, y: ValueAxis) -> GridCells:

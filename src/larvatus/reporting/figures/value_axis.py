@@ -8,15 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
+from larvatus.data.dates.date_numbers import DateKind
+from larvatus.data.dates.periods import first_day
+
 WIDENS = 5.0  # ratio of widths beyond which every bin is drawn equally wide
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True, slots=True)
 class ValueAxis:
-    """Inner edges in rising order; there is one bin more than edges, and the first and last bins are open."""
+    """Inner edges in rising order; there is one bin more than edges, and the first and last bins are open.
+
+    With `dates`, values are numbers of days and ticks are dates.
+    """
 
     edges: tuple[float, ...]
+    dates: bool = False
 
     @property
     def bins(self) -> int:
@@ -54,7 +63,7 @@ class ValueAxis:
         for part in wanted:
             value = self._round_near(part)
             if self.edges[0] <= value <= self.edges[-1]:
-                found.setdefault(short(value), self.at(value))
+                found.setdefault(self._said(value), self.at(value))
         kept = {said: part for said, part in found.items() if 0 <= part <= 1}
         return [(part, said) for said, part in kept.items()]
 
@@ -67,8 +76,18 @@ class ValueAxis:
         inside = min(max((part - ends[i]) / (ends[i + 1] - ends[i]), 0.0), 1.0)
         value = self.edges[i - 1] + inside * (self.edges[i] - self.edges[i - 1])
         rounds = (0.0, *(float(f"{value:.{digits}g}") for digits in (1, 2, 3)))
+        if self.dates:
+            rounds = tuple(float(first_day(np.array([value]), period)[0]) for period in ("year", "quarter", "month", "day"))
         fits = (v for v in rounds if self.edges[0] <= v <= self.edges[-1] and abs(self.at(v) - part) < 0.07)
         return next(fits, value)
+
+
+    def _said(self, value: float) -> str:
+        """The text of a tick: a year, a month or a day for dates."""
+        if not self.dates:
+            return short(value)
+        text = DateKind().text(value)
+        return text.removesuffix("-01").removesuffix("-01") if len(text) == 10 else text
 
 
 def short(value: float) -> str:

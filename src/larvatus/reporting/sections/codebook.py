@@ -13,7 +13,7 @@ _HEADS: Mapping[str, str] = {
     "column": "Column", "label": "Label", "type": "Type", "missing": "Missing values", "masked": "Masked", "how": "How",
     "levels": "Categories", "value_labels": "Value labels",
 }
-_KINDS = {"number": "number", "nominal": "category", "text": "text"}
+_KINDS = {"number": "number", "nominal": "category", "text": "text", "date": "date"}
 
 
 def codebook_section(candidate: Candidate, about: About) -> Section:
