@@ -32,6 +32,7 @@ def check_free(path: Path, overwrite: bool) -> None:
         raise WriteError(f"folder {path.parent} cannot be written to. Choose another one.")
 
 
+ZIPPED_CSV = ".csv.gz"
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 _ABANDONED = 60.0
 
@@ -79,6 +80,16 @@ def not_written(path: Path, error: OSError) -> WriteError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
         return WriteError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
     return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
+
+
+def release_suffix(path: Path) -> str:
+    """The suffix of a released file in lower case; `.csv.gz` counts as one suffix."""
+    return ZIPPED_CSV if path.name.lower().endswith(ZIPPED_CSV) else path.suffix.lower()
+
+
+def release_stem(path: Path) -> str:
+    """The name of a released file without its suffix."""
+    return path.name[:len(path.name) - len(release_suffix(path))]
 
 
 @contextmanager

@@ -17,7 +17,15 @@ from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
 from larvatus.data.labelling.labelled_roles import roles_with_labels
-from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
+from larvatus.data.labelling.labels import (
+    INSTEAD,
+    ColumnLabels,
+    FileFormat,
+    MissingCode,
+    code_column,
+    is_missing_code,
+    missing_in_words,
+)
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
@@ -120,7 +128,7 @@ def read(
     elif confidential is not None or taxonomies or missing:
         other = "taxonomies" if taxonomies else "missing" if missing else "confidential"
         raise RolesError(f"read: give roles, or {other} = …, not both.")
-    settings = settings_of(sub_groups)
+    settings, declared = settings_of(sub_groups), roles.missing
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
     wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
@@ -146,7 +154,31 @@ def read(
                       f"({column_list(doubtful)}). State it (decimal = \"point\"), or that it separates thousands "
                       "(thousands = \"point\").", LarvatusWarning, stacklevel=2)
     check_weight(data, text_places)
+    _check_numeric(data)
+    for text in _unused_codes(data, declared):
+        warnings.warn(text, LarvatusWarning, stacklevel=2)
     return data
+
+
+def _check_numeric(data: Microdata) -> None:
+    """Refuse columns that are declared numeric and contain text."""
+    named = [n for n in data.roles.numeric if n in data.table.columns and data.table.columns[n].kind != "number"]
+    if named:
+        raise RolesError(f"{column_list(named)} cannot be read as numeric, because it contains text. Leave it out, or convert "
+                         "the text to numbers.", subject="numeric")
+
+
+def _unused_codes(data: Microdata, declared: Mapping[str, Sequence[MissingCode]]) -> list[str]:
+    """A sentence for each column with declared codes of missing values that no cell has."""
+    out = []
+    for name, codes in declared.items():
+        held = data.table.columns.get(code_column(name))
+        there = held.levels if held is not None else ()
+        unused = [c for c in codes if not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        if unused and name in data.table.columns:
+            listed = missing_in_words(unused, ColumnLabels()).replace("; ", ", ")
+            out.append(f"missing: no cell of {name!r} has {listed}. Check the code, or leave it out.")
+    return out
 
 
 def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callable[[], Engine]) -> Sequence[str]:

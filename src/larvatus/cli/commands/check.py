@@ -97,10 +97,14 @@ def check(
 def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
     """Check a release of a run without limits by the rule of the report, on the scores of the run."""
     from larvatus.comparison.selection_rule import rule_rows
+    from larvatus.comparison.unmasked_columns import unmasked_in_words
 
-    found = rule_rows(next(c for c in run.comparison.candidates if c.name == name))
+    checked = next(c for c in run.comparison.candidates if c.name == name)
+    found, said = rule_rows(checked), unmasked_in_words(checked.scores)
     broken = [r for r in found if not r["met"]]
     terminal.say("The study sets no limits, so the rule of the report is checked: every attack must stay near its baseline.")
+    for text in said:
+        terminal.say(f"WARNING: {text}")
     terminal.table([{**r, "met": "yes" if r["met"] else "NO"} for r in found])
     if not found:
         terminal.say("No attack was run, so the risk is unknown. Check it with --tier public, scientific or secure.")
@@ -108,7 +112,7 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
         said = f"\nAll {len(found)} attacks stay near their baseline."
         terminal.say(f"\nNot near its baseline: {len(broken)} of {len(found)} attacks." if broken else said)
     _say_next(terminal, run, name, bool(found) and not broken)
-    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found]})
+    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found], "warnings": list(said)})
     return 0 if found and not broken else BROKEN
 
 

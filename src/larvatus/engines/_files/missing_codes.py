@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError
-from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
-from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode
+from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode, code_column
 from larvatus.data.text_columns import MISSING
 
 if TYPE_CHECKING:
@@ -27,11 +26,6 @@ _LETTERS = "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TAG = re.compile(r"\.[A-Za-z_]")
 _TAGGED, _MARK, _SHIFT = 0x7FF80000000007A2, 0x7FF80000FFFFFFFF, 32
 TAGS = b"larvatus.missing"
-
-
-def code_column(name: str) -> str:
-    """The column that holds the codes of missing values of a column."""
-    return scratch("missing", name)
 
 
 def is_tag(code: object) -> bool:
