@@ -57,6 +57,7 @@ def check(
         the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.progress import progress_to
+    from larvatus.data.labelling.level_labels import LevelLabels, value_labels
     from larvatus.pipeline import check as check_release
     from larvatus.study import Scoring
 
@@ -82,9 +83,10 @@ def check(
             found = check_release(
                 data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order
             )
-    rows: list[Row] = [{**r, "met": "yes" if r["met"] else "NO"} for r in found.rows]
+    labels = LevelLabels(value_labels(data.labels, data.released))
+    rows: list[Row] = [{**labels.in_row(r), "met": "yes" if r["met"] else "NO"} for r in found.rows]
     for said in found.warnings:
-        terminal.say(f"WARNING: {said}")
+        terminal.say(f"WARNING: {labels.in_text(said)}")
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
@@ -98,9 +100,12 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
     """Check a release of a run without limits by the rule of the report, on the scores of the run."""
     from larvatus.comparison.selection_rule import rule_rows
     from larvatus.comparison.unmasked_columns import unmasked_in_words
+    from larvatus.data.labelling.level_labels import LevelLabels
 
     checked = next(c for c in run.comparison.candidates if c.name == name)
-    found, said = rule_rows(checked), unmasked_in_words(checked.scores)
+    labels = LevelLabels(run.comparison.about.value_labels)
+    found = [labels.in_row(r) for r in rule_rows(checked)]
+    said = [labels.in_text(text) for text in unmasked_in_words(checked.scores)]
     broken = [r for r in found if not r["met"]]
     terminal.say("The study sets no limits, so the rule of the report is checked: every attack must stay near its baseline.")
     for text in said:
