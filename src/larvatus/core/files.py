@@ -16,9 +16,14 @@ from larvatus.core.errors import WriteError
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
+
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Raise an error early if the path cannot be written later."""
+    if _ADDRESS.match(str(path)):
+        raise WriteError(f"{path.name}: files are written to this machine, not to an address. Write it to a local path, and "
+                         "copy it from there.")
     if path.is_dir() and not (not path.suffix and overwrite and _of_parts(path)):
         earlier = _of_parts(path) and not path.suffix
         made = "holds an earlier release; overwrite it with --overwrite (overwrite=True)" if earlier else (

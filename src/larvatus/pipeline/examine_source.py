@@ -10,6 +10,7 @@ from typing import Any
 
 from larvatus.advice.column_kinds import ColumnKind, column_kind
 from larvatus.advice.role_guesses import RoleGuesses, guesses_for
+from larvatus.core.database_urls import file_of_url
 from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
@@ -28,7 +29,7 @@ def guess_roles(
     source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
 ) -> RoleGuesses:
     """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
-    source = with_format(source, csv.model_dump())
+    source = with_format(file_of_url(source), csv.model_dump())
     with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)

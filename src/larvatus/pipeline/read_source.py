@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from larvatus.core.database_urls import check_address
+from larvatus.core.database_urls import check_address, file_of_url, is_store
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
@@ -35,7 +35,7 @@ from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
-from larvatus.engines._files.sources import dialect_of, parts_of
+from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
@@ -112,7 +112,7 @@ def read(
     stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote}
     asked = SourceQuery(query, table, password_file)
     check_address(source)
-    source = with_format(source, stated)
+    source = with_format(file_of_url(source), stated)
     if roles is None:
         if confidential is None:
             names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
@@ -136,8 +136,8 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
-        if used.name == "spark" and (opened.labels or is_database(source)):
-            what = "databases" if is_database(source) else "labelled files"
+        if used.name == "spark" and (opened.labels or is_database(source) or is_store(source)):
+            what = "databases" if is_database(source) else "object stores" if is_store(source) else "labelled files"
             raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
@@ -185,6 +185,9 @@ def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callab
     """The columns of a source."""
     if is_database(source):
         return database_names(source, asked)
+    if is_store(source):
+        with source_as_parquet(source, sheet=sheet) as opened:
+            return column_names(opened.source)
     return labelled_names(source, sheet) if is_labelled(source) else engine().names(source)
 
 

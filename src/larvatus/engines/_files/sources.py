@@ -73,7 +73,7 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
             raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
         root = Path(source)
-        paths = sorted(p for p in root.rglob("*") if p.is_file() and _is_table(p) and _seen(p, root))
+        paths = sorted(p for p in root.rglob("*") if p.is_file() and is_table(p) and _seen(p, root))
         if not paths:
             raise ReadError(f"{source} is a folder without CSV or Parquet files.")
     else:
@@ -87,7 +87,8 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
     return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]}, stated, like)
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
+    """Whether a file is CSV or Parquet by its name."""
     return is_csv(path) or path.suffix.lower() in PARQUET
 
 
@@ -258,11 +259,11 @@ def existing(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if _is_table(p) or p.suffix.lower() in LABELLED)
+        near = sorted(p.name for p in beside if is_table(p) or p.suffix.lower() in LABELLED)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
     if path.suffix.lower() in LABELLED:
         raise ReadError(f"{path.name}: labelled files are read one at a time. Name one file, not a folder or a pattern.")
-    if not _is_table(path):
+    if not is_table(path):
         listed = ", ".join([*sorted(CSV | PARQUET), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
                         ".zip. Convert it.")
