@@ -34,6 +34,7 @@ from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
+from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
@@ -136,8 +137,9 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
-        if used.name == "spark" and (opened.labels or is_database(source) or is_store(source)):
-            what = "databases" if is_database(source) else "object stores" if is_store(source) else "labelled files"
+        if used.name == "spark" and opened.source is not source:
+            what = "databases" if is_database(source) else "object stores" if is_store(source) else (
+                "labelled files" if opened.labels else "Arrow files and streams")
             raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
@@ -188,6 +190,8 @@ def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callab
     if is_store(source):
         with source_as_parquet(source, sheet=sheet) as opened:
             return column_names(opened.source)
+    if is_arrow_file(source) or is_arrow_stream(source):
+        return column_names(source)
     return labelled_names(source, sheet) if is_labelled(source) else engine().names(source)
 
 

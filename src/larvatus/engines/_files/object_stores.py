@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from larvatus.core.database_urls import store_settings
 from larvatus.core.errors import EngineError, LarvatusError, ReadError
 from larvatus.data.csv_files.dialect import SourceFile, stated_format
-from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.sources import is_table
+from larvatus.engines._files.table_formats import DELTA_LOG, ICEBERG
 from larvatus.engines._layout.work_folder import WorkFolder
 
 _R = TypeVar("_R")
@@ -81,7 +81,7 @@ def _listed(files: Any, place: str) -> tuple[PurePosixPath, Sequence[Any]]:
     if info.type == fs.FileType.NotFound:
         raise ReadError("there is no such file or folder in the store. Check the bucket and the path.")
     root = PurePosixPath(place)
-    found = [i for i in _files_in(files, root) if is_table(Path(i.path)) and Path(i.path).suffix.lower() not in LABELLED]
+    found = [i for i in _files_in(files, root) if is_table(Path(i.path)) or _is_log(PurePosixPath(i.path).relative_to(root))]
     if not found:
         raise ReadError("the folder in the store has no CSV or Parquet files.")
     return root, found
@@ -95,8 +95,13 @@ def _files_in(files: Any, root: PurePosixPath) -> list[Any]:
     return sorted((i for i in inside if not _hidden(PurePosixPath(i.path).relative_to(root))), key=lambda i: str(i.path))
 
 
+def _is_log(path: PurePosixPath) -> bool:
+    """Whether a file says which files are part of a table of Delta or Iceberg."""
+    return path.parts[0] == DELTA_LOG or (path.parts[0] == ICEBERG and path.name.endswith(".metadata.json"))
+
+
 def _hidden(path: PurePosixPath) -> bool:
-    return any(part.startswith((".", "_")) or part == ".." for part in path.parts)
+    return any(part.startswith((".", "_")) for part in path.parts) and path.parts[0] != DELTA_LOG
 
 
 def _copy(files: Any, path: str, target: Path) -> None:
