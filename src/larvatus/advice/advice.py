@@ -11,6 +11,7 @@ from typing import Any
 from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_values, record_numbering
 from larvatus.advice.column_relations import Relation, find_relations
 from larvatus.advice.draft_constraints import DraftConstraints, advise_constraints
+from larvatus.advice.likely_codes import code_sentence, likely_codes
 from larvatus.advice.mask_reasons import (
     COMPARED,
     MANY_MISSING,
@@ -32,9 +33,15 @@ from larvatus.advice.study_changes import StudyChanges
 from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
-from larvatus.data.exposure.singled_out import singled_out, singled_out_in_words
+from larvatus.data.exposure.singled_out import (
+    missing_cells_in_words,
+    singled_out,
+    singled_out_by_missing,
+    singled_out_in_words,
+)
 from larvatus.data.method_parsing import method_of
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.persons import persons_by_records
 from larvatus.data.roles import has_order
 from larvatus.data.text_columns import Text, texts
 
@@ -103,7 +110,8 @@ def advice(
     pooling = _pooling(data, rules, kept, smallest)
     said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
-    seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
+    seen = [*_shapes(data, columns), *(code_sentence(n, c) for n, c in likely_codes(data).items()), *_several_records(data)]
+    seen += [*_related(related), *([pooling.sentence()] if pooling else [])]
     seen += [*_rule_sentences(rules.identities, perhaps), *(t.sentence() for t in rules.totals)]
     seen += _names(data, written, odd, places)
     seen += _singled_out(data, running)
@@ -177,6 +185,18 @@ def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
     return out
 
 
+def _several_records(data: Microdata) -> list[str]:
+    """A sentence on persons with several records, which masks treat as different persons."""
+    name = data.roles.person
+    counts = persons_by_records(data) if name is not None else {}
+    several = sum(persons for records, persons in counts.items() if records > 1)
+    if not several:
+        return []
+    return [f"{several:,} of {sum(counts.values()):,} persons ({name}) have several records, at most {max(counts)}. Masks and "
+            "attacks treat them as different persons, so that the risk is understated. Make one file for each wave, and "
+            "state the release of the other wave in other_releases."]
+
+
 def _related(related: Sequence[Relation]) -> list[str]:
     out = []
     for shape, words in (
@@ -234,10 +254,12 @@ def _levels(data: Microdata, name: str) -> int:
 
 
 def _singled_out(data: Microdata, running: Sequence[str]) -> list[str]:
-    """A sentence on the records that the unmasked columns single out together."""
+    """Sentences on the records that the unmasked columns single out together, and on those that missing cells single out."""
     names = [n for n in data.known if n not in running and n not in data.sub_groups.columns]
     said = singled_out_in_words([singled_out(data, (*data.sub_groups.columns, *names))])
-    return [f"{said} No mask changes that: round these columns, put them into classes, or do not release them."] if said else []
+    out = [f"{said} No mask changes that: round these columns, put them into classes, or do not release them."] if said else []
+    gaps = singled_out_by_missing(data, (*data.sub_groups.columns, *names), data.confidential)
+    return [*out, *filter(None, [missing_cells_in_words([gaps])])]
 
 
 def _telling(own: Mapping[str, float]) -> list[str]:

@@ -35,7 +35,8 @@ class ColumnKind:
     """One column: its type, how many of its cells are missing and distinct, and what its cells look like.
 
     `pattern` is what most texts look like: dates, emails, accounts, postcodes or phones. `words` is the mean number of words in
-    a text. `codes` are values that probably stand for missing.
+    a text. `codes` are values that probably stand for missing. `labels` is the number of value labels if these make the column
+    categorical, and `measure` the measure that the file states (nominal, ordinal or scale).
     """
 
     name: str
@@ -51,6 +52,8 @@ class ColumnKind:
     words: float = 0.0
     smallest: int = 0
     codes: tuple[int, ...] = ()
+    labels: int = 0
+    measure: str = ""
 
     @property
     def present(self) -> int:
@@ -59,6 +62,11 @@ class ColumnKind:
     @property
     def numeric(self) -> bool:
         return self.type in ("whole numbers", "numbers")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the labels of the file make it an ordered category."""
+        return bool(self.labels) and self.measure == "ordinal"
 
     @property
     def unique(self) -> bool:
@@ -93,7 +101,7 @@ def _of_numbers(name: str, values: Any) -> ColumnKind:
     if not len(levels):
         return ColumnKind(name, "empty", len(values), len(values), 0)
     whole = bool(np.all(present == np.rint(present)))
-    codes = missing_codes(levels, counts) if whole else ()
+    codes = missing_codes(levels, counts)
     real = levels[~np.isin(levels, codes)]
     lowest, highest = (float(real[0]), float(real[-1])) if len(real) else (float(levels[0]), float(levels[-1]))
     steps = np.diff(present) if len(present) > 20 else np.zeros(0)
@@ -132,12 +140,12 @@ def _magnitude(value: float) -> str:
 def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
     """Whole numbers that probably stand for missing: apart from all other values, and in more than a few records."""
     total, found = int(counts.sum()), []
-    often = {int(v) for v, n in zip(levels, counts, strict=True) if n >= max(_FEWEST, _RARE * total) and abs(v) < 2**53}
+    often = {v for v, n in zip(levels, counts, strict=True) if n >= max(_FEWEST, _RARE * total) and abs(v) < 2**53}
     below = [v for v in levels if v < 0]
-    if below and len(below) <= 6 and all(int(v) in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
-        found += sorted(int(v) for v in below if int(v) in often)
+    if below and len(below) <= 6 and all(v in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
+        found += sorted(int(v) for v in below if v in often)
     at = len(levels)
-    while at > 1 and int(levels[at - 1]) in _POSITIVE_CODES & often and (at == len(levels) or levels[at] - levels[at - 1] == 1):
+    while at > 1 and levels[at - 1] in _POSITIVE_CODES & often and (at == len(levels) or levels[at] - levels[at - 1] == 1):
         at -= 1
     upper = [int(v) for v in levels[at:]]
     while upper and not _is_apart(upper[0], levels[len(levels) - len(upper) - 1]):

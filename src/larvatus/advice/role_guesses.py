@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from larvatus.advice.column_kinds import ColumnKind
+from larvatus.advice.likely_codes import code_sentence
 from larvatus.core.number_format import share
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.text_columns import FEW_CODES
@@ -78,7 +79,7 @@ def guess_role(column: ColumnKind) -> RoleGuess:
     def named(pattern: re.Pattern[str]) -> bool:
         return bool(pattern.search(name) or pattern.search(plain))
 
-    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text, _sensitive):
+    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text, _sensitive, _labelled):
         found = rule(column, named)
         if found is not None:
             return found
@@ -155,7 +156,15 @@ def _sensitive(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not named(_SENSITIVE) or c.distinct > MOST_LEVELS or (c.numeric and c.type != "whole numbers"):
         return None
     return RoleGuess(c, "confidential", "sensitive category", "its name suggests health, belief, origin, politics or offences",
-                     nominal=c.numeric)
+                     nominal=c.numeric and not c.ordered)
+
+
+def _labelled(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if not c.labels or c.distinct > MOST_LEVELS:
+        return None
+    role: Role = "confidential" if named(_MONEY) else "non_confidential"
+    why = f"{c.labels} value labels" + (", and its measure is ordinal" if c.ordered else "")
+    return RoleGuess(c, role, "ordered category" if c.ordered else "category", why, nominal=c.numeric and not c.ordered)
 
 
 def _value(c: ColumnKind, named: Any) -> RoleGuess:
@@ -163,7 +172,7 @@ def _value(c: ColumnKind, named: Any) -> RoleGuess:
         if c.distinct > MOST_LEVELS:
             return RoleGuess(c, "none", "category", f"{c.distinct:,} categories, and masks handle {MOST_LEVELS}: group them")
         return RoleGuess(c, "non_confidential", "category", f"{c.distinct} categories")
-    if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(_MONEY):
+    if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(_MONEY) and c.measure != "scale":
         return RoleGuess(c, "non_confidential", "category", f"{c.distinct} different whole numbers, maybe codes", nominal=True)
     if named(_AGE) and c.lowest >= 0 and c.highest <= _OLDEST:
         return RoleGuess(c, "non_confidential", "age", "its name and range suggest an age")
@@ -217,9 +226,7 @@ class RoleGuesses:
         """Sentences on direct identifiers, free text and codes for missing values."""
         out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
         out += [
-            f"{g.name}: {_listed(g.column.codes)} may stand for missing. If so, state it, or masks take the code for a value: "
-            f"the line missing = … of the study, or --missing {_quoted(g.name)}={','.join(map(str, g.column.codes))}."
-            for g in self.guesses if g.column.codes
+            code_sentence(g.name, g.column.codes) for g in self.guesses if g.column.codes
         ]
         return tuple(out)
 
@@ -251,6 +258,7 @@ class RoleGuesses:
             body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
         body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
         body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
+        body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.ordered]
         coded = [g for g in self.guesses if g.column.codes and g.role in ("confidential", "non_confidential")]
         if coded:
             codes = ", ".join(f"{_quoted(g.name)} = [{', '.join(map(str, g.column.codes))}]" for g in coded)
@@ -294,8 +302,3 @@ def _line(guess: RoleGuess) -> str:
 def _quoted(text: str) -> str:
     """Text as TOML."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _listed(codes: Sequence[int]) -> str:
-    shown = [str(c) for c in codes]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

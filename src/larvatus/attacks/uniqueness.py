@@ -31,7 +31,7 @@ from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out
+from larvatus.data.exposure.singled_out import MISSING_CELLS, SINGLED_OUT, singled_out, singled_out_by_missing
 from larvatus.data.exposure.unchanged_records import (
     NEAR_ALONE,
     NEAR_PAIR,
@@ -66,9 +66,10 @@ class Uniqueness(Attack):
     risk rather than understating it. The details count the records in equivalence classes of fewer than k records
     (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
     are keys, of all confidential columns in the classes of S). They also give the share of records that S alone singles out
-    with the columns that do it, and count the records released with all confidential values unchanged. Among the records that
-    are alone in S, or one of two, they count those with a numeric value so near to the original that chance does not explain
-    it: values drawn anew within the sub-group give such a count with a probability of at most 1 %.
+    with the columns that do it, and the share that missing cells single out in addition, and count the records released with
+    all confidential values unchanged. Among the records that are alone in S, or one of two, they count those with a numeric
+    value so near to the original that chance does not explain it: values drawn anew within the sub-group give such a count
+    with a probability of at most 1 %.
 
     Parameters:
         keys: key variables (default: all known columns).
@@ -116,6 +117,8 @@ class Uniqueness(Attack):
         tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
         tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
         tables[SINGLED_OUT] = singled_out(pool, names)
+        gaps = singled_out_by_missing(pool, names, first)
+        tables |= {MISSING_CELLS: gaps} if len(gaps) else {}
         tables[UNCHANGED_RECORDS] = kept
         notes = (*(f"WARNING: {said}" for said in unchanged_in_words([kept])), *score.notes)
         return replace(score, details={**score.details, **tables}, notes=notes)

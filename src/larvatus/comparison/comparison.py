@@ -14,6 +14,7 @@ from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
+from larvatus.data.labelling.level_labels import ValueLabels, value_labels
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -83,6 +84,7 @@ class About:
     intruder: str = ""
     study: str = ""
     kinds: tuple[tuple[str, str], ...] = ()
+    value_labels: ValueLabels = ()
 
 
 def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "") -> About:
@@ -92,6 +94,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
         intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].described_kind) for n in data.released),
+        value_labels(data.labels, [n for n in data.released if data.table.columns[n].kind == "nominal"]),
     )
 
 
@@ -254,11 +257,12 @@ class Comparison:
         `chosen` is the release proposed to the board, `reason` gives reasons in addition to the figures, and `warned` lists
         warnings to print above them. `approved` has, by name of release, who approved it and when; it is not published.
         """
+        from larvatus.comparison.labelled_levels import with_level_labels
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
 
         reasons = (reason,) if isinstance(reason, str) else tuple(reason)
-        return render(compose_report(self, edition, release, chosen, reasons, warned, approved))
+        return render(compose_report(with_level_labels(self), edition, release, chosen, reasons, warned, approved))
 
     def report(
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", overwrite: bool = False,

@@ -71,6 +71,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("table", "cells"): "Cells of the cross-tabulations with the largest change",
     ("uniqueness", "anonymity"): "Records in classes smaller than k",
     ("uniqueness", "diversity"): "Different values within classes",
+    ("uniqueness", "missing_cells"): "Records singled out by missing cells",
     ("uniqueness", "singled_out"): "Records singled out by the unmasked columns",
     ("uniqueness", "unchanged_records"): "Records released unchanged",
     ("value_disclosure", "interval_width"): "Width of confidence intervals with and without the release",

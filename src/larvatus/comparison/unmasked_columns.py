@@ -6,7 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.core.number_format import quote
-from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out_in_words
+from larvatus.data.exposure.singled_out import (
+    MISSING_CELLS,
+    SINGLED_OUT,
+    missing_cells_in_words,
+    singled_out_in_words,
+)
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
 from larvatus.data.score import Score
 
@@ -19,11 +24,15 @@ def singled_out_sentence(scores: Iterable[Score]) -> str:
     return singled_out_in_words(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
 
 
+def missing_cells_sentence(scores: Iterable[Score]) -> str:
+    """The share of records that missing cells single out in addition, with their columns; empty if there are none."""
+    return missing_cells_in_words(s.details[MISSING_CELLS] for s in scores if MISSING_CELLS in s.details)
+
+
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
-    """Identification by the unmasked columns alone, then records and sub-groups that are not masked."""
+    """Identification by the unmasked columns and by missing cells, then records and sub-groups that are not masked."""
     found = list(scores)
-    first = singled_out_sentence(found)
-    return (*((first,) if first else ()),
+    return (*filter(None, (singled_out_sentence(found), missing_cells_sentence(found))),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details))
 
 
@@ -32,8 +41,8 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
 
     If several releases leave records unchanged, the one with most of them speaks for all.
     """
-    first = singled_out_sentence(s for c in candidates for s in c.scores)
-    out = [first] if first else []
+    every = [s for c in candidates for s in c.scores]
+    out = list(filter(None, (singled_out_sentence(every), missing_cells_sentence(every))))
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:

@@ -118,7 +118,7 @@ class ConstraintEnforcer:
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
         noisy = {n for s in steps if with_noise(s) for n in columns_of_step(s, self.without_derived(original))}
         for_public = rule_notes(
-            self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
+            self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy, original.roles.missing
         )
         notes = [*self._derived_notes(original), *notes_of_copies(said), *for_public]
         if not self.totals.rules:

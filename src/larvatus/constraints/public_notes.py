@@ -21,11 +21,12 @@ def with_noise(step: Mask) -> bool:
 
 def rule_notes(
     asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str],
-    noisy: Collection[str],
+    noisy: Collection[str], coded: Collection[str] = (),
 ) -> list[Note]:
     """Notes on columns derived, rounded or changed after the steps, and on the rules that every record obeys.
 
     `noisy` are the columns whose noise is published; only for these can a statement about noise have become wrong.
+    `coded` are the columns with codes of missing values.
     """
     apart = {r.lines[0].left.columns[0] for r in asked.read_rules() if r.exceptions}  # described with their exceptions
     said = [
@@ -45,7 +46,8 @@ def rule_notes(
         untrue = ", ".join(n for n in moved if n in noisy)
         said.append(f"After masking, {how}. This changed values of {names}.{f' {NO_CORRECTION} {untrue}.' if untrue else ''}")
     if obeyed:
-        said.append(f"Every record obeys: {'; '.join(obeyed)}.")
+        apart_from = " Codes of missing values are not counted." if coded else ""
+        said.append(f"Every record obeys: {'; '.join(obeyed)}.{apart_from}")
     return [Note(text, step="", public=True) for text in said]
 
 

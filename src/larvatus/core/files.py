@@ -16,9 +16,14 @@ from larvatus.core.errors import WriteError
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
+
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Raise an error early if the path cannot be written later."""
+    if _ADDRESS.match(str(path)):
+        raise WriteError(f"{path.name}: files are written to this machine, not to an address. Write it to a local path, and "
+                         "copy it from there.")
     if path.is_dir() and not (not path.suffix and overwrite and _of_parts(path)):
         earlier = _of_parts(path) and not path.suffix
         made = "holds an earlier release; overwrite it with --overwrite (overwrite=True)" if earlier else (
@@ -32,6 +37,7 @@ def check_free(path: Path, overwrite: bool) -> None:
         raise WriteError(f"folder {path.parent} cannot be written to. Choose another one.")
 
 
+ZIPPED_CSV = ".csv.gz"
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 _ABANDONED = 60.0
 
@@ -79,6 +85,16 @@ def not_written(path: Path, error: OSError) -> WriteError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
         return WriteError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
     return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
+
+
+def release_suffix(path: Path) -> str:
+    """The suffix of a released file in lower case; `.csv.gz` counts as one suffix."""
+    return ZIPPED_CSV if path.name.lower().endswith(ZIPPED_CSV) else path.suffix.lower()
+
+
+def release_stem(path: Path) -> str:
+    """The name of a released file without its suffix."""
+    return path.name[:len(path.name) - len(release_suffix(path))]
 
 
 @contextmanager

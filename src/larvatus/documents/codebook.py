@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from larvatus.constraints.rules import DIFFERENCE, Rule, readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
+from larvatus.core.files import ZIPPED_CSV, release_stem
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
-from larvatus.data.labelling.labels import ColumnLabels, labelled, missing_in_words
+from larvatus.data.labelling.labels import ColumnLabels, code_column, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
@@ -30,8 +31,8 @@ from larvatus.documents.setting_phrases import setting_phrases
 
 _SMALLEST, _MOST_LEVELS = FEW_RECORDS, 50
 _CODES: Mapping[str, str] = {
-    ".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null", ".sav": "system-missing", ".zsav": "system-missing",
-    ".dta": ".", ".xpt": ".", ".xlsx": "empty cell", ".ods": "empty cell",
+    ".csv": "empty cell", ZIPPED_CSV: "empty cell", ".parquet": "null", ".pq": "null", "": "null",
+    ".sav": "system-missing", ".zsav": "system-missing", ".dta": ".", ".xpt": ".", ".xlsx": "empty cell", ".ods": "empty cell",
 }
 
 
@@ -88,7 +89,7 @@ def _value_labels(labels: ColumnLabels) -> str:
 
 def codebook_path(release: Path) -> Path:
     """Path of the codebook of a release."""
-    return release.with_name(f"{release.stem if release.suffix else release.name}.codebook.csv")
+    return release.with_name(f"{release_stem(release)}.codebook.csv")
 
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
@@ -170,10 +171,11 @@ def _type(data: Microdata, name: str, whole: bool) -> str:
 
 
 def _facts(data: Microdata) -> dict[str, tuple[bool, bool]]:
-    """For each column, whether all its values are whole numbers, and whether some are missing."""
+    """For each column, whether all its values are whole numbers, and whether some are missing without a code of their own."""
     names = data.released
     nominal = [data.table.columns[n].kind == "nominal" for n in names]
-    found: list[NDArray[np.bool_]] = reduce_groups(data, names, _looked_at(names, nominal), np.logical_or)
+    coded = [code_column(n) for n in names if code_column(n) in data.table.columns]
+    found: list[NDArray[np.bool_]] = reduce_groups(data, (*names, *coded), _looked_at(names, nominal), np.logical_or)
     broken, missing = np.logical_or.reduce(found) if found else np.zeros((2, len(names)), dtype=bool)
     return {n: (not b, bool(m)) for n, b, m in zip(names, broken, missing, strict=True)}
 
@@ -184,7 +186,8 @@ def _looked_at(names: Sequence[str], nominal: Sequence[bool]) -> Callable[[int, 
         for j, (name, is_name) in enumerate(zip(names, nominal, strict=True)):
             values = block[name]
             gone = values < 0 if is_name else np.isnan(values)
-            out[:, j] = (False if is_name else bool(np.any(values[~gone] % 1 != 0)), bool(gone.any()))
+            bare = gone & (block[code_column(name)] < 0) if code_column(name) in block.values else gone
+            out[:, j] = (False if is_name else bool(np.any(values[~gone] % 1 != 0)), bool(bare.any()))
         return out
 
     return look

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
+from larvatus.core.files import ZIPPED_CSV, release_suffix
 from larvatus.data.csv_files.recognition import FIRST_BYTES, CsvStart, recognise_dialect
 from larvatus.data.labelling.labels import LABELLED
 
@@ -56,11 +58,12 @@ def _in_parquet(path: Path) -> tuple[int, int]:
 
 
 def _in_csv(path: Path) -> tuple[int, int]:
-    with path.open("rb") as start:
+    opened = gzip.open if release_suffix(path) == ZIPPED_CSV else open
+    with opened(path, "rb") as start:
         piece = start.read(FIRST_BYTES)
     dialect = recognise_dialect(CsvStart(path.name, piece, len(piece) < FIRST_BYTES))
     encoding = "utf-16" if dialect.encoding.startswith("utf-16") else dialect.encoding
-    with path.open(encoding=encoding, newline="") as file:
+    with opened(path, "rt", encoding=encoding, newline="") as file:
         lines = csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote or None)
         columns = len(next(lines, []))
         return sum(bool(line) or columns == 1 for line in lines), columns

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
+from larvatus.core.files import ZIPPED_CSV
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
 from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
 from larvatus.documents.manifest import FORMAT, INSIDE
 
 _ENDS = (".manifest.json", ".internal.json")
-FORMATS = (".parquet", ".csv", ".pq", *sorted(WRITTEN), "")
+FORMATS = (".parquet", ".csv", ZIPPED_CSV, ".pq", *sorted(WRITTEN), "")
 
 
 def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:

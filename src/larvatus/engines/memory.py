@@ -15,13 +15,13 @@ from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field
-from larvatus.data.labelling.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels, code_column
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels, with_date_form, with_marks
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.labelled_files import open_as_parquet
-from larvatus.engines._files.missing_codes import code_column, split_table, with_codes
+from larvatus.engines._files.missing_codes import split_table, with_codes
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, dialect_of, keyed_order_of
 from larvatus.engines._files.targets import check_target, write_batches

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from larvatus.advice.column_kinds import column_kind
+from larvatus.advice.column_kinds import ColumnKind, column_kind
 from larvatus.advice.role_guesses import RoleGuesses, guesses_for
+from larvatus.core.database_urls import file_of_url
+from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
+from larvatus.data.labelling.labelled_roles import is_categorical
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.labelled_files import OpenedSource
 from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
 from larvatus.pipeline.read_source import with_format
@@ -24,13 +30,17 @@ def guess_roles(
     source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
 ) -> RoleGuesses:
     """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
-    source = with_format(source, csv.model_dump())
+    source = with_format(file_of_url(source), csv.model_dump())
     with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
+    if table.num_rows == 0:
+        raise ReadError("the source has a header but no records.")
+    if opened.note:
+        warnings.warn(opened.note, LarvatusWarning, stacklevel=2)
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
     table = split_table(table, codes)[0]
-    guesses = guesses_for([column_kind(n, table.column(n)) for n in table.column_names])
+    guesses = guesses_for([_with_labels(column_kind(n, table.column(n)), opened) for n in table.column_names])
     if not isinstance(source, str | os.PathLike):
         return RoleGuesses(guesses, table.num_rows)
     path = os.fspath(source)
@@ -38,6 +48,13 @@ def guess_roles(
     stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
     return RoleGuesses(guesses, table.num_rows, path, said, stated)
+
+
+def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:
+    """What is in a column, with what the labels of the file make of it."""
+    labels = opened.labels[column.name]
+    categorical = is_categorical(labels, opened.unlabelled.get(column.name))
+    return replace(column, measure=labels.measure, labels=len(labels.categories) if categorical else 0)
 
 
 def _first_rows(source: Any) -> Any:

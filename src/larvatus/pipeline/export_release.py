@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.core.errors import ManifestError, WriteError
-from larvatus.core.files import check_free, replace_file, write_text
+from larvatus.core.files import ZIPPED_CSV, check_free, release_suffix, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.labelling.labels import WRITTEN
@@ -22,27 +22,29 @@ from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
-from larvatus.engines._files.targets import write_batches
+from larvatus.engines._files.targets import open_to_write, write_batches
 from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_run
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", **{suffix: suffix for suffix in WRITTEN}}
+_FORMATS = {
+    ".csv": "csv", ZIPPED_CSV: "csv.gz", ".parquet": "parquet", ".pq": "parquet", **{suffix: suffix for suffix in WRITTEN},
+}
 _DECIMAL_COMMA = CsvDialect(decimal=",")  # what 1,234 means in a release, in which thousands are never separated
 
 
 def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
     """Write a release in the output folder of a run to a file of its own, with a codebook and a public manifest next to it.
 
-    The file can be CSV, Parquet or a labelled file (.sav, .zsav, .dta, .xpt, .xlsx, .ods), which has the labels of the source.
-    The released files are compared with their hashes first, and the exported ones with their new manifest last. A file of the
-    same format is a copy, byte for byte; in another format it has the same values in the same order. Several copies are written
-    as `name-1`, `name-2` …
+    The file can be CSV (.csv or .csv.gz), Parquet or a labelled file (.sav, .zsav, .dta, .xpt, .xlsx, .ods), which has the
+    labels of the source. The released files are compared with their hashes first, and the exported ones with their new
+    manifest last. A file of the same format is a copy, byte for byte; in another format it has the same values in the same
+    order. Several copies are written as `name-1`, `name-2` …
     """
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
-    if path.suffix.lower() not in _FORMATS:
+    if release_suffix(path) not in _FORMATS:
         raise WriteError(f"{path.name}: a release cannot be exported in this format. Choose a name that ends in "
                          f"{', '.join(sorted(_FORMATS))}.")
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
@@ -64,9 +66,13 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
 
 def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str, str]) -> None:
     """Write one copy: the bytes of the released file, or its values in the other format. `forms` are those of dates in CSV."""
-    if _FORMATS[source.suffix.lower()] == _FORMATS[target.suffix.lower()]:
+    if _FORMATS[release_suffix(source)] == _FORMATS[release_suffix(target)]:
         with replace_file(target) as temporary:
             shutil.copyfile(source, temporary)
+        return
+    if release_suffix(source) == ".csv" and release_suffix(target) == ZIPPED_CSV:
+        with replace_file(target) as temporary, source.open("rb") as content, open_to_write(temporary, packed=True) as file:
+            shutil.copyfileobj(content, file)
         return
     order = "keyed" if run.row_order == "random" else "keep"
     labels = run.labels()
@@ -88,7 +94,7 @@ def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterat
 def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path], overwrite: bool) -> None:
     """Write the codebook and, last of all, the public manifest with the hashes of the exported files."""
     candidate = next(c for c in run.comparison.candidates if c.name == one.name)
-    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, path.suffix)), overwrite)
+    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, release_suffix(path))), overwrite)
     told = json.loads(one.manifests[0].read_text(encoding="utf-8"))
     told["files"] = file_descriptions(targets, [f["records"] for f in one.files])
     told["codebook"] = describe_file(codebook_path(path))

@@ -11,14 +11,22 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from larvatus.core.database_urls import check_address
+from larvatus.core.database_urls import check_address, file_of_url, is_store
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Column, Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
 from larvatus.data.labelling.labelled_roles import roles_with_labels
-from larvatus.data.labelling.labels import INSTEAD, FileFormat, MissingCode
+from larvatus.data.labelling.labels import (
+    INSTEAD,
+    ColumnLabels,
+    FileFormat,
+    MissingCode,
+    code_column,
+    is_missing_code,
+    missing_in_words,
+)
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
@@ -27,8 +35,9 @@ from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
+from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
-from larvatus.engines._files.sources import dialect_of, parts_of
+from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
 
@@ -108,7 +117,7 @@ def read(
               "dates": dict(dates) if dates else None}
     asked = SourceQuery(query, table, password_file)
     check_address(source)
-    source = with_format(source, stated)
+    source = with_format(file_of_url(source), stated)
     if roles is None:
         if confidential is None:
             names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
@@ -124,7 +133,7 @@ def read(
     elif confidential is not None or taxonomies or missing:
         other = "taxonomies" if taxonomies else "missing" if missing else "confidential"
         raise RolesError(f"read: give roles, or {other} = …, not both.")
-    settings = settings_of(sub_groups)
+    settings, declared = settings_of(sub_groups), roles.missing
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
     wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
@@ -132,8 +141,9 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
-        if used.name == "spark" and (opened.labels or is_database(source)):
-            what = "databases" if is_database(source) else "labelled files"
+        if used.name == "spark" and opened.source is not source:
+            what = "databases" if is_database(source) else "object stores" if is_store(source) else (
+                "labelled files" if opened.labels else "Arrow files and streams")
             raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
@@ -152,13 +162,42 @@ def read(
                       f"({column_list(doubtful)}). State it (decimal = \"point\"), or that it separates thousands "
                       "(thousands = \"point\").", LarvatusWarning, stacklevel=2)
     check_weight(data, text_places)
+    _check_numeric(data)
+    for text in _unused_codes(data, declared):
+        warnings.warn(text, LarvatusWarning, stacklevel=2)
     return data
+
+
+def _check_numeric(data: Microdata) -> None:
+    """Refuse columns that are declared numeric and contain text."""
+    named = [n for n in data.roles.numeric if n in data.table.columns and data.table.columns[n].kind != "number"]
+    if named:
+        raise RolesError(f"{column_list(named)} cannot be read as numeric, because it contains text. Leave it out, or convert "
+                         "the text to numbers.", subject="numeric")
+
+
+def _unused_codes(data: Microdata, declared: Mapping[str, Sequence[MissingCode]]) -> list[str]:
+    """A sentence for each column with declared codes of missing values that no cell has."""
+    out = []
+    for name, codes in declared.items():
+        held = data.table.columns.get(code_column(name))
+        there = held.levels if held is not None else ()
+        unused = [c for c in codes if not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        if unused and name in data.table.columns:
+            listed = missing_in_words(unused, ColumnLabels()).replace("; ", ", ")
+            out.append(f"missing: no cell of {name!r} has {listed}. Check the code, or leave it out.")
+    return out
 
 
 def _names_of(source: Any, asked: SourceQuery, sheet: str | None, engine: Callable[[], Engine]) -> Sequence[str]:
     """The columns of a source."""
     if is_database(source):
         return database_names(source, asked)
+    if is_store(source):
+        with source_as_parquet(source, sheet=sheet) as opened:
+            return column_names(opened.source)
+    if is_arrow_file(source) or is_arrow_stream(source):
+        return column_names(source)
     return labelled_names(source, sheet) if is_labelled(source) else engine().names(source)
 
 

@@ -12,7 +12,7 @@ from larvatus.attacks.linkage.target_sample import check_target_count
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import limits_of
 from larvatus.constraints.settings import Constraints, constraint_fields, constraint_problems, step_problems
-from larvatus.core.database_urls import check_address, database_kind
+from larvatus.core.database_urls import check_address, database_kind, is_address
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.memory_size import bytes_of
@@ -181,7 +181,7 @@ def against_source(
         check_address(source)
     except LarvatusError as error:
         return [str(error), *role_problems(roles, sub_groups)]
-    if database_kind(source):  # the columns of a query are checked when it is read
+    if database_kind(source) or is_address(source):  # its columns are checked when it is read
         return role_problems(roles, sub_groups)
     from larvatus.engines._files.sources import source_names
 

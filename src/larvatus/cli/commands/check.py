@@ -57,6 +57,7 @@ def check(
         the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.progress import progress_to
+    from larvatus.data.labelling.level_labels import LevelLabels, value_labels
     from larvatus.pipeline import check as check_release
     from larvatus.study import Scoring
 
@@ -82,9 +83,10 @@ def check(
             found = check_release(
                 data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order
             )
-    rows: list[Row] = [{**r, "met": "yes" if r["met"] else "NO"} for r in found.rows]
+    labels = LevelLabels(value_labels(data.labels, data.released))
+    rows: list[Row] = [{**labels.in_row(r), "met": "yes" if r["met"] else "NO"} for r in found.rows]
     for said in found.warnings:
-        terminal.say(f"WARNING: {said}")
+        terminal.say(f"WARNING: {labels.in_text(said)}")
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
@@ -97,10 +99,17 @@ def check(
 def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
     """Check a release of a run without limits by the rule of the report, on the scores of the run."""
     from larvatus.comparison.selection_rule import rule_rows
+    from larvatus.comparison.unmasked_columns import unmasked_in_words
+    from larvatus.data.labelling.level_labels import LevelLabels
 
-    found = rule_rows(next(c for c in run.comparison.candidates if c.name == name))
+    checked = next(c for c in run.comparison.candidates if c.name == name)
+    labels = LevelLabels(run.comparison.about.value_labels)
+    found = [labels.in_row(r) for r in rule_rows(checked)]
+    said = [labels.in_text(text) for text in unmasked_in_words(checked.scores)]
     broken = [r for r in found if not r["met"]]
     terminal.say("The study sets no limits, so the rule of the report is checked: every attack must stay near its baseline.")
+    for text in said:
+        terminal.say(f"WARNING: {text}")
     terminal.table([{**r, "met": "yes" if r["met"] else "NO"} for r in found])
     if not found:
         terminal.say("No attack was run, so the risk is unknown. Check it with --tier public, scientific or secure.")
@@ -108,7 +117,7 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
         said = f"\nAll {len(found)} attacks stay near their baseline."
         terminal.say(f"\nNot near its baseline: {len(broken)} of {len(found)} attacks." if broken else said)
     _say_next(terminal, run, name, bool(found) and not broken)
-    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found]})
+    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found], "warnings": list(said)})
     return 0 if found and not broken else BROKEN
 
 

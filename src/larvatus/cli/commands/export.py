@@ -26,7 +26,7 @@ def export(
     folder
         output folder of larvatus run or search
     output
-        file to write: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
+        file to write: .csv, .csv.gz, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
     """
     from larvatus.data.labelling.labels import lost_labels
     from larvatus.documents.codebook import codebook_path

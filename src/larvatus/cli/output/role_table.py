@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from larvatus.study import Study
 
 
+def _free_draft(source: str) -> Path:
+    """The draft of a source. If that file is the draft of another source, the name gets the suffix: survey-sav-roles.toml."""
+    stem, _, suffix = Path(source).name.partition(".")
+    draft = Path(f"{stem or 'draft'}-roles.toml")
+    try:
+        stated = tomllib.loads(draft.read_text(encoding="utf-8")).get("source", {})
+    except (OSError, ValueError):
+        return draft
+    named = stated.get("file") if isinstance(stated, dict) else stated
+    if not suffix or not isinstance(named, str) or named == source_from(draft.parent, source):
+        return draft
+    return draft.with_name(f"{stem or 'draft'}-{suffix.replace('.', '-')}-roles.toml")
+
+
 def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | None, overwrite: bool) -> None:
     """Print what the columns seem to be, write a draft study with their roles, and ask the user to confirm it."""
     from larvatus.core.files import write_text
@@ -23,7 +38,7 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
 
     with terminal.progress():
         found = guess_roles(source, study.csv, study.sheet, SourceQuery(study.query, study.table, study.password_path()))
-    draft = output or Path(f"{Path(source).name.split('.')[0] or 'draft'}-roles.toml")
+    draft = output or _free_draft(source)
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())
     for text in found.warnings:

@@ -8,10 +8,13 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.core.number_format import share
+from larvatus.data.contracts import Block
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
 
 SINGLED_OUT = "singled_out"
+MISSING_CELLS = "missing_cells"
 EVERY_COLUMN = "all"
 TELLING = 0.001
 _MOST_ROWS = 200_000
@@ -49,3 +52,52 @@ def singled_out_in_words(tables: Iterable[Rows]) -> str:
         return ""
     columns = ", ".join(str(r["column"]) for r in rows[1:])
     return f"The unmasked columns alone let an intruder single out {share(most)} of records ({columns})."
+
+
+def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequence[str]) -> Rows:
+    """Share of records that are alone in the columns and in which masked cells are missing; then the masked columns that do it.
+
+    A code of a missing value, such as -7, counts as a value of its own: it is released in its cell.
+    """
+    from larvatus.stats.linkage.row_hash import combination
+    from larvatus.stats.linkage.separating_columns import separating_columns
+
+    gaps = [n for n in masked if data.table.columns[n].missing or code_column(n) in data.table.columns]
+    if not gaps:
+        return Rows()
+    coded = [code_column(n) for n in gaps if code_column(n) in data.table.columns]
+    parts: dict[str, list[Floats]] = {n: [] for n in ("", *gaps)}
+    for _, block in data.table.blocks([*names, *gaps, *coded]):
+        parts[""].append(combination([block[n] for n in names], len(block)))
+        for name in gaps:
+            parts[name].append(_missing_kind(block, name))
+    codes = {n: np.concatenate(found)[:_MOST_ROWS] for n, found in parts.items()}
+    base = _alone_in(codes[""])
+    chosen = [(n, v) for n, v in separating_columns(codes, [""]) if n]
+    most = chosen[-1][1] if chosen else base
+    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: most, "without_missing_cells": base}]
+    return Rows.of([*rows, *({"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in chosen)])
+
+
+def _missing_kind(block: Block, name: str) -> Floats:
+    """For each record, 0 if the cell has a value, 1 if it is empty, and another number for each code of missing values."""
+    values = block[name]
+    gone = np.isnan(values) if values.dtype.kind == "f" else values < 0
+    code = block[code_column(name)] + 2.0 if code_column(name) in block.values else 1.0
+    return np.where(gone, code, 0.0)
+
+
+def _alone_in(codes: Floats) -> float:
+    return float((np.unique(codes, return_counts=True)[1] == 1).sum() / max(len(codes), 1))
+
+
+def missing_cells_in_words(tables: Iterable[Rows]) -> str:
+    """The table with the largest share as one sentence; empty if missing cells single out hardly any further record."""
+    found = [(float(r[0][SINGLED_OUT] or 0.0), float(r[0]["without_missing_cells"] or 0.0), r) for r in tables if len(r)]
+    most, base, rows = max(found, key=lambda one: one[0] - one[1], default=(0.0, 0.0, Rows()))
+    if most - base < TELLING:
+        return ""
+    columns = ", ".join(str(r["column"]) for r in rows[1:])
+    return (f"Missing cells of {columns} single out a further {share(most - base)} of records, because they stay where they "
+            "are, with their codes. Impute these cells before masking, merge their codes, or release fewer or coarser unmasked "
+            "columns.")

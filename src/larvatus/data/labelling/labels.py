@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from larvatus.core.files import release_suffix
+from larvatus.core.scratch_names import scratch
+
 STATISTICAL = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
 SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 LABELLED = frozenset({*STATISTICAL, *SHEETS})
@@ -92,6 +95,11 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(v) for v in value) if isinstance(value, list | tuple) else value
 
 
+def code_column(name: str) -> str:
+    """The column of a table that holds the codes of missing values of a column."""
+    return scratch("missing", name)
+
+
 def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
     """Whether a value is one of the codes, or lies in a range of them."""
     for code in codes:
@@ -105,8 +113,8 @@ def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
 
 def lost_labels(labels: FileLabels, path: Path) -> str:
     """A sentence that says what a file of this format cannot hold of the labels; empty if it holds them."""
-    values = any(c.values or c.missing for c in labels.columns.values())
-    suffix = path.suffix.lower() or ".parquet"
+    values = any(c.values for c in labels.columns.values())
+    suffix = release_suffix(path) or ".parquet"
     if not (values or any(c.label for c in labels.columns.values())) or suffix in (".sav", ".zsav", ".dta"):
         return ""
     what = "value labels" if suffix == ".xpt" else "labels"

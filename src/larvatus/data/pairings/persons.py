@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from larvatus.core.arrays import Ints
@@ -24,6 +25,13 @@ def persons_of_records(data: Microdata) -> PersonsOfRecords | None:
     record, _, values = collect(data, [name])
     levels = (*(person_text(v) for v in data.table.columns[name].levels), None)
     return PersonsOfRecords(record, tuple(levels[int(code)] for code in values[name]))
+
+
+def persons_by_records(data: Microdata) -> dict[int, int]:
+    """How many persons have how many records; empty if the data have no person column."""
+    found = persons_of_records(data)
+    times = Counter(p for p in found.person if p is not None) if found is not None else Counter[str]()
+    return dict(Counter(times.values()))
 
 
 def person_text(level: object) -> str:

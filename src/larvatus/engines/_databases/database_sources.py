@@ -7,13 +7,22 @@ contain values or the address of the server, so that they are replaced by errors
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from larvatus.core.database_urls import DUCKDB, POSTGRESQL, check_address, database_file, database_kind
+from larvatus.core.database_urls import (
+    DUCKDB,
+    POSTGRESQL,
+    check_address,
+    database_file,
+    database_kind,
+    file_of_url,
+    is_store,
+)
 from larvatus.core.errors import EngineError, LarvatusError, ReadError, nearest_names
 from larvatus.engines._databases.connections import (
     OpenDatabase,
@@ -25,6 +34,7 @@ from larvatus.engines._databases.connections import (
 from larvatus.engines._databases.query_text import check_reads, query_has_order, sql_name
 from larvatus.engines._databases.staging import write_staged
 from larvatus.engines._files.labelled_files import OpenedSource, open_as_parquet
+from larvatus.engines._files.object_stores import copy_from_store
 from larvatus.engines._layout.work_folder import WorkFolder
 
 _R = TypeVar("_R")
@@ -71,11 +81,11 @@ def source_as_parquet(
 
     Only the values of `wanted` columns of a database are copied (default: all).
     """
-    check_address(source)
+    check_address(source if isinstance(source, str) else os.fspath(source) if is_store(source) else source)
     if not is_database(source):
         if asked.stated():
             raise ReadError(f"the source is not a database. Leave {asked.stated()[0]} out.", subject=asked.stated()[0])
-        with open_as_parquet(source, sheet, catalog) as opened:
+        with _local(source) as local, open_as_parquet(local, sheet, catalog) as opened:
             yield opened
         return
     if sheet is not None or catalog is not None:
@@ -84,6 +94,19 @@ def source_as_parquet(
     folder = WorkFolder()
     try:
         yield OpenedSource(_guarded(source, lambda: _staged(source, asked, needs_order, wanted, folder)))
+    finally:
+        folder.close()
+
+
+@contextmanager
+def _local(source: Any) -> Iterator[Any]:
+    """A file on this machine. Files in an object store are copied to a private folder while they are read."""
+    if not is_store(source):
+        yield file_of_url(source)
+        return
+    folder = WorkFolder()
+    try:
+        yield copy_from_store(source, folder)
     finally:
         folder.close()
 

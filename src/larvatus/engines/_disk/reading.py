@@ -19,12 +19,13 @@ from larvatus.data.contracts import Column
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.dates.date_numbers import DateKind
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
 from larvatus.engines._files.csv import Uses
-from larvatus.engines._files.missing_codes import MissingCodeReader, code_column
+from larvatus.engines._files.missing_codes import MissingCodeReader
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._files.sources import arrow_table, batches_of, dialect_of, without_views
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn

@@ -13,12 +13,12 @@ import numpy as np
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Words
 from larvatus.data.dates.date_numbers import dates_from
-from larvatus.data.labelling.labels import FileLabels
+from larvatus.data.labelling.labels import FileLabels, code_column
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array, with_marks
-from larvatus.engines._files.missing_codes import code_column, with_codes
+from larvatus.engines._files.missing_codes import with_codes
 from larvatus.engines._files.targets import check_target, write_batches
 from larvatus.engines._layout.stored_columns import WIDE
 

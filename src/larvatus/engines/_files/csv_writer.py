@@ -7,8 +7,7 @@ number has the fewest digits that stand for it alone.
 from __future__ import annotations
 
 import codecs
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from larvatus.core.errors import WriteError
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect
@@ -23,11 +22,11 @@ LIKE_ARROW = USUAL_DIALECT
 class DialectWriter:
     """A CSV file in a dialect, written batch by batch."""
 
-    def __init__(self, path: Path, schema: pa.Schema, dialect: CsvDialect) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema, dialect: CsvDialect) -> None:
         import pyarrow as pa
 
         self._dialect, self._names = dialect, list(schema.names)
-        self._file = path.open("wb")
+        self._file = file
         self._file.write(_MARKS.get(dialect.encoding, b""))
         header = self._quoted(pa.array(self._names), "a column name").to_pylist()
         self._write(dialect.delimiter.join(header) + "\n", self._names)
@@ -43,7 +42,8 @@ class DialectWriter:
             self._write(text + "\n", self._names, batch)
 
     def close(self) -> None:
-        self._file.close()
+        """Write what is left. Who opened the file closes it."""
+        self._file.flush()
 
     def _write(self, text: str, names: list[str], batch: Any = None) -> None:
         try:

@@ -17,6 +17,7 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValue, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
+from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -70,12 +71,27 @@ def _filled(path: Path) -> Path:
 def open_as_parquet(source: Any, sheet: str | None = None, catalog: str | Path | None = None) -> Iterator[OpenedSource]:
     """The source, or the Parquet file made from it if it is a labelled file. That file exists only while it is open."""
     _check_options(source, sheet, catalog)
+    if is_arrow_file(source) or is_arrow_stream(source):
+        with _arrow_as_parquet(source) as made:
+            yield OpenedSource(made)
+        return
     if not is_labelled(source):
         yield OpenedSource(source)
         return
     path, folder = _filled(Path(source)), WorkFolder()
     try:
         yield _converted(path, folder, sheet, Path(catalog) if catalog is not None else None)
+    finally:
+        folder.close()
+
+
+@contextmanager
+def _arrow_as_parquet(source: Any) -> Iterator[Path]:
+    folder = WorkFolder()
+    try:
+        target = folder.file(".parquet")
+        write_as_parquet(source, target)
+        yield target
     finally:
         folder.close()
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError
-from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.dates.date_numbers import dates_of_texts, days_of_text, is_date
-from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode
+from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode, code_column
 from larvatus.data.text_columns import MISSING
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ _LETTERS = "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TAG = re.compile(r"\.[A-Za-z_]")
 _TAGGED, _MARK, _SHIFT = 0x7FF80000000007A2, 0x7FF80000FFFFFFFF, 32
 TAGS = b"larvatus.missing"
-
-
-def code_column(name: str) -> str:
-    """The column that holds the codes of missing values of a column."""
-    return scratch("missing", name)
 
 
 def is_tag(code: object) -> bool:
@@ -142,7 +136,6 @@ class MissingCodeReader:
 
     def _dates(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         """Codes of a column of dates are dates in ISO form, such as 9999-12-31."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         codes = [str(c) for c in self._single]

@@ -17,10 +17,12 @@ from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import recognise_dialect
 from larvatus.data.dates.date_forms import with_forms
 from larvatus.data.labelling.labels import LABELLED
+from larvatus.engines._files.arrow_sources import ARROW, arrow_names, is_arrow_file, is_arrow_stream
 from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
 from larvatus.engines._files.date_cells import looks_with_forms
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
+from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
 
 if TYPE_CHECKING:
@@ -75,7 +77,9 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
             raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
         root = Path(source)
-        paths = sorted(p for p in root.rglob("*") if p.is_file() and _is_table(p) and _seen(p, root))
+        refuse_iceberg(root)
+        inside = delta_files(root) if is_delta(root) else [p for p in root.rglob("*") if p.is_file() and _seen(p, root)]
+        paths = sorted(p for p in inside if is_table(p))
         if not paths:
             raise ReadError(f"{source} is a folder without CSV or Parquet files.")
     else:
@@ -89,7 +93,8 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
     return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]}, stated, like)
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
+    """Whether a file is CSV or Parquet by its name."""
     return is_csv(path) or path.suffix.lower() in PARQUET
 
 
@@ -110,6 +115,8 @@ def column_names(source: Any) -> list[str]:
     """The column names of the source. Duplicates and sources without columns are refused."""
     if is_labelled(source):
         names = labelled_names(source)
+    elif is_arrow_file(source) or is_arrow_stream(source):
+        names = arrow_names(source)
     elif isinstance(source, str | os.PathLike):
         parts = parts_of(source)
         own = parts.own_names(parts.paths[0])
@@ -263,12 +270,13 @@ def existing(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if _is_table(p) or p.suffix.lower() in LABELLED)
+        near = sorted(p.name for p in beside if is_table(p) or p.suffix.lower() in LABELLED | ARROW)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
-    if path.suffix.lower() in LABELLED:
-        raise ReadError(f"{path.name}: labelled files are read one at a time. Name one file, not a folder or a pattern.")
-    if not _is_table(path):
-        listed = ", ".join([*sorted(CSV | PARQUET), *sorted(LABELLED)])
+    if path.suffix.lower() in LABELLED | ARROW:
+        kind = "labelled files" if path.suffix.lower() in LABELLED else "Arrow files"
+        raise ReadError(f"{path.name}: {kind} are read one at a time. Name one file, not a folder or a pattern.")
+    if not is_table(path):
+        listed = ", ".join([*sorted(CSV | PARQUET | ARROW), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
                         ".zip. Convert it.")
     if path.stat().st_size == 0:

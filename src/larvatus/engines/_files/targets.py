@@ -5,14 +5,15 @@ A path without a suffix is a folder of Parquet files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+import gzip
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import check_free, folder_in_place, replace_file
+from larvatus.core.files import ZIPPED_CSV, check_free, folder_in_place, release_suffix, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
 from larvatus.data.dates.date_numbers import is_date
@@ -31,14 +32,14 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
-    suffix = path.suffix.lower()
-    if suffix not in _FILES | ({"", *WRITTEN} if folder else set()):
+    suffix = release_suffix(path)
+    if suffix not in _FILES | ({"", ZIPPED_CSV, *WRITTEN} if folder else set()):
         if suffix in INSTEAD and folder:
             raise WriteError(f"{path.name}: {suffix} files can be read, but not written with their labels. Write a "
                              f"{INSTEAD[suffix]} file.")
         raise WriteError(
-            f"{path.name}: releases are written as .csv or .parquet files, as {', '.join(sorted(WRITTEN))}, or as a folder of "
-            "Parquet files if the name has no suffix. Change the suffix." if folder else
+            f"{path.name}: releases are written as .csv, .csv.gz or .parquet files, as {', '.join(sorted(WRITTEN))}, or as a "
+            "folder of Parquet files if the name has no suffix. Change the suffix." if folder else
             f"{path.name}: must be a .csv or .parquet file. Change the suffix."
         )
     check_packages(suffix, path.name)
@@ -64,7 +65,7 @@ def write_batches(
         if path.suffix.lower() in WRITTEN:
             released = LabelledFile(outside, path, labels or FileLabels())
         else:
-            released = _File(outside, path.suffix, row_order, dialect) if path.suffix else _Folder(outside, row_order)
+            released = _File(outside, release_suffix(path), row_order, dialect) if path.suffix else _Folder(outside, row_order)
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
@@ -73,13 +74,26 @@ def write_batches(
                 released.write(batch.slice(low, ROWS_WRITTEN))
 
 
+@contextmanager
+def open_to_write(path: Path, packed: bool) -> Iterator[BinaryIO]:
+    """A file to write bytes to. A compressed one has neither a name nor a time in it, so that the same bytes come out again."""
+    with path.open("wb") as file:
+        if not packed:
+            yield file
+            return
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as content:
+            yield cast(BinaryIO, content)
+
+
 class _File:
     """One CSV or Parquet file, opened when its types are known."""
 
     def __init__(self, path: Path, suffix: str, row_order: str, dialect: CsvDialect | None = None) -> None:
-        self._path, self._csv, self._row_order = path, suffix.lower() == ".csv", row_order
+        self._path, self._csv, self._row_order = path, suffix.lower() in (".csv", ZIPPED_CSV), row_order
+        self._zip = suffix == ZIPPED_CSV
         self._dialect = LIKE_ARROW if dialect is None else replace(dialect, thousands="")
         self._writer: Any = None
+        self._stack = ExitStack()
 
     def write(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
@@ -94,8 +108,8 @@ class _File:
                     place = batch.schema.get_field_index(name)
                     batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
             self._writer = self._writer or (
-                csv.CSVWriter(self._path, batch.schema) if self._dialect == LIKE_ARROW
-                else DialectWriter(self._path, batch.schema, self._dialect)
+                csv.CSVWriter(self._open(), batch.schema) if self._dialect == LIKE_ARROW
+                else DialectWriter(self._open(), batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)
             return
@@ -103,12 +117,16 @@ class _File:
         self._writer = self._writer or parquet.ParquetWriter(self._path, schema, use_dictionary=_repeating(schema))
         self._writer.write_batch(pa.record_batch(batch.columns, schema=schema))
 
+    def _open(self) -> BinaryIO:
+        return self._stack.enter_context(open_to_write(self._path, self._zip))
+
     def __enter__(self) -> _File:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        with self._stack:
+            if self._writer is not None:
+                self._writer.close()
 
 
 def _repeating(schema: pa.Schema) -> list[str]:

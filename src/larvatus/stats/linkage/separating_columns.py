@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,11 +12,12 @@ MOST_COLUMNS = 5
 _ENOUGH = 0.99  # share of the records singled out by all columns at which the search stops
 
 
-def separating_columns(codes: Mapping[str, Floats]) -> list[tuple[str, float]]:
+def separating_columns(codes: Mapping[str, Floats], first: Sequence[str] = ()) -> list[tuple[str, float]]:
     """Columns in the order chosen, each with the share of records that are alone in the columns chosen so far.
 
     A column is chosen if no other leaves more records alone, together with those chosen before; the mean of 1 / (records that
-    agree) decides between equals. The search ends if the columns chosen single out nearly as many as all of them.
+    agree) decides between equals. Columns in `first` are chosen before all others. The search ends if the columns chosen single
+    out nearly as many as all of them.
     """
     names = list(codes)
     if not names:
@@ -29,7 +30,7 @@ def separating_columns(codes: Mapping[str, Floats]) -> list[tuple[str, float]]:
     now = np.zeros(len(every), dtype=np.int64)
     while names and len(chosen) < MOST_COLUMNS and whole > 0:
         tried = {name: _joined(now, codes[name]) for name in names}
-        best = max(names, key=lambda n: _alone(tried[n]))
+        best = max([n for n in first if n in names][:1] or names, key=lambda n: _alone(tried[n]))
         chosen.append((best, _alone(tried[best])[0]))
         now = tried[best]
         names.remove(best)

@@ -1,0 +1,146 @@
+"""Files and folders in a store that speaks S3, and addresses file://: read as local files, with no key shown anywhere."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from labelled_sample import write_spss
+from larvatus.cli.main import main
+from larvatus.core.errors import LarvatusError, ReadError, WriteError
+from s3_server import KEY, SECRET_KEY, s3_server
+from sample import SECRET
+
+ROLES = {"confidential": ["income"], "non_confidential": ["age"]}
+PROBLEM = "s3://survey/people/?secret_key=abc"
+
+
+def people(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    return pd.DataFrame({"age": rng.integers(18, 90, n), "income": rng.lognormal(10, 1, n).round(2)})
+
+
+def parquet_of(frame: pd.DataFrame) -> bytes:
+    held = io.BytesIO()
+    frame.to_parquet(held)
+    return held.getvalue()
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory) -> dict[str, bytes]:
+    frame = people()
+    labelled = write_spss(tmp_path_factory.mktemp("sav") / "in.sav").read_bytes()
+    comma = frame.to_csv(index=False, sep=";", decimal=",").encode("latin-1")
+    return {
+        "people/region=1/a.parquet": parquet_of(frame.head(50)), "people/region=2/b.parquet": parquet_of(frame.tail(70)),
+        "people/_SUCCESS": b"", "csv/part-1.csv": comma, "csv/notes.md": b"none", "in.sav": labelled, "empty/x.md": b"x",
+    }
+
+
+@pytest.fixture
+def store(objects, monkeypatch, tmp_path) -> Iterator[str]:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with s3_server("survey", objects) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        yield endpoint
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_folder_in_a_store_is_read_as_a_local_one(store, engine, tmp_path):
+    data = lv.read("s3://survey/people", confidential=["income"], non_confidential=["age", "region"], engine=engine)
+    back = data.to_pandas()
+    assert back["income"].tolist() == people()["income"].tolist()
+    assert back["region"].tolist() == [1] * 50 + [2] * 70
+    assert not list((tmp_path / "temporary").iterdir()) or engine == "duckdb"
+    assert not list((tmp_path / "temporary").rglob("a.parquet"))
+
+
+def test_files_patterns_labels_and_csv_formats(store):
+    assert lv.read("s3://survey/people/region=1/a.parquet", **ROLES).rows == 50
+    assert lv.read("s3://survey/people/*/b.parquet", **ROLES).rows == 70
+    labelled = lv.read("s3://survey/in.sav", confidential=["income"], non_confidential=["sex"])
+    assert labelled.labels["sex"].label_of(2) == "Female"
+    stated = lv.read("s3://survey/csv/part-1.csv", decimal="comma", delimiter="semicolon", **ROLES)
+    assert stated.to_pandas()["income"].tolist() == people()["income"].tolist()
+    assert {g.name for g in lv.advise("s3://survey/people").guesses} == {"age", "income", "region"}
+
+
+def test_the_endpoint_can_be_stated_in_the_address(store, monkeypatch):
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    assert lv.read(f"s3://survey/people?endpoint={store}&region=eu-west-1", **ROLES).rows == 120
+
+
+def test_a_study_from_advise_to_export(store, capfd):
+    assert main(["advise", "s3://survey/people", "--confidential", "income", "--non-confidential", "age", "-o", "s.toml"]) == 0
+    with Path("s.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[[attack]]\nmethod = "uniqueness"\n[[measure]]\nmethod = "moments"\n')
+    assert main(["run", "s.toml", "-o", "out"]) == 0
+    assert main(["export", "out", "--release", "shuffled", "-o", "final.csv"]) == 0
+    assert len(pd.read_csv("final.csv")) == 120
+    shown = "".join(capfd.readouterr()) + "".join(
+        p.read_text(encoding="utf-8", errors="replace") for p in Path().rglob("*") if p.is_file())
+    assert SECRET_KEY not in shown
+    assert KEY not in shown
+
+
+@pytest.mark.parametrize(("address", "said"), [
+    ("s3://survey/nobody", "no such file or folder"), ("s3://elsewhere/people", "no such file or folder|refuses access"),
+    ("s3://survey/people/*.csv", "no file in the store matches"), ("s3://survey/empty", "no CSV or Parquet"),
+    ("s3://key:hidden@survey/people", "contains a key"), (PROBLEM, "region and endpoint"),
+    ("s3://survey/people?endpoint=http://a:hidden@b", "contains a key or a password"), ("s3:///people", "name of a bucket"),
+    ("gs://survey/people", "cannot be read. Copy them"), ("https://example.org/x.csv", "cannot be read. Copy them"),
+])
+def test_bad_addresses_give_one_error_without_the_address(store, address, said):
+    with pytest.raises(ReadError, match=said) as caught:
+        lv.read(address, **ROLES)
+    assert "hidden" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_wrong_keys_and_a_store_that_does_not_answer(store, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody-else")
+    with pytest.raises(ReadError, match="refuses access") as caught:
+        lv.read("s3://survey/people", **ROLES)
+    assert "somebody" not in str(caught.value)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(ReadError, match="cannot be read. Check the endpoint"):
+            lv.read("s3://survey/people", **ROLES)
+
+
+def test_a_release_is_not_written_to_a_store(store):
+    release = lv.mask(lv.read(people(), **ROLES), "rank_swap", secret=SECRET)
+    with pytest.raises(WriteError, match="written to this machine, not to an address"):
+        release.write("s3://survey/out.csv")
+    people().to_csv("in.csv", index=False)
+    assert main(["mask", "in.csv", "--confidential", "income", "--method", "rank_swap", "-o", "s3://survey/out.csv"]) != 0
+    assert not Path("s3:").exists()
+
+
+def test_addresses_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("in.csv", index=False)
+    address = (tmp_path / "in.csv").as_uri()
+    assert lv.read(address, **ROLES).rows == 120
+    assert main(["advise", address, "--confidential", "income", "-o", "s.toml", "-q"]) == 0
+    assert lv.Study.read("s.toml").source_path() == tmp_path / "in.csv"
+    with pytest.raises(LarvatusError, match="three slashes"):
+        lv.read("file://in.csv", **ROLES)
+    with pytest.raises(WriteError, match=r"in\.csv is read"):
+        lv.mask(lv.read(address, **ROLES), "rank_swap", secret=SECRET).write("in.csv", overwrite=True)

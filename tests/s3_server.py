@@ -1,0 +1,92 @@
+"""A minimal store on this machine that speaks enough of S3 to be read: list, head, and get with ranges."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+KEY, SECRET_KEY = "reader-of-tests", "do-not-show-this-key"
+
+
+@contextmanager
+def s3_server(bucket: str, objects: dict[str, bytes]) -> Iterator[str]:
+    """The address of a store with one bucket. Requests without the right key are refused."""
+    class Handler(_Handler):
+        stored, name = objects, bucket
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    stored: dict[str, bytes]
+    name: str
+
+    def log_message(self, *_: object) -> None:
+        """No log."""
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, body: bool) -> None:
+        url = urlsplit(self.path)
+        bucket, _, key = unquote(url.path).lstrip("/").partition("/")
+        if f"Credential={KEY}/" not in self.headers.get("Authorization", ""):
+            return self._send(403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>", body)
+        if bucket != self.name:
+            return self._send(404, b"<Error><Code>NoSuchBucket</Code><Message>no</Message></Error>", body)
+        if not key:
+            return self._send(200, self._listing(parse_qs(url.query)), body)
+        if key not in self.stored:
+            return self._send(404, b"<Error><Code>NoSuchKey</Code><Message>no</Message></Error>", body)
+        content, asked = self.stored[key], self.headers.get("Range", "")
+        if not asked:
+            return self._send(200, content, body, "application/octet-stream")
+        low, _, high = asked.removeprefix("bytes=").partition("-")
+        end = min(int(high) if high else len(content) - 1, len(content) - 1)
+        return self._send(206, content[int(low):end + 1], body, "application/octet-stream",
+                          f"bytes {int(low)}-{end}/{len(content)}")
+
+    def _listing(self, query: dict[str, list[str]]) -> bytes:
+        prefix, mark = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
+        keys, folders = [], dict[str, None]()
+        for key in sorted(k for k in self.stored if k.startswith(prefix)):
+            inside, found, _ = key[len(prefix):].partition(mark) if mark else (key, "", "")
+            if found:
+                folders[f"{prefix}{inside}{mark}"] = None
+            else:
+                keys.append(key)
+        listed = "".join(
+            f"<Contents><Key>{escape(k)}</Key><Size>{len(self.stored[k])}</Size>"
+            "<LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>e</ETag></Contents>" for k in keys)
+        listed += "".join(f"<CommonPrefixes><Prefix>{escape(f)}</Prefix></CommonPrefixes>" for f in folders)
+        return (f'<?xml version="1.0"?><ListBucketResult><Name>{self.name}</Name><Prefix>{escape(prefix)}</Prefix>'
+                f"<KeyCount>{len(keys) + len(folders)}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>"
+                f"{listed}</ListBucketResult>").encode()
+
+    def _send(self, status: int, content: bytes, body: bool, kind: str = "application/xml", span: str = "") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Last-Modified", formatdate(0, usegmt=True))
+        if span:
+            self.send_header("Content-Range", span)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
