@@ -83,6 +83,7 @@ class About:
     intruder: str = ""
     study: str = ""
     kinds: tuple[tuple[str, str], ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "") -> About:
@@ -92,6 +93,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
         intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].kind) for n in data.released),
+        data.roles.key,
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
-from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.roles import Roles, SubGroups, changeable_columns
 from larvatus.engines._files.csv import is_category
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
-    return as_number(name, column, kind, confidential=name in roles.confidential)
+    return as_number(name, column, kind, confidential=name in changeable_columns(roles, sub_groups))
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
