@@ -191,7 +191,7 @@ class KeyRisk(Attack):
             "records": n, "combinations of keys": len(table.count), "sample uniques": int(table.count[size == 1].sum()),
             "sampling fraction": population.fraction, "expected re-identifications": float((table.count * risk).sum()),
             f"records with a risk above {self.threshold:g}": int(table.count[above].sum()),
-            "highest individual risk": float(risk.max(initial=0.0)),
+            "highest individual risk": float(risk.max(initial=0.0)), "smallest class": int(size.min(initial=n)),
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)

@@ -144,9 +144,10 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
     roles = data.roles
     there, columns = set(names), data.table.columns
     confidential = tuple(n for n in roles.confidential if n in there)
-    if not confidential:
-        raise RolesError("the released file has none of the confidential columns "
-                         f"({', '.join(roles.confidential[:5])}). Check that it is the right file.")
+    if not any(n in there for n in data.changeable):
+        what = "confidential columns" if roles.confidential else "keys"
+        raise RolesError(f"the released file has none of the {what} "
+                         f"({', '.join((roles.confidential or roles.key)[:5])}). Check that it is the right file.")
     kept = roles.model_copy(update={
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),

@@ -143,7 +143,7 @@ def persons_and_households(roles: Roles) -> tuple[str, ...]:
 
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
     """All problems with the roles, each with a way out; with `existing`, names are checked against the file."""
-    problems = [] if roles.confidential else [
+    problems = [] if roles.confidential or roles.key else [
         "roles.confidential: no column is declared, so there is nothing to mask. Declare at least one"
         f"{_offered(existing)}."
     ]

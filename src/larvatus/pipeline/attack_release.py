@@ -168,7 +168,8 @@ class AttackedRelease:
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
-        why = "" if method in self.must else method.why_unsuitable(self.candidate, self.who)
+        asked = method in self.must or method.name() in self.limits.scores
+        why = "" if asked else method.why_unsuitable(self.candidate, self.who)
         if why:
             return AttackOutcome(unsuitable=why)
         try:

@@ -58,7 +58,8 @@ def stages_of_release(data: Microdata, method: KeyRisk, release: Release) -> Row
 def _check_keys(step: Mask, data: Microdata) -> None:
     """Raise an error for a step that does not name its keys, or names other columns."""
     if not step.columns:
-        raise MaskError(f"{step.name()}: name the keys that it changes, such as columns=[{', '.join(map(repr, data.keys[:2]))}].")
+        named = ", ".join(map(repr, data.keys[:2]))
+        raise MaskError(f"{step.name()}: name the keys that it changes, such as columns=[{named}].")
     for name in step.columns:
         if name not in data.changeable:
             raise MaskError(f"{step.name()}.columns: {name!r} is not a key; {nearest_names(name, data.changeable)}")

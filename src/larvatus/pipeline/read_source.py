@@ -110,13 +110,13 @@ def read(
     check_address(source)
     source = with_format(source, stated)
     if roles is None:
-        if confidential is None:
+        if confidential is None and not key:
             names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
                              f"(confidential=[…]); the columns are: {column_list(names)}. "
                              "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
-            "confidential": confidential, "non_confidential": non_confidential, "key": key, "identifiers": identifiers,
+            "confidential": confidential or (), "non_confidential": non_confidential, "key": key, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
             "household": household, "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }

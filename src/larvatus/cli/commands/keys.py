@@ -155,18 +155,12 @@ def _check_names(source: str, study: Study, names: tuple[str, ...]) -> None:
 
 
 def _with_keys(study: Study, names: tuple[str, ...]) -> Study:
-    """The study with a role for every key. A file is read only if a column is confidential: without one, the last key is."""
+    """The study with the role key for every key that is not confidential; for all of S if no key is named."""
     roles, groups = study.roles, study.sub_groups.columns
-    known = {*roles.confidential, *roles.key, *roles.non_confidential, *groups, roles.weight}
-    key = (*roles.key, *(n for n in dict.fromkeys(names) if n not in known))
-    plain, confidential = roles.non_confidential, roles.confidential
-    if not confidential:
-        last = next((n for n in reversed((*plain, *key)) if n not in groups), None)
-        key, plain = (tuple(n for n in given if n != last) for given in (key, plain))
-        confidential = (last,) if last else ()
-    return study.model_copy(update={"roles": roles.model_copy(update={
-        "key": key, "non_confidential": plain, "confidential": confidential,
-    })})
+    named = names or roles.key or (*roles.non_confidential, *groups)
+    key = tuple(dict.fromkeys((*roles.key, *(n for n in named if n not in (*roles.confidential, roles.weight)))))
+    plain = tuple(n for n in roles.non_confidential if n not in key)
+    return study.model_copy(update={"roles": roles.model_copy(update={"key": key, "non_confidential": plain})})
 
 
 def _examine(data: Microdata, method: KeyRisk, release: Release) -> Score:
