@@ -10,7 +10,7 @@ import larvatus as lv
 from larvatus.attacks.key_risk import KeyRisk
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
-from larvatus.data.released_keys import comparable_keys, key_changes, with_released_keys
+from larvatus.data.pairings.released_keys import comparable_keys, key_changes, with_released_keys
 from larvatus.pipeline.key_stages import apply_key_steps, key_stages
 from sample import SECRET
 
@@ -188,7 +188,7 @@ def test_stages(frame):
     data = read(frame)
     after = apply_key_steps(data, all_of(Mask, [RECODING, SUPPRESSION]), SECRET)
     rows = key_stages(data, KeyRisk(), after)
-    assert [r["stage"] for r in rows][0] == "original"
+    assert rows[0]["stage"] == "original"
     assert rows[0]["mean risk"] > rows[1]["mean risk"] > rows[2]["mean risk"]
     assert (rows[1]["recoded"], rows[1]["suppressed"], rows[2]["recoded"]) == (600, 0, 0)
     assert rows[2]["smallest class"] >= 5

@@ -34,8 +34,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.released_keys import key_changes, released_keys
 from larvatus.data.release import Release
-from larvatus.data.released_keys import key_changes, released_keys
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.key_risk.missing_keys import Missing

@@ -20,9 +20,9 @@ from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.labelling.labels import ColumnLabels, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.released_keys import released_keys
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
-from larvatus.data.released_keys import released_keys
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import columns_by_step

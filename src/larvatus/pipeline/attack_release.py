@@ -28,8 +28,8 @@ from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.pairings.other_waves import as_other_release
+from larvatus.data.pairings.released_keys import released_keys, with_released_keys, without_key_steps
 from larvatus.data.release import Release
-from larvatus.data.released_keys import released_keys, with_released_keys, without_key_steps
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds

@@ -19,8 +19,8 @@ from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
+from larvatus.data.pairings.released_keys import with_released_keys
 from larvatus.data.release import Release
-from larvatus.data.released_keys import with_released_keys
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.pipeline.attack_release import attacks_under_tier, others_of, risk_of_methods

@@ -10,8 +10,8 @@ from larvatus.core.randomness import RecordRandom, secret_or_new, stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import canonical, short_text
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.released_keys import key_changes
 from larvatus.data.release import Release
-from larvatus.data.released_keys import key_changes
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import apply_step, columns_of_step
 from larvatus.pipeline.engine_errors import naming_method

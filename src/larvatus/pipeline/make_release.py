@@ -20,9 +20,9 @@ from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
+from larvatus.data.pairings.released_keys import key_notes
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
-from larvatus.data.released_keys import key_notes
 from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step, is_key_step, key_steps_first

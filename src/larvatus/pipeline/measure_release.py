@@ -19,8 +19,8 @@ from larvatus.data.copies import mean_over
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.pairings.released_keys import comparable_keys
 from larvatus.data.release import Release
-from larvatus.data.released_keys import comparable_keys
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
 from larvatus.measures.analyses.spec import METHOD, AnalysisLike, analyses_of
