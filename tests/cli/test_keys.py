@@ -110,7 +110,7 @@ method = "moments"
     out = tmp_path / "out"
     assert main(["run", str(study), "-o", str(out), "--jobs", "1"]) == 0
     capsys.readouterr()
-    for where in ([str(out)], [str(out), "--release", "coarse"], [str(next((out / "releases").glob("*.csv")))]):
+    for where in ([str(out)], [str(out), "--release", "coarse"], [str(out / "releases" / "coarse.csv")]):
         assert main(["keys", *where, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert [s["stage"] for s in found["stages"]] == ["original", "coarse"]

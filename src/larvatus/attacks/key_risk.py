@@ -104,7 +104,7 @@ class KeyRisk(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
-        names = self._names(data)
+        names = self.key_names(data)
         population, found, notes = self._examined(original, release, names)
         table, risk, spread = found.table, found.risk, found.spread
         details, more = self._details(data, table, population, risk, found.size)
@@ -124,7 +124,7 @@ class KeyRisk(Attack):
 
     def stage(self, original: Microdata, release: Release, name: str) -> Row:
         """Risk, uniques and smallest class of a release, as one row of a table of several."""
-        return self._examined(original, release, self._names(release.data))[1].row(name, self.threshold)
+        return self._examined(original, release, self.key_names(release.data))[1].row(name, self.threshold)
 
     def _examined(
         self, original: Microdata, release: Release, names: tuple[str, ...]
@@ -153,7 +153,8 @@ class KeyRisk(Attack):
         stages = [self.stage(original, Release("original", (original,)), "original"), found.row("release", self.threshold)]
         return {"key_stages": Rows.of(stages), "key_changes": key_changes(original, release.data, changed)}
 
-    def _names(self, data: Microdata) -> tuple[str, ...]:
+    def key_names(self, data: Microdata) -> tuple[str, ...]:
+        """The key variables: those that are named, else those with the role, else all of S."""
         columns = data.table.columns
         for name in self.keys:
             if name not in data.released or name not in columns:

@@ -38,11 +38,10 @@ def key_stages(data: Microdata, method: KeyRisk, after: Sequence[Release]) -> Ro
     rows: list[Row] = [{**method.stage(data, Release(_ORIGINAL, (data,)), _ORIGINAL), "suppressed": 0, "recoded": 0}]
     before = data
     for release in after:
-        names = [n for n in data.changeable if n in release.data.table.columns]
-        cells = key_changes(before, release.data, names)
+        cells = key_changes(before, release.data, [n for n in method.key_names(release.data) if n in data.changeable])
         rows.append({
             **method.stage(data, release, release.name),
-            **{what: sum(int(r[what]) for r in cells if isinstance(r[what], int)) for what in ("suppressed", "recoded")},
+            **{what: sum(n for n in cells.column(what) if isinstance(n, int)) for what in ("suppressed", "recoded")},
         })
         before = release.data
     return Rows.of(rows)
