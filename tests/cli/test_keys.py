@@ -65,3 +65,63 @@ def test_no_value_of_a_record_is_shown(file, capsys):
     assert main(["keys", file[0], "--keys", "income", "--keys", "sex"]) == 0
     shown = capsys.readouterr()
     assert not any(f"{v:.6f}" in shown.out + shown.err for v in file[1].income)
+
+
+STEP = "recoding(columns=['age'], cuts=[25, 32], replacement='label')"
+
+
+def test_steps_side_by_side(file, capsys):
+    arguments = ["keys", file[0], "--key", "age,sex", "--confidential", "income", "--json", "--step", STEP]
+    assert main([*arguments, "--step", "local_suppression(columns=['age'], known=['sex'], k=3)"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    first, recoded, last = found["stages"]
+    assert first["mean risk"] > recoded["mean risk"] >= last["mean risk"] == found["value"]
+    assert (recoded["recoded"], recoded["suppressed"]) == (300, 0)
+    assert last["smallest class"] >= 3
+
+
+def test_a_released_file_beside_its_original(file, tmp_path, capsys):
+    released, pairing = str(tmp_path / "out.csv"), str(tmp_path / "pairing.parquet")
+    roles = ["--key", "age,sex", "--confidential", "income"]
+    assert main(["mask", file[0], *roles, "--step", STEP, "--step", "additive_noise", "-o", released, "--pairing",
+                 pairing]) == 0
+    capsys.readouterr()
+    assert main(["keys", file[0], released, *roles, "--pairing", pairing]) == 0
+    shown = capsys.readouterr().out
+    assert "Risk before and after each step" in shown
+    assert "Cells of each key that were suppressed or recoded" in shown
+
+
+def test_a_release_of_a_run(file, tmp_path, capsys):
+    study = tmp_path / "study.toml"
+    study.write_text("""
+source = "people.csv"
+[roles]
+confidential = ["income"]
+key = ["age", "sex"]
+[[release]]
+name = "coarse"
+steps = [{ method = "additive_noise" }, { method = "recoding", columns = ["age"], cuts = [25, 32], replacement = "label" }]
+[[attack]]
+method = "key_risk"
+[[measure]]
+method = "moments"
+""")
+    out = tmp_path / "out"
+    assert main(["run", str(study), "-o", str(out), "--jobs", "1"]) == 0
+    capsys.readouterr()
+    for where in ([str(out)], [str(out), "--release", "coarse"], [str(out / "releases" / "coarse.csv")]):
+        assert main(["keys", *where, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [s["stage"] for s in found["stages"]] == ["original", "coarse"]
+        assert found["stages"][1]["recoded"] == 300
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--key", "age,sex", "--step", "additive_noise"], "name the keys that it changes"),
+    (["--key", "age", "--step", "recoding(columns=['income'])"], "'income' is not a key"),
+    (["--key", "age", "--release", "a"], "names a release in the output folder"),
+])
+def test_errors_of_steps(file, arguments, message, capsys):
+    assert main(["keys", file[0], *arguments]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())

@@ -105,7 +105,7 @@ def advice(
     odd += [n for n in many if n not in odd]
     constraints = advise_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
-    kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
+    kept = _roles_without(data, odd)
     smallest = changes.smallest or _smallest(data)
     pooling = _pooling(data, rules, kept, smallest)
     said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
@@ -130,8 +130,14 @@ def _without_columns(data: Microdata, names: Collection[str]) -> Microdata:
     """The data without some columns of X and S; the data themselves if there are none."""
     if not names:
         return data
-    kept = {r: tuple(n for n in getattr(data.roles, r) if n not in names) for r in ("confidential", "non_confidential")}
+    kept = {role: tuple(left) for role, left in _roles_without(data, names).items()}
     return replace(data, roles=data.roles.model_copy(update=kept))
+
+
+def _roles_without(data: Microdata, names: Collection[str]) -> dict[str, list[str]]:
+    """The columns of X and S by role, without some of them; keys only if there are any."""
+    roles = ("confidential", "non_confidential", *(("key",) if data.roles.key else ()))
+    return {role: [n for n in getattr(data.roles, role) if n not in names] for role in roles}
 
 
 def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:

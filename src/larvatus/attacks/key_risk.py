@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from larvatus.attacks.keys.class_risk import ClassRisk, mean_with_interval
 from larvatus.attacks.keys.key_figures import (
     anonymity_rows,
     class_size_rows,
@@ -24,7 +26,7 @@ from larvatus.attacks.keys.key_figures import (
     without_key_rows,
 )
 from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
-from larvatus.attacks.keys.key_population import Population, class_totals, population_of
+from larvatus.attacks.keys.key_population import Population, population_of
 from larvatus.attacks.keys.key_table import KeyTable, key_table, record_figures
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError, nearest_names
@@ -32,10 +34,10 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.released_keys import key_changes, released_keys
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.key_risk.individual_risk import beta_interval, individual_risk, inverse_variance
 from larvatus.stats.key_risk.missing_keys import Missing
 
 _ALL_SETS, _USUAL_SIZE = 6, 3  # up to six keys, all sets of keys are examined
@@ -52,11 +54,12 @@ class KeyRisk(Attack):
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
     risk that remains without each key. If `post_randomisation` changed keys, the risk is the probability of a right match
-    under its transition probabilities; keys changed in another way are treated as true. This attack describes the keys more
-    than the mask: it is run only if it is named, and it does not decide between releases.
+    under its transition probabilities; keys swapped or changed at random in another way are treated as true. For changed keys
+    the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
+    if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
-        keys: key variables (default: all non-confidential columns and sub-group columns).
+        keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).
         sampled: sampling fraction of the file (default: by the survey weight; without one the file is the population).
         model: log-linear model: "search" adds two-way interactions until the model fits, "independence" has none, "two_way"
             has all.
@@ -70,7 +73,11 @@ class KeyRisk(Attack):
         "and links to any record that agrees in all keys."
     )
 
-    keys: Names = Field(default=(), description="key variables (default: all non-confidential and sub-group columns)")
+    sees_original_keys: ClassVar[bool] = True
+
+    keys: Names = Field(
+        default=(), description="key variables (default: the role key, else all non-confidential and sub-group columns)"
+    )
     sampled: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="sampling fraction of the file (default: by the survey weight, else 1)"
     )
@@ -90,28 +97,19 @@ class KeyRisk(Attack):
         return cls(), cls(model="independence", missing="any", suda_size=2)
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
-        return "it describes the key variables, which most masks do not change, and is run only if it is named."
+        if release.data.roles.key:
+            return ""
+        return ("it describes the key variables, which most masks do not change. It is run if columns have the role key, or "
+                "if it is named.")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
-        names = self._names(data)
-        population = population_of(data, original.rows, self.sampled)
-        table = key_table(data, names, population.weight)
-        risk, spread = _risks(table, population, self.missing)
-        notes = [population.sentence]
-        law = key_law(original, release, names)
-        if law.perturbs:
-            matched = match_under_law(original, table, law, population.fraction)
-            if matched is None:
-                notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
-            else:
-                risk, spread = matched, matched * (1 - matched) / table.count
-                notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
-        elif law.why_not:
-            notes.append(f"the released keys are treated as true: {law.why_not}")
-        size = class_totals(table, self.missing)[0]
-        details, more = self._details(data, table, population, risk, size)
-        whole = _with_interval(table.count, risk, spread, float(table.records))
+        names = self.key_names(data)
+        population, found, notes = self._examined(original, release, names)
+        table, risk, spread = found.table, found.risk, found.spread
+        details, more = self._details(data, table, population, risk, found.size)
+        details |= self._before_and_after(original, release, found)
+        whole = found.whole
         clear = tuple(n for n in names if n not in data.confidential)
         alone = _risk_by_group(data, clear, population, self.missing) if clear != names else None
         by_group = _by_group(data, table, risk, spread, alone)
@@ -124,13 +122,46 @@ class KeyRisk(Attack):
             notes=(*notes, *more, *intruder.fields_without_effect("file", "error", "guesses", "known", "keys")),
         )
 
-    def _names(self, data: Microdata) -> tuple[str, ...]:
+    def stage(self, original: Microdata, release: Release, name: str) -> Row:
+        """Risk, uniques and smallest class of a release, as one row of a table of several."""
+        return self._examined(original, release, self.key_names(release.data))[1].row(name, self.threshold)
+
+    def _examined(
+        self, original: Microdata, release: Release, names: tuple[str, ...]
+    ) -> tuple[Population, ClassRisk, list[str]]:
+        """The population, the risk of each combination of keys, and notes on both."""
+        population = population_of(release.data, original.rows, self.sampled)
+        found = ClassRisk.of(key_table(release.data, names, population.weight), population, self.missing)
+        law = key_law(original, release, names)
+        notes = [population.sentence]
+        if law.perturbs:
+            matched = match_under_law(original, release, found.table, law, population.fraction)
+            if matched is None:
+                notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
+            else:
+                found = replace(found, risk=matched, spread=matched * (1 - matched) / found.table.count)
+                notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+        elif law.why_not:
+            notes.append(f"the released keys are treated as true: {law.why_not}")
+        return population, found, notes
+
+    def _before_and_after(self, original: Microdata, release: Release, found: ClassRisk) -> dict[str, Rows]:
+        """Risk of the original and of the release, and the cells that changed; nothing if no step changed a key."""
+        changed = [n for n in found.table.names if n in released_keys(original, release) or n in release.data.confidential]
+        if not changed or release.data.table is original.table:
+            return {}
+        stages = [self.stage(original, Release("original", (original,)), "original"), found.row("release", self.threshold)]
+        return {"key_stages": Rows.of(stages), "key_changes": key_changes(original, release.data, changed)}
+
+    def key_names(self, data: Microdata) -> tuple[str, ...]:
+        """The key variables: those that are named, else those with the role, else all of S."""
         columns = data.table.columns
         for name in self.keys:
             if name not in data.released or name not in columns:
                 raise RiskError(f"{name!r} is not a released column; {nearest_names(name, data.released)}",
                                 subject="key_risk.keys")
-        found = self.keys or tuple(n for n in (*data.sub_groups.columns, *data.non_confidential) if n in columns)
+        every = data.roles.key or (*data.sub_groups.columns, *data.non_confidential)
+        found = self.keys or tuple(n for n in every if n in columns)
         if not found:
             raise RiskError("there is no key variable: no column is non-confidential. Name the keys (keys).",
                             subject="key_risk")
@@ -161,23 +192,10 @@ class KeyRisk(Attack):
             "records": n, "combinations of keys": len(table.count), "sample uniques": int(table.count[size == 1].sum()),
             "sampling fraction": population.fraction, "expected re-identifications": float((table.count * risk).sum()),
             f"records with a risk above {self.threshold:g}": int(table.count[above].sum()),
-            "highest individual risk": float(risk.max(initial=0.0)),
+            "highest individual risk": float(risk.max(initial=0.0)), "smallest class": int(size.min(initial=n)),
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)
-
-
-def _risks(table: KeyTable, population: Population, missing: Missing) -> tuple[Floats, Floats]:
-    """E(1 / F | f) and Var(1 / F | f) of each combination of keys."""
-    size, weight = class_totals(table, missing)
-    p = population.share(size, weight)
-    return individual_risk(size, p), inverse_variance(size, p)
-
-
-def _with_interval(count: Ints, risk: Floats, spread: Floats, n: float) -> tuple[float, float, float]:
-    """Mean risk of the records counted, and its interval."""
-    value = float((count * risk).sum() / max(n, 1.0))
-    return value, *beta_interval(value, float((count.astype(np.float64) ** 2 * spread).sum() / max(n, 1.0) ** 2))
 
 
 def _risk_by_group(data: Microdata, names: Sequence[str], population: Population, missing: Missing) -> Floats:
@@ -186,7 +204,7 @@ def _risk_by_group(data: Microdata, names: Sequence[str], population: Population
     if not names:
         return np.asarray(1 / n)
     table = key_table(data, names, population.weight)
-    return np.asarray(table.by_group(_risks(table, population, missing)[0], len(n)) / n)
+    return np.asarray(table.by_group(ClassRisk.of(table, population, missing).risk, len(n)) / n)
 
 
 def _by_group(data: Microdata, table: KeyTable, risk: Floats, spread: Floats, alone: Floats | None) -> Rows:
@@ -196,7 +214,7 @@ def _by_group(data: Microdata, table: KeyTable, risk: Floats, spread: Floats, al
     for g, n in enumerate(data.groups.sizes):
         own = order[ends[g] : ends[g + 1]]
         place, count = table.place[own], table.group_count[own]
-        value, low, high = _with_interval(count, risk[place], spread[place], float(n))
+        value, low, high = mean_with_interval(count, risk[place], spread[place], float(n))
         rows.append({"sub_group": data.groups.name(g), "records": n, "value": value, "chance": 1 / max(n, 1),
                      "s_alone": value if alone is None else float(alone[g]), "low": low, "high": high})
     return Rows.of(rows)

@@ -149,7 +149,8 @@ def _found(
             SUCCESS: np.where(same, 1.0 / block[BY_KEYS], s_alone), S_ALONE: s_alone, CHANCE: chance,
             X_ALONE: np.where(same, 1.0 / block[BY_MASKED if given else BY_KEYS], chance),
             OUTLYING: distance_from_centre(*centres[group], block, numbers),
-            _UNCHANGED: unchanged(group, block).astype(np.float64), COINCIDENCE: (block[by_released] / sizes[group]) ** columns,
+            _UNCHANGED: (unchanged(group, block) & bool(every)).astype(np.float64),
+            COINCIDENCE: (block[by_released] / sizes[group]) ** columns,
         }
 
     names = list(dict.fromkeys([*before, *every, BY_KEYS, BY_S, *([BY_MASKED] if given else []), by_released]))

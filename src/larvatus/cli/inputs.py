@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
 ROLES = (
-    "confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal", "numeric",
+    "confidential", "non_confidential", "key", "identifiers", "weight", "record_id", "person", "household", "nominal",
+    "numeric",
 )
 
 
@@ -32,6 +33,9 @@ class RoleOptions:
     study: Annotated[Path | None, Parameter(help="study file with roles and settings")] = None
     confidential: Annotated[str | None, Parameter(help="columns to mask, separated by commas")] = None
     non_confidential: Annotated[str | None, Parameter(help="columns to release unchanged, separated by commas")] = None
+    key: Annotated[str | None, Parameter(
+        help="columns by which persons are recognised, separated by commas; released, and changed only by steps that name them"
+    )] = None
     sub_groups: Annotated[str | None, Parameter(
         help="columns whose cross-classification forms the sub-groups (default: the whole file)"
     )] = None

@@ -85,6 +85,7 @@ class About:
     study: str = ""
     kinds: tuple[tuple[str, str], ...] = ()
     value_labels: ValueLabels = ()
+    keys: tuple[str, ...] = ()
 
 
 def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "") -> About:
@@ -95,6 +96,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
         intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].described_kind) for n in data.released),
         value_labels(data.labels, [n for n in data.released if data.table.columns[n].kind == "nominal"]),
+        data.roles.key,
     )
 
 

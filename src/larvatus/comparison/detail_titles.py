@@ -46,6 +46,8 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "anonymity"): "Records in classes smaller than k, by what a missing key agrees with",
     ("key_risk", "class_sizes"): "Records by the number of records that agree in all keys",
     ("key_risk", "diversity"): "Diversity of the confidential columns within classes of the keys (worst class)",
+    ("key_risk", "key_changes"): "Cells of each key that were suppressed or recoded",
+    ("key_risk", "key_stages"): "Risk by key variables before and after",
     ("key_risk", "key_summary"): "Individual risk by key variables",
     ("key_risk", "log_linear"): "Sample uniques that are population uniques, by log-linear model",
     ("key_risk", "suda_keys"): "Contribution of each key to special uniques",

@@ -13,12 +13,14 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
+from larvatus.comparison.key_figures import AT_LEAST, KEY_LIMITS, KEY_RISK
 from larvatus.comparison.limits_by_release import broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
     LIMITED,
     OF_ATTACKS,
     UPPER_END,
     figure_of,
+    figure_of_limit,
     has_upper_end,
     known_scores,
     worst_sub_group,
@@ -54,6 +56,21 @@ class Limit(BaseModel):
     unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and nearly unchanged")
     worst_category: _Share | None = Field(
         default=None, description="category_disclosure only: maximum share of a released category that is one original one"
+    )
+    k: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="key_risk only: minimum number of records that agree in all keys"
+    )
+    l: Annotated[int, Field(ge=1)] | None = Field(  # noqa: E741 (the name in the literature)
+        default=None, description="key_risk only: minimum number of different confidential values among them"
+    )
+    t: _Share | None = Field(
+        default=None, description="key_risk only: maximum distance of confidential values in a class from those in the file"
+    )
+    re_identifications: _Share | None = Field(
+        default=None, description="key_risk only: maximum expected number of records found"
+    )
+    above_threshold: _Share | None = Field(
+        default=None, description="key_risk only: maximum number of records with an individual risk above its threshold"
     )
     interval: Interval | None = Field(default=None, description="limit the upper end of the interval, or the value")
 
@@ -137,6 +154,8 @@ class Limits(SettingsModel):
             if not attacks and not limited and not failed:
                 rows.append(_not_run("every_attack", every, "no attack was run"))
         rows += self._absolute(attacks)
+        if self.tier is not None and KEY_RISK not in self.scores:
+            rows += self._rows([s for s in scores if s.method == KEY_RISK], Limit(at_most=TIERS[self.tier].key_risk))
         return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
@@ -178,7 +197,7 @@ class Limits(SettingsModel):
                     plain = figure_of(score, _FIGURE[name])
                     within = upper and _within(plain, most) and not _within(value, most)
                     reason = _unmasked_groups(score) if name == "unmasked" and value > most else ""
-                    row = _row(score.method, shown, value, most, reason)
+                    row = _row(score.method, shown, value, most, reason, name in AT_LEAST)
                     out.append({**row, "reason": _estimate_meets(row, plain, score)} if within else row)
         return out
 
@@ -228,18 +247,22 @@ def _unmasked_groups(score: Score) -> str:
 
 
 def _beyond(row: Row) -> float:
-    value, most = row["value"], row["limit"]
-    return value - most if isinstance(value, float) and isinstance(most, float) else math.inf
+    """By how much a limit is broken; counts of key risk relative to the limit, so that they compare with shares."""
+    value, limit = row["value"], row["limit"]
+    if not isinstance(value, float) or not isinstance(limit, float):
+        return math.inf
+    return abs(value - limit) / (max(limit, 1.0) if figure_of_limit(row) in KEY_LIMITS else 1.0)
 
 
 def _within(value: float | None, most: float) -> bool:
     return value is not None and value <= most + _SLACK
 
 
-def _row(score: str, figure: str, value: float | None, most: float, reason: str) -> Row:
+def _row(score: str, figure: str, value: float | None, limit: float, reason: str, at_least: bool = False) -> Row:
+    met = value is not None and value >= limit - _SLACK if at_least else _within(value, limit)
     return {
-        "score": score, "figure": figure, "value": None if value is None else float(value), "limit": float(most),
-        "met": _within(value, most), "reason": reason,
+        "score": score, "figure": figure, "value": None if value is None else float(value), "limit": float(limit),
+        "met": met, "reason": reason,
     }
 
 
@@ -322,6 +345,8 @@ def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> lis
     for name, limit in limits.scores.items():
         beyond = [f for f in OF_ATTACKS if f in limit.stated_figures()] if kinds.get(name) != "risk" else []
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
+        own = [f for f in KEY_LIMITS if f in limit.stated_figures()] if name != KEY_RISK else []
+        out += [f"limits.{name}.{f}: only key_risk has that figure. Set it there: key_risk = {{ {f} = … }}." for f in own]
         if name in [c.name for c in combinations] and "worst_group" in limit.stated_figures():
             out.append(f"limits.{name}.worst_group: a combination has no figures by sub-group. Limit its parts, or the score "
                        f"itself: {name} = 0.05.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from larvatus.comparison.key_figures import AT_LEAST, KEY_LIMITS, KEY_RISK
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import is_correlation
 from larvatus.comparison.score_figures import figure_of_limit
@@ -25,12 +26,13 @@ def broken_in_words(row: Row) -> str:
     if not isinstance(value, float) or not isinstance(most, float):
         return f"{name}: {row['reason']}"
     reason = f" ({row['reason']})" if row.get("reason") else ""
-    return f"{name}: {row['figure']} {limit_figure(row, value)}, limit {limit_figure(row, most)}{reason}"
+    least = "at least " if figure_of_limit(row) in AT_LEAST else ""
+    return f"{name}: {row['figure']} {limit_figure(row, value)}, limit {least}{limit_figure(row, most)}{reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedLimits:
-    """The limits of every release, one row each; `of_attacks` is true if an attack has a limit."""
+    """The limits of every release, one row each; `of_attacks` is true if an attack has a limit, other than key risk."""
 
     rows: Mapping[str, Rows]
     of_attacks: bool
@@ -60,7 +62,7 @@ def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
     rows = comparison.limit_rows()
     if not rows:
         return None
-    attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")}
+    attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")} - {KEY_RISK}
     limited = {r["score"] for own in rows.values() for r in own}
     return JudgedLimits(rows, bool(limited & {*attacks, "every_attack"}))
 
@@ -73,14 +75,14 @@ def of_attack(name: object) -> bool:
 def limit_figure(row: Row, value: object) -> str:
     """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit.
 
-    Losses, and the figures of attacks whose value is a correlation, are plain numbers.
+    Losses, counts of key risk, and the figures of attacks whose value is a correlation, are plain numbers.
     """
     if not isinstance(value, float):
         return NONE
     figure = figure_of_limit(row)
     if figure == "times_chance":
         return f"{value:.4g}{SPACE}times"
-    if not of_attack(row["score"]) or is_correlation(row["score"]):
+    if figure in KEY_LIMITS or not of_attack(row["score"]) or is_correlation(row["score"]):
         return _digits(value)
     said = _digits(100 * value)
     unit = f"percentage point{'' if said == '1' else 's'}" if figure in ("above_chance", "above_baseline") else "%"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.key_figures import KEY_LIMITS, key_figure
 from larvatus.core.discovery import file_names
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
@@ -17,10 +18,11 @@ UPPER_END = " (upper end of the interval)"
 LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
-    "unmasked": "identified and unmasked", "worst_category": "worst category",
+    "unmasked": "identified and unmasked", "worst_category": "worst category", **KEY_LIMITS,
 }
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category")
-_COUNTED = ("certain", "unmasked", "worst_category")  # figures without an interval, because all records are counted
+# figures without an interval, because all records are counted
+_COUNTED = ("certain", "unmasked", "worst_category", "k", "l", "t", "above_threshold")
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
@@ -66,6 +68,8 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
         found = _unmasked(score)
     elif figure == "worst_category":
         found = worst_category(score.details[TELLING_CATEGORIES])[1] if TELLING_CATEGORIES in score.details else None
+    elif figure in KEY_LIMITS:
+        found = key_figure(score, figure, upper)
     else:
         raise KeyError(figure)
     return found if found is not None and _is_number(found) else None

@@ -17,19 +17,21 @@ class Tier(NamedTuple):
     find records: the share found, the share found in the worst sub-group (lower end of its interval), and the share found
     with certainty. In every tier, no record that is alone in S, and no whole sub-group, may be released unchanged. The limit
     of the worst sub-group is also the limit of the worst category: of the records released with one category, so large a
-    share may have the same original category (lower end of its interval), if that is at least twice the baseline.
+    share may have the same original category (lower end of its interval), if that is at least twice the baseline. `key_risk`
+    limits the mean individual risk by the key variables, if it is estimated (docs/decisions/0032-keys.md).
     """
 
     above_baseline: float
     at_most: float
     worst_group: float
     certain: float
+    key_risk: float
 
 
 TIERS: Mapping[str, Tier] = {
-    "public": Tier(0.01, 1 / 11, 1 / 5, 0.01),
-    "scientific": Tier(0.05, 1 / 5, 1 / 3, 0.05),
-    "secure": Tier(0.2, 1 / 3, 1 / 2, 0.2),
+    "public": Tier(0.01, 1 / 11, 1 / 5, 0.01, 0.03),
+    "scientific": Tier(0.05, 1 / 5, 1 / 3, 0.05, 0.1),
+    "secure": Tier(0.2, 1 / 3, 1 / 2, 0.2, 0.2),
 }
 
 # The default rule, if no limit on an attack is set: an attack is near its baseline b if its value is at most

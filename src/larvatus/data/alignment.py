@@ -85,7 +85,9 @@ def _group_of(group: int, block: Block) -> Mapping[str, Array]:
 
 
 def _given(original: Microdata, released: Microdata) -> list[str]:
-    return [n for n in (*original.sub_groups.columns, *original.known) if n in released.table.columns]
+    """Columns of S that no step may change: all but the keys."""
+    known = (n for n in original.known if n not in original.keys)
+    return [n for n in (*original.sub_groups.columns, *known) if n in released.table.columns]
 
 
 def check_same_given(original: Microdata, released: Microdata) -> None:

@@ -292,7 +292,7 @@ class Mask(Method):
     nemesis: ClassVar[tuple[str, ...]] = ()
 
     columns: tuple[str, ...] | None = Field(
-        default=None, description="confidential columns to mask (default: all that this mask can handle)"
+        default=None, description="columns to mask, confidential ones or keys (default: all confidential ones it can handle)"
     )
     where: str | tuple[int | str, ...] | None = Field(
         default=None, description="records to mask: a condition, a list of record ids, or @FILE with a list (default: all)"
@@ -369,7 +369,8 @@ class Attack(Method):
     which at least one is needed. `copies_together` is true if the attack is given all copies of a release at once, held in
     memory whatever the engine, instead of one copy after another. `most_targets` is set by attacks that draw a sample of
     targets: a file with no more records is attacked whole, and of a larger one at most this many are drawn, unless the setting
-    `targets` says otherwise. `shares_estimates` is true if one estimate, such as a fitted model, serves all targets, so that
+    `targets` says otherwise. `sees_original_keys` is true if it is given the original keys; others are given the released
+    ones as S. `shares_estimates` is true if one estimate, such as a fitted model, serves all targets, so that
     they succeed together.
     """
 
@@ -377,6 +378,7 @@ class Attack(Method):
     copies_together: ClassVar[bool] = False
     most_targets: ClassVar[int | None] = None
     shares_estimates: ClassVar[bool] = False
+    sees_original_keys: ClassVar[bool] = False
     assumes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 

@@ -15,7 +15,7 @@ from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Block, Engine, RecordTable
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.labelling.labels import LABELLED, NO_LABELS, FileLabels
-from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.roles import Roles, SubGroups, changeable_columns, released_columns
 from larvatus.data.sub_groups import Groups
 
 _FILES = {".csv", ".tsv", ".txt", ".gz", ".zst", ".zip", ".parquet", ".pq", ".feather", ".arrow"} | LABELLED
@@ -52,9 +52,22 @@ class Microdata:
 
     @property
     def non_confidential(self) -> tuple[str, ...]:
-        """Non-confidential columns that vary within sub-groups, in role order."""
-        inside = (c for c in self.roles.non_confidential if c not in self.sub_groups.columns)
-        return tuple(c for c in inside if c in self.table.columns)
+        """Keys and non-confidential columns that vary within sub-groups, in role order: S, as released.
+
+        A key that a step is masking is confidential in the view of that step.
+        """
+        apart = {*self.sub_groups.columns, *self.roles.confidential}
+        return tuple(c for c in (*self.roles.key, *self.roles.non_confidential) if c not in apart and c in self.table.columns)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys that a step may change: those in the table that form no sub-groups, in role order."""
+        return tuple(c for c in self.roles.key if c in self.table.columns and c not in self.sub_groups.columns)
+
+    @property
+    def changeable(self) -> tuple[str, ...]:
+        """Keys and confidential columns in the table: the columns that steps may change."""
+        return tuple(c for c in changeable_columns(self.roles, self.sub_groups) if c in self.table.columns)
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from larvatus.data.notes import Note
 from larvatus.data.pairings.pairing_files import check_pairing
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.text_columns import texts
 from larvatus.data.verbs import as_one_group, moments_by_group
 
 
@@ -40,14 +41,9 @@ def as_release(
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     table = data.engine.read(file, roles, groups, Path(pairing) if pairing else None)
     released = Microdata(table, roles, groups, data.engine, paths_read(other, pairing))
-    for n in released.confidential:
-        if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):
-            raise RolesError(
-                f"the released file: {n!r} contains text, but is numeric in the original. Remove what is not a number from the "
-                "column (only empty cells and NA count as missing)."
-            )
-    absent = [n for n in data.confidential if n not in names]
+    absent = [n for n in data.changeable if n not in names]
     notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
+    notes += _recoded_columns(data, released)
     if pairing and not check_pairing(Path(pairing), released):
         notes.append(Note(f"{Path(pairing).name} has no digest of a release: whether it was written with this release is not "
                           "checked", "warning"))
@@ -65,6 +61,19 @@ def as_release(
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), is_paired=False)
+
+
+def _recoded_columns(data: Microdata, released: Microdata) -> list[Note]:
+    """A note for each column of numbers that is released as categories; one in which most cells are numbers is refused."""
+    changed = [n for n in released.changeable
+               if (released.table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number")]
+    for text in texts(released, changed):
+        if text.spoilt:
+            raise RolesError(
+                f"the released file: {text.name!r} contains text, but is numeric in the original. Remove what is not a number "
+                "from the column (only empty cells and NA count as missing)."
+            )
+    return [Note(f"{n} is numeric in the original and categorical in the released file, so it was recoded") for n in changed]
 
 
 def _of_copies(copies: Sequence[Release]) -> Release:
@@ -90,7 +99,7 @@ def _of_copies(copies: Sequence[Release]) -> Release:
 def _confirms(released: Microdata) -> bool:
     """Whether some unmasked column varies, so that a different row order would have been noticed."""
     columns = released.table.columns
-    given = [n for n in (*released.sub_groups.columns, *released.known) if n in columns]
+    given = [n for n in (*released.sub_groups.columns, *released.known) if n in columns and n not in released.keys]
     names = [n for n in given if columns[n].kind == "nominal" and len(columns[n].levels) > 1]
     numbers = [n for n in given if columns[n].kind == "number"]
     varies = not all(m.constant.all() for m in moments_by_group(as_one_group(released), numbers)) if numbers else False
@@ -135,17 +144,20 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
     roles = data.roles
     there, columns = set(names), data.table.columns
     confidential = tuple(n for n in roles.confidential if n in there)
-    if not confidential:
-        raise RolesError("the released file has none of the confidential columns "
-                         f"({', '.join(roles.confidential[:5])}). Check that it is the right file.")
+    if not any(n in there for n in data.changeable):
+        what = "confidential columns" if roles.confidential else "keys"
+        raise RolesError(f"the released file has none of the {what} "
+                         f"({', '.join((roles.confidential or roles.key)[:5])}). Check that it is the right file.")
     kept = roles.model_copy(update={
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),
+        "key": tuple(n for n in roles.key if n in there),
         "identifiers": (), "person": None, "household": None,
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
         "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),
-        "ordered": {n: v for n, v in roles.ordered.items() if n in there},
+        "ordered": {n: v for n, v in roles.ordered.items() if n in there and n not in data.keys},
+        "taxonomies": {n: v for n, v in roles.taxonomies.items() if n not in data.keys},
         "missing": {n: v for n, v in roles.missing.items() if n in there},
         "numeric": tuple(n for n in roles.numeric if n in there),
     })

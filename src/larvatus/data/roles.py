@@ -57,6 +57,9 @@ class Roles(SettingsModel):
 
     confidential: Names = Field(default=(), description="columns to mask")
     non_confidential: Names = Field(default=(), description="columns released unmasked; masks condition on them")
+    key: Names = Field(
+        default=(), description="columns by which persons are recognised; released, and changed only by steps that name them"
+    )
     identifiers: Names = Field(default=(), description="columns that are never released")
     weight: str | None = Field(default=None, description="survey weight, released unmasked")
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
@@ -83,7 +86,7 @@ class Roles(SettingsModel):
     def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
         out: dict[str, Any] = write(self)
-        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric")}
+        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "key")}
 
 
 class SubGroups(SettingsModel):
@@ -117,9 +120,15 @@ def has_order(roles: Roles, name: str) -> bool:
 
 
 def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
-    """Released columns, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
+    """Released columns, in this order: sub-group columns, keys, non-confidential columns, confidential ones, the weight."""
     weight = (roles.weight,) if roles.weight else ()
-    return tuple(dict.fromkeys(sub_groups.columns + roles.non_confidential + roles.confidential + weight))
+    return tuple(dict.fromkeys(sub_groups.columns + roles.key + roles.non_confidential + roles.confidential + weight))
+
+
+def changeable_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
+    """Columns that steps may change: keys outside the sub-groups, and confidential columns."""
+    keys = tuple(n for n in roles.key if n not in sub_groups.columns)
+    return tuple(dict.fromkeys(keys + roles.confidential))
 
 
 def columns_read(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
@@ -134,13 +143,14 @@ def persons_and_households(roles: Roles) -> tuple[str, ...]:
 
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
     """All problems with the roles, each with a way out; with `existing`, names are checked against the file."""
-    problems = [] if roles.confidential else [
+    problems = [] if roles.confidential or roles.key else [
         "roles.confidential: no column is declared, so there is nothing to mask. Declare at least one"
         f"{_offered(existing)}."
     ]
     spoken = {
         "confidential": roles.confidential,
         "non_confidential": roles.non_confidential,
+        "key": roles.key,
         "identifiers": roles.identifiers,
         "sub_groups": sub_groups.columns,
         "weight": (roles.weight,) if roles.weight else (),
@@ -176,10 +186,11 @@ def column_list(names: Sequence[str]) -> str:
 
 
 def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
-    exclusive = [("confidential", other) for other in ("non_confidential", "sub_groups", "identifiers", "weight")]
-    exclusive += [("identifiers", other) for other in ("non_confidential", "sub_groups", "weight")]
-    exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "sub_groups", "weight")]
-    every = ("confidential", "non_confidential", "identifiers", "sub_groups", "weight", "record_id")
+    exclusive = [("confidential", other) for other in ("non_confidential", "key", "sub_groups", "identifiers", "weight")]
+    exclusive += [("key", other) for other in ("non_confidential", "weight")]
+    exclusive += [("identifiers", other) for other in ("non_confidential", "key", "sub_groups", "weight")]
+    exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "key", "sub_groups", "weight")]
+    every = ("confidential", "non_confidential", "key", "identifiers", "sub_groups", "weight", "record_id")
     exclusive += [(role, other) for role in ("person", "household") for other in every] + [("person", "household")]
     for one, other in exclusive:
         for name in (n for n in spoken[one] if n in spoken[other]):

@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import record_numbers, where_text
-from larvatus.data.roles import Small, has_order
+from larvatus.data.roles import Roles, Small, has_order
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.verbs import as_one_group, count_present, map_rows, reduce_groups, settle_groups, take_rows, with_table
 
@@ -26,9 +26,19 @@ TAKEN, _KEPT = scratch("taken"), scratch("kept")
 
 
 def columns_of_step(step: Mask, data: Microdata) -> tuple[str, ...]:
-    """The confidential columns that a step masks, in role order: those it names, else all of the kinds it handles."""
+    """The columns that a step masks, in role order: those it names, else all confidential ones of the kinds it handles."""
     asked = step.columns or data.confidential
-    return tuple(n for n in data.confidential if n in asked and is_maskable(step, n, data))
+    return tuple(n for n in data.changeable if n in asked and is_maskable(step, n, data))
+
+
+def is_key_step(step: Mask, roles: Roles) -> bool:
+    """Whether a step names keys. Such steps run before the others, so that these see the keys as they are released."""
+    return any(n in roles.key for n in step.columns or ())
+
+
+def key_steps_first(steps: Sequence[Mask], roles: Roles) -> tuple[Mask, ...]:
+    """The steps that name keys, then the others, each in the given order."""
+    return tuple(sorted(steps, key=lambda step: not is_key_step(step, roles)))
 
 
 def is_maskable(step: Mask, name: str, data: Microdata) -> bool:
@@ -53,7 +63,7 @@ def columns_by_step(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, .
         now = columns_of_step(step, data)
         asked = step.columns or data.confidential
         more = {n for n in made if n in asked and "nominal" in step.handles}
-        out.append(tuple(n for n in data.confidential if n in now or n in more))
+        out.append(tuple(n for n in data.changeable if n in now or n in more))
         made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.kind_after("number") == "nominal"}
     return out
 
@@ -102,9 +112,12 @@ def codes_in(column: Column, other: Column) -> Array:
 
 
 def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-    """Apply one mask to the records and within the sub-groups it is set to; only confidential columns may change."""
+    """Apply one mask to the records and within the sub-groups it is set to.
+
+    Only confidential columns, and keys that the step names, may change.
+    """
     for name in columns_of_step(step, original):
-        if name in current.confidential and name not in columns_of_step(step, current):
+        if name in current.changeable and name not in columns_of_step(step, current):
             raise MaskError(f"{step.name()}: needs numbers, and an earlier step made {name!r} categorical. Put it before that "
                             "step, or leave the column out of its columns.")
     whole, current = current, view_of_step(step, current)

@@ -21,6 +21,7 @@ from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.labelling.labels import ColumnLabels, code_column, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairings.released_keys import released_keys
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, pools_in_words, resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import has_order
@@ -46,13 +47,14 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
     named = {**{n: told[n].label for n in data.released}, **(labels or {})}
     facts = [_facts(copy) for copy in release.copies]
     masked = {**pooled_columns(release, original), **masked_by(release, original)}
+    masked_columns = {*data.confidential, *released_keys(original, release)}
     rows: list[Row] = []
     for name in data.released:
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
             "missing": _missing(data, name, _CODES[suffix.lower()] if missing else ""),
-            "masked": "yes" if name in data.confidential and name not in release.unmasked else "no",
+            "masked": "yes" if name in masked_columns and name not in release.unmasked else "no",
             "how": masked.get(name, "released unchanged"), "levels": _levels(release, name),
             **({"value_labels": _value_labels(told[name])} if told else {}),
         })
@@ -99,8 +101,10 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     partial = {r.lines[0].left.columns[0]: r for r in rules if r.exceptions}
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].described_kind for n in names}
+    keys = released_keys(original, release)
+    kinds |= {n: original.table.columns[n].described_kind for n in keys}
     taken = columns_by_step(original.with_confidential(names), release.steps)
-    out = dict.fromkeys(release.data.confidential, "masked; the method is not described")
+    out = dict.fromkeys((*keys, *release.data.confidential), "masked; the method is not described")
     for name in out:
         if name in release.unmasked:
             out[name] = f"released unchanged: {release.unmasked[name]}"

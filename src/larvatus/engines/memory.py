@@ -16,7 +16,7 @@ from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labels import FileLabels, code_column
-from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
+from larvatus.data.roles import Roles, SubGroups, changeable_columns, check_roles, columns_read
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels, with_date_form, with_marks
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
@@ -76,7 +76,8 @@ class Memory:
         columns = {n: with_date_form(c, forms[n]) for n, (c, _) in arrays.items()} | codes
         values = {n: v for n, (_, v) in arrays.items()} | held_codes
         record = self._records(table, roles.record_id, pairing)
-        kept = table.select([n for n in wanted if n not in roles.confidential])
+        changeable = changeable_columns(roles, sub_groups)
+        kept = table.select([n for n in wanted if n not in changeable])
         kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None

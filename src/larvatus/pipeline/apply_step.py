@@ -26,10 +26,11 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
     """Raise an error for columns that a step cannot mask, and for confidential columns that no step masks."""
     taken = columns_by_step(data, masks)
     for step, names in zip(masks, taken, strict=True):
+        _check_key_step(step, data)
         for name in step.columns or ():
-            if name not in data.confidential:
-                raise MaskError(f"{step.name()}.columns: {name!r} is not a confidential column; "
-                                f"{nearest_names(name, data.confidential)}")
+            if name not in data.changeable:
+                what = "neither a key nor a confidential column" if data.keys else "not a confidential column"
+                raise MaskError(f"{step.name()}.columns: {name!r} is {what}; {nearest_names(name, data.changeable)}")
             if name not in names:
                 raise MaskError(_unmaskable(step, name, data))
         if not names:
@@ -41,6 +42,21 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
                 raise MaskError(_unmaskable(masks[0], name, data))
             raise MaskError(f"mask: {name!r} is confidential, but no step masks it. Add it to the columns of a step, or do "
                             "not declare it confidential.")
+
+
+def _check_key_step(step: Mask, data: Microdata) -> None:
+    """Raise an error for a step that names keys and cannot run before the masks of confidential columns."""
+    for name in (n for n in step.columns or () if n in data.roles.key):
+        where = f"{step.name()}.columns: {name!r}"
+        if name in data.sub_groups.columns:
+            raise MaskError(f"{where} is a key that forms sub-groups, so no step can change it. Recode it before reading the "
+                            "file, or take it out of the sub-groups.")
+        if not set(step.columns or ()) <= set(data.roles.key):
+            raise MaskError(f"{where} is a key, and the step also names confidential columns. Keys are masked first: use a "
+                            "separate step for them.")
+        if step.drops or step.copy_count > 1:
+            what = "removes whole records" if step.drops else "makes several copies"
+            raise MaskError(f"{where} is a key, and the step {what}. Leave the key out of its columns.")
 
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:

@@ -28,6 +28,7 @@ from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.pairings.other_waves import as_other_release
+from larvatus.data.pairings.released_keys import released_keys, with_released_keys, without_key_steps
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
 from larvatus.engines._resampling import in_memory
@@ -152,6 +153,13 @@ class AttackedRelease:
         return [*views, _View.of(*joined_with(self.data, self.candidate, self.others))] if self.others else views
 
     @cached_property
+    def _original_keys(self) -> list[_View]:
+        """The release beside the original with its own keys, for attacks that examine how keys were changed."""
+        if not released_keys(self.data, self.candidate):
+            return self._views
+        return [_View.of(self.data, self.candidate, as_released=False), *self._views[1:]]
+
+    @cached_property
     def _exceptions(self) -> _View | None:
         """The release with a column that tells which totals hold in a record; None if rules keep no totals with exceptions."""
         marked = mark_exceptions(self.data, self.candidate)
@@ -160,17 +168,19 @@ class AttackedRelease:
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
-        why = "" if method in self.must else method.why_unsuitable(self.candidate, self.who)
+        asked = method in self.must or method.name() in self.limits.scores
+        why = "" if asked else method.why_unsuitable(self.candidate, self.who)
         if why:
             return AttackOutcome(unsuitable=why)
         try:
-            first = self._views[0]
+            views = self._original_keys if method.sees_original_keys else self._views
+            first = views[0]
             excess = shared_error(method, first.original, first.copies[0][1], self.who, attack_random(method))
             limit = smallest_limit(self.limits, method.name())
             found = [_once(method, first, self.who, limit, excess)]
             if self.others:
                 try:
-                    found.append(_once(method, self._views[1], self.who, limit, excess))
+                    found.append(_once(method, views[1], self.who, limit, excess))
                 except (RiskError, UtilityError) as error:
                     if not wave_notes(self.others):
                         raise
@@ -210,7 +220,10 @@ class _View:
     release: Release
 
     @classmethod
-    def of(cls, data: Microdata, release: Release) -> _View:
+    def of(cls, data: Microdata, release: Release, as_released: bool = True) -> _View:
+        """The view of an attack. If `as_released`, keys are given to it as S, in the form in which they are released."""
+        if as_released:
+            data, release = with_released_keys(data, release), without_key_steps(release)
         declared = in_declared_groups(data, release)
         return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True), release)
 

@@ -19,6 +19,7 @@ from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
+from larvatus.data.pairings.released_keys import with_released_keys
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
@@ -79,7 +80,7 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
     """A broken limit if records that S holds in place are released unmasked: no share of them is acceptable."""
     if not release.is_paired:
         return []
-    original = in_groups_of(data, release.data)
+    original = in_groups_of(with_released_keys(data, release), release.data)
     found = {h.records: h for copy in release.copies for h in released_in_place(original, copy)}
     if not found:
         return []

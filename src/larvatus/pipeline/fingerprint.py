@@ -24,8 +24,8 @@ _MISSING = b"\xff"  # not UTF-8, so no category has the digest of a missing one
 
 
 def confidential_fingerprint(data: Microdata, key: bytes) -> str:
-    """The fingerprint of the confidential columns, as hexadecimal digits."""
-    columns = {n: data.table.columns[n] for n in data.confidential}
+    """The fingerprint of the confidential columns, and of the keys if there are any, as hexadecimal digits."""
+    columns = {n: data.table.columns[n] for n in data.changeable}
     texts = {n: _digests(c) for n, c in columns.items() if c.kind == "nominal"}
 
     def add(group: int, block: Block) -> int:

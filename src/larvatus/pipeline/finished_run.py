@@ -27,6 +27,7 @@ from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.score import csv_text
+from larvatus.data.steps import key_steps_first
 from larvatus.documents.manifest import INSIDE, Approval, approvals_in, manifest_paths, pairing_path
 from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
@@ -130,7 +131,7 @@ class FinishedRun:
                                "the study again into a new folder.")
         given = pairing if pairing.is_file() else None
         found = as_release(data, one.paths, given, name=one.name, row_order="keep" if given is None else "checked")
-        planned = next((r.steps for r in study.release if r.name == one.name), ())
+        planned = key_steps_first(next((r.steps for r in study.release if r.name == one.name), ()), data.roles)
         steps = tuple(with_records(s, study.folder, data.roles.record_id) for s in planned)
         return replace(found, name=one.name, steps=steps)
 

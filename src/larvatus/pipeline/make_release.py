@@ -20,11 +20,12 @@ from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
+from larvatus.data.pairings.released_keys import key_notes
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
-from larvatus.data.steps import apply_step
+from larvatus.data.steps import apply_step, is_key_step, key_steps_first
 from larvatus.pipeline.apply_step import (
     change_notes,
     check_changed,
@@ -64,7 +65,8 @@ def mask(
     progress = progress or default_progress()
     if name is not None and not isinstance(name, str):
         raise MaskError(f"needs a text, got {type(name).__name__}.", subject="name")
-    told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    given = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    told_steps = key_steps_first(given, data.roles)
     masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
         raise MaskError("mask: no step is given. Give at least one, for example \"additive_noise\".")
@@ -82,16 +84,20 @@ def mask(
     context = roles_text(data.roles, with_persons=False) + original.sub_groups.model_dump_json()
     context += asked.model_dump_json() if rules else ""
     context += confidential_fingerprint(data, stream_key(secret, "fingerprint"))
-    current, said = _stepped(masks, original, secret, context, progress)
+    of_keys = sum(is_key_step(m, data.roles) for m in masks)
+    if of_keys:  # the other steps condition on the keys as they are released
+        (keyed,), said = _stepped(masks[:of_keys], original, secret, context, progress)
+        notes += [*said, *key_notes(original, keyed)]
+        original = keyed
+    current, said = _stepped(masks, original, secret, context, progress, done=of_keys)
     notes += said
     table = Rows()
     if rules is not None:
         progress("masking: rules", 1, 1)
         original = original.with_confidential(data.roles.confidential)
         seen_again = rules.without_derived(original)
-        current, said, table = rules.enforce(
-            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
-        )
+        again = partial(_stepped, masks, seen_again, secret, context, progress, done=of_keys)
+        current, said, table = rules.enforce(current, original, lambda k: again(f"attempt {k}")[0], masks)
         notes = [*(n for n in notes if not n.promise), *said]
     changes = [column_changes(copy, original) for copy in current]
     for copy, found in zip(current, changes, strict=True):
@@ -105,9 +111,12 @@ def mask(
 
 
 def _stepped(
-    masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str
+    masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str, done: int = 0
 ) -> tuple[list[Microdata], list[Note]]:
-    """Every copy after all steps, and their notes. A new attempt draws again all that copies do not share."""
+    """Every copy after all steps but the first `done` ones, and their notes.
+
+    A new attempt draws again all that copies do not share.
+    """
     copies, first = copies_of_steps(masks)
     panel = stream_key(secret, "panel")
     current = [original]
@@ -115,6 +124,8 @@ def _stepped(
     for i, step in enumerate(masks):
         if i == first:
             current *= copies
+        if i < done:
+            continue
         said: list[list[Note]] = []
         for c, copy in enumerate(current):
             stage = f"masking: {step.name()}" + (f", copy {c + 1}" if len(current) > 1 else "")

@@ -19,6 +19,7 @@ from larvatus.data.copies import mean_over
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.pairings.released_keys import comparable_keys
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
@@ -95,9 +96,10 @@ class MeasuredRelease:
     """
 
     def __init__(self, data: Microdata, candidate: Release, nulls: Nulls, domains: Any, analyses: Any, named: bool) -> None:
-        self.data, self.candidate, self.nulls, self.named = data, candidate, nulls, named
+        self.data, self.candidate = comparable_keys(data, candidate)
+        self.nulls, self.named = nulls, named
         self.planned = analyses_of(analyses)
-        self.asked = domains_of(domains, data)
+        self.asked = domains_of(domains, self.data)
         self.later = (*([NULL_STAGE] if nulls.resamples else []), *([METHOD] if self.planned else []))
 
     @cached_property

@@ -66,6 +66,7 @@ def read(
     *,
     confidential: Sequence[str] | str | None = None,
     non_confidential: Sequence[str] | str = (),
+    key: Sequence[str] | str = (),
     sub_groups: Sequence[str] | SubGroups | str = (),
     identifiers: Sequence[str] | str = (),
     weight: str | None = None,
@@ -103,6 +104,9 @@ def read(
     order. `password_file` contains the password of a server, which the address must not contain
     (docs/guides/your-data-are-in-a-database.md).
 
+    `key` lists columns by which persons are recognised. They are released, masks condition on them as released, and only
+    steps that name them change them (docs/guides/what-keys-give-away.md).
+
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
     or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
@@ -119,13 +123,13 @@ def read(
     check_address(source)
     source = with_format(file_of_url(source), stated)
     if roles is None:
-        if confidential is None:
+        if confidential is None and not key:
             names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one "
                              f"(confidential=[…]); the columns are: {column_list(names)}. "
                              "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
-            "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
+            "confidential": confidential or (), "non_confidential": non_confidential, "key": key, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
             "household": household, "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }

@@ -202,7 +202,7 @@ def _with_plan(data: Microdata, plan: AdvisedPlan) -> Microdata:
 
 def _without(data: Microdata, name: str) -> Microdata:
     """The data without one column of X or S."""
-    kept = {r: tuple(n for n in getattr(data.roles, r) if n != name) for r in ("confidential", "non_confidential")}
+    kept = {r: tuple(n for n in getattr(data.roles, r) if n != name) for r in ("confidential", "key", "non_confidential")}
     return replace(data, roles=data.roles.model_copy(update=kept))
 
 

@@ -13,16 +13,21 @@ from larvatus.data.contracts import Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.steps import columns_of_step, view_of_step
-from larvatus.data.verbs import as_one_group
+from larvatus.data.verbs import as_one_group, with_table
 from larvatus.stats.key_risk.perturbed_keys import MOST_KEY_PAIRS, right_match
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLaw:
-    """Transition matrices of each key in every sub-group (None: the key does not change), or why there is no such law."""
+    """Transition matrices of each key in every sub-group (None: the key does not change), or why there is no such law.
+
+    `recoded` are keys that only steps without random numbers changed. An intruder can recode what is known of a person in the
+    same way, so that these keys are true at their released level.
+    """
 
     moves: tuple[tuple[Matrix | None, ...], ...] = ()
     why_not: str = ""
+    recoded: tuple[str, ...] = ()
 
     @property
     def perturbs(self) -> bool:
@@ -34,14 +39,18 @@ def key_law(original: Microdata, release: Release, names: Sequence[str]) -> KeyL
     groups, columns = len(original.groups), release.data.table.columns
     moves: list[tuple[Matrix | None, ...]] = [(None,) * groups for _ in names]
     touched: set[str] = set()
+    recoded: set[str] = set()
     if release.data.table is original.table:
         return KeyLaw(tuple(moves))
     for step in release.steps:
         masked = [n for n in columns_of_step(step, original) if n in names]
         if not masked or step.drops:
             continue
+        if not step.random and not touched & set(masked):
+            recoded |= set(masked)
+            continue
         law = _transitions(step, original)
-        if law is None or touched & set(masked):
+        if law is None or (touched | recoded) & set(masked):
             return KeyLaw(why_not=f"{step.name()} changed {', '.join(masked)} in a way that has no transition matrix")
         for n in masked:
             if original.table.columns[n].levels != columns[n].levels:
@@ -50,8 +59,10 @@ def key_law(original: Microdata, release: Release, names: Sequence[str]) -> KeyL
         touched |= set(masked)
     if touched and release.data.rows != original.rows:
         return KeyLaw(why_not="records were dropped")
-    unknown = [n for n in names if n in original.confidential and n not in touched and not release.steps]
-    return KeyLaw(tuple(moves), f"it is not known how {', '.join(unknown)} were masked" if unknown else "")
+    masked_elsewhere = () if release.steps else (*original.confidential, *original.roles.key)
+    unknown = [n for n in names if n in masked_elsewhere and n not in touched]
+    why_not = f"it is not known how {', '.join(unknown)} were masked" if unknown else ""
+    return KeyLaw(tuple(moves), why_not, tuple(n for n in names if n in recoded))
 
 
 def _transitions(step: Mask, original: Microdata) -> dict[str, list[Matrix]] | None:
@@ -62,12 +73,15 @@ def _transitions(step: Mask, original: Microdata) -> dict[str, list[Matrix]] | N
     return None if found is None else {n: list(found[n]) for n in found}
 
 
-def match_under_law(original: Microdata, table: KeyTable, law: KeyLaw, fraction: float) -> Floats | None:
+def match_under_law(
+    original: Microdata, release: Release, table: KeyTable, law: KeyLaw, fraction: float
+) -> Floats | None:
     """P(right match) of each released combination, averaged over the sub-groups in which it occurs; None if too many pairs.
 
     F of a combination is its count in the original, divided by the sampling fraction.
     """
-    true = key_table(original, table.names)
+    at_level = original.table.pair(release.data.table, {n: n for n in law.recoded}) if law.recoded else original.table
+    true = key_table(with_table(original, at_level), table.names)
     if len(table.group) * len(true.group) * len(table.names) > MOST_KEY_PAIRS:
         return None
     found = right_match(

@@ -1,28 +1,37 @@
-"""`larvatus keys`: what the key variables of an original file give away, before anything is masked."""
+"""`larvatus keys`: what the key variables of a file give away, before anything is masked, after steps, and in a release."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import RoleOptions, data_of
-from larvatus.cli.options import Json, Quiet, Several, open_command
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of
+from larvatus.cli.options import Json, Pairing, Quiet, ReleasedOrder, ReleaseName, Several
+from larvatus.cli.output.terminal import Terminal
+from larvatus.core.errors import StudyError
 
 if TYPE_CHECKING:
     from larvatus.attacks.key_risk import KeyRisk
     from larvatus.data.microdata import Microdata
-    from larvatus.data.score import Score
+    from larvatus.data.release import Release
+    from larvatus.data.score import Rows, Score
+    from larvatus.pipeline.finished_run import FinishedRun
     from larvatus.study import Study
 
 _MOST_GROUPS = 10
 
 
 def keys(
-    source: str, *, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
+    source: str, released: Annotated[list[str] | None, Several] = None, *, roles: RoleOptions = RoleOptions(),  # noqa: B008
     keys: Annotated[list[str] | None, Several, Parameter(
-        name="--keys", help="key variable; repeatable (default: all non-confidential and sub-group columns)"
+        name="--keys", help="key variable; repeatable (default: the role key, else all non-confidential and sub-group columns)"
     )] = None,
+    step: Annotated[list[str] | None, Several, Parameter(
+        help="step to try on keys, e.g. 'recoding(columns=[\"age\"], cuts=[30, 60], replacement=\"label\")'; repeatable"
+    )] = None,
+    release: ReleaseName = None, pairing: Pairing = None, row_order: ReleasedOrder = "checked",
     sampled: Annotated[float | None, Parameter(
         help="sampling fraction of the file, e.g. 0.1 (default: by the survey weight, else the file is the population)"
     )] = None,
@@ -40,36 +49,93 @@ def keys(
 ) -> None:
     """Show what the key variables of a file give away: risk of records, population uniques, k-anonymity, special uniques.
 
-    Nothing is masked and nothing is written. Shows counts, shares, columns and sub-groups, never records.
+    With --step, steps on keys are tried and the risk is shown before and after each. With a released file, or the output
+    folder of larvatus run or search, original and release are shown side by side. Nothing is written. Shows counts, shares,
+    columns and sub-groups, never records.
 
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a quoted pattern
+        the confidential file (a file, a folder or a quoted pattern); or the output folder of a run, or a release in it
+    released
+        the released file
     """
     from larvatus.attacks.key_risk import KeyRisk
     from larvatus.comparison.detail_titles import detail_title
 
     method = KeyRisk(keys=tuple(keys or ()), sampled=sampled, model=model, threshold=threshold, missing=missing,
                      suda_size=suda_size)
-    with open_command(roles, quiet, json) as (terminal, study, progress):
+    run, release = _run_of(source, released, release)
+    terminal, study = Terminal(quiet, json), roles.load(run.study() if run is not None else None)
+    if step and (run is not None or released):
+        raise StudyError(["--step: tries steps on the original. Leave it out, or give the original alone."], "command line")
+    with terminal.progress() as progress:
+        source = source if run is None else str(study.source_path())
         _check_names(source, study, method.keys)
         data = data_of(source, _with_keys(study, method.keys))
         progress("examining the key variables", 0, 1)
-        score = _examine(data, method)
+        given = _release_of(data, run, release, released, pairing, row_order, study)
+        last, stages = _stages(data, method, given, step or [])
+        score = _examine(data, method, last)
     terminal.say(
         f"Mean individual risk: {score.value:.4g} (95 % interval {_ends(score)}), the expected share of records found by "
         "someone who knows these keys for the whole population."
     )
     for note in score.notes:
         terminal.hint(f"note: {note}")
+    if stages:
+        terminal.table(stages, "\nRisk before and after each step, with the cells that it changed")
     for name, rows in score.details.items():
-        terminal.table(rows, f"\n{detail_title(score.method, name)}")
+        if name != "key_stages":
+            terminal.table(rows, f"\n{detail_title(score.method, name)}")
     worst = sorted(score.by_group, key=lambda row: -float(row["value"] or 0))[:_MOST_GROUPS]
     if len(worst) > 1:
         terminal.table([{n: row[n] for n in ("sub_group", "records", "value", "low", "high")} for row in worst],
                        "\nSub-groups with the highest mean risk")
-    terminal.data(score.plain())
+    terminal.data({**score.plain(), **({"stages": [dict(r) for r in stages]} if stages else {})})
+
+
+def _run_of(source: str, released: list[str] | None, release: str | None) -> tuple[FinishedRun | None, str | None]:
+    """The finished run in a folder, or around a file of its folder releases/, and the name of the release; None for files."""
+    from larvatus.documents.manifest import INSIDE
+    from larvatus.pipeline.finished_run import RUN_RECORD, open_run
+
+    place = Path(source)
+    if released is None and (place / INSIDE / RUN_RECORD).is_file():
+        return open_run(place), release
+    if released is None and (place.parent.parent / INSIDE / RUN_RECORD).is_file():
+        run = open_run(place.parent.parent)
+        own = next((n for n, r in run.releases.items() if place.absolute() in [p.absolute() for p in r.paths]), None)
+        if own is not None:
+            return run, own
+    if release is not None:
+        raise StudyError(["--release: names a release in the output folder of larvatus run or search. Give that folder."],
+                         "command line")
+    return None, None
+
+
+def _release_of(
+    data: Microdata, run: FinishedRun | None, name: str | None, released: list[str] | None, pairing: Path | None,
+    row_order: Literal["checked", "keep"], study: Study,
+) -> Release | None:
+    from larvatus.data.pairing import as_release
+
+    if run is not None:
+        return run.read_release(run.release(name), data, study)
+    return as_release(data, copies_of(released), pairing, row_order=row_order) if released else None
+
+
+def _stages(data: Microdata, method: KeyRisk, given: Release | None, steps: list[str]) -> tuple[Release, Rows | None]:
+    """The release to examine, which is the original if there is none, and the risk before and after each step."""
+    from larvatus.data.contracts import Mask
+    from larvatus.data.method_parsing import all_of
+    from larvatus.data.release import Release
+    from larvatus.pipeline.key_stages import apply_key_steps, key_stages, stages_of_release
+
+    if given is not None:
+        return given, stages_of_release(data, method, given)
+    after = apply_key_steps(data, all_of(Mask, steps)) if steps else []
+    return (after[-1], key_stages(data, method, after)) if after else (Release("original", (data,)), None)
 
 
 def _check_names(source: str, study: Study, names: tuple[str, ...]) -> None:
@@ -84,31 +150,24 @@ def _check_names(source: str, study: Study, names: tuple[str, ...]) -> None:
         there = engine_for(source, study.engine, study.memory, 0, study.master)[0].names(source)
     for name in (n for n in names if n not in there):
         raise RolesError(f"keys: no column {name!r}; {nearest_names(name, there)}")
-    if not (names or study.roles.non_confidential or study.sub_groups.columns):
+    if not (names or study.roles.key or study.roles.non_confidential or study.sub_groups.columns):
         raise RolesError(f"keys: no key variable is named. Add --keys A --keys B; the file has: {column_list(there)}.")
 
 
 def _with_keys(study: Study, names: tuple[str, ...]) -> Study:
-    """The study with a role for every key. A file is read only if a column is confidential: without one, the last key is."""
+    """The study with the role key for every key that is not confidential; for all of S if no key is named."""
     roles, groups = study.roles, study.sub_groups.columns
-    known = {*roles.confidential, *roles.non_confidential, *groups, roles.weight}
-    new = [n for n in dict.fromkeys(names) if n not in known]
-    plain = (*roles.non_confidential, *new)
-    confidential = roles.confidential
-    if not confidential and plain:
-        last = next((n for n in reversed(plain) if n not in groups), None)
-        plain, confidential = tuple(n for n in plain if n != last), (last,) if last else ()
-    return study.model_copy(update={"roles": roles.model_copy(update={
-        "non_confidential": plain, "confidential": confidential,
-    })})
+    named = names or roles.key or (*roles.non_confidential, *groups)
+    key = tuple(dict.fromkeys((*roles.key, *(n for n in named if n not in (*roles.confidential, roles.weight)))))
+    plain = tuple(n for n in roles.non_confidential if n not in key)
+    return study.model_copy(update={"roles": roles.model_copy(update={"key": key, "non_confidential": plain})})
 
 
-def _examine(data: Microdata, method: KeyRisk) -> Score:
+def _examine(data: Microdata, method: KeyRisk, release: Release) -> Score:
     from larvatus.data.intruder import Intruder
-    from larvatus.data.release import Release
     from larvatus.pipeline.attack_release import attack_random
 
-    return method.attack(data, Release("original", (data,)), Intruder(), attack_random(method))
+    return method.attack(data, release, Intruder(), attack_random(method))
 
 
 def _ends(score: Score) -> str:

@@ -44,6 +44,8 @@ class ColumnChange:
 def column_changes(released: Microdata, original: Microdata) -> tuple[ColumnChange, ...]:
     """The changes in every confidential column of the released records."""
     names = released.confidential
+    if not names:
+        return ()
     spread = _spreads(original, names)
     limits = [{n: ALIKE * _deviation(part[j]) for j, n in enumerate(names)} for part in spread]
     place = {label: g for g, label in enumerate(original.groups.labels)}

@@ -21,8 +21,11 @@ _Words = NDArray[np.uint64]
 
 
 def column_digests(data: Microdata) -> dict[str, str]:
-    """The digest of every confidential column by name, without constant columns: every pairing fits those."""
-    names = [n for n in data.confidential if n in data.table.columns]
+    """The digest of every confidential column by name, without constant columns: every pairing fits those.
+
+    If no column is confidential, the digests are those of the keys.
+    """
+    names = list(data.confidential or data.keys)
     levels = {n: _level_words(c.levels) for n in names if (c := data.table.columns[n]).kind == "nominal"}
     sums = dict.fromkeys(names, 0)
     seen: dict[str, set[int]] = {n: set() for n in names}

@@ -20,7 +20,7 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.dates.date_numbers import DateKind
 from larvatus.data.labelling.labels import code_column
-from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
+from larvatus.data.roles import Roles, SubGroups, changeable_columns, check_roles, columns_read
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
@@ -111,7 +111,7 @@ def read_to_disk(
 ) -> DiskTable:
     """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
-    wanted = list(columns_read(roles, sub_groups))
+    wanted, changeable = list(columns_read(roles, sub_groups)), frozenset(changeable_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
     uses = Uses.of(roles, sub_groups, names)
     schema, batches, origin = _opened(source, relation, [*wanted, *extra], uses)
@@ -126,7 +126,7 @@ def read_to_disk(
             taken[name] = _Names(name, roles, room)
         else:
             tagged = name in readers and readers[name].tagged
-            taken[name] = _Numbers(name, value, name in roles.confidential, room, tagged)
+            taken[name] = _Numbers(name, value, name in changeable, room, tagged)
     record = StoredColumn(room.folder, np.int64)
     for batch in batches():
         for name, column in taken.items():
@@ -153,7 +153,7 @@ def read_to_disk(
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
     layout = DiskLayout(RowPlaces(record), RowPlaces(_counted(room, rows)), rows)
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
-                      replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
+                      replace(origin, given=frozenset(wanted) - changeable, columns=columns))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
 
 

@@ -13,7 +13,7 @@ from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
 from larvatus.data.dates.date_forms import with_forms
 from larvatus.data.dates.date_numbers import dates_from, dates_of_texts, days_of, is_date
-from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.roles import Roles, SubGroups, changeable_columns
 from larvatus.engines._files.csv import is_category
 from larvatus.engines._files.missing_codes import with_tag_names
 
@@ -30,7 +30,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
-    return as_number(name, column, kind, confidential=name in roles.confidential)
+    return as_number(name, column, kind, confidential=name in changeable_columns(roles, sub_groups))
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:

@@ -14,7 +14,7 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import first_line
-from larvatus.data.roles import Roles, SubGroups, has_order, persons_and_households
+from larvatus.data.roles import Roles, SubGroups, changeable_columns, has_order, persons_and_households
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.quotation_marks import check_quotation_marks
@@ -71,7 +71,7 @@ class Uses:
     @classmethod
     def of(cls, roles: Roles, sub_groups: SubGroups, names: Sequence[str]) -> Uses:
         codes = {n for n in names if is_category(n, roles, sub_groups) or n == roles.record_id}
-        return cls(frozenset(codes), frozenset(roles.confidential))
+        return cls(frozenset(codes), frozenset(changeable_columns(roles, sub_groups)))
 
 
 def is_category(name: str, roles: Roles, sub_groups: SubGroups) -> bool:

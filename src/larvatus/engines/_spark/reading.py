@@ -16,7 +16,7 @@ from larvatus.core.errors import EngineError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
 from larvatus.data.dates.date_numbers import is_date
-from larvatus.data.roles import Roles, SubGroups, check_roles, columns_read
+from larvatus.data.roles import Roles, SubGroups, changeable_columns, check_roles, columns_read
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
 from larvatus.engines._files import columns as conversion
@@ -62,7 +62,7 @@ def read_to_cluster(
     ids = roles.record_id or (RECORD if given_ids else None)
     place, folder = cluster.place, new_folder()
     named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}
-    whole = frozenset(roles.confidential)
+    whole = frozenset(changeable_columns(roles, sub_groups))
     work = partial(_taken, found_in, folder, named, whole, ids)
     try:
         found: list[_Read] = cluster.run(work, list(enumerate(found_in.parts)))

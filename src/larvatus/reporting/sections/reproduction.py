@@ -38,7 +38,8 @@ def _told(comparison: ComparisonLike) -> str:
     import tomli_w
 
     about, first = comparison.about, comparison.candidates[0]
-    roles = {"confidential": list(about.confidential), "non_confidential": list(about.non_confidential), "weight": about.weight}
+    roles = {"confidential": list(about.confidential), "weight": about.weight, "key": list(about.keys),
+             "non_confidential": [n for n in about.non_confidential if n not in about.keys]}
     plain: dict[str, Any] = {
         "source": "…", "purpose": about.purpose, "roles": roles, "sub_groups": {"columns": list(about.sub_groups)},
         "release": [{"name": c.name, "steps": [_settings(s) for s in c.steps]} for c in comparison.candidates],

@@ -1,0 +1,48 @@
+"""Figures of key risk that limits refer to: k, l, t, expected re-identifications, and records above the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from larvatus.data.score import Score
+
+KEY_RISK = "key_risk"
+SMALLEST_CLASS, RE_IDENTIFICATIONS, ABOVE = "smallest class", "expected re-identifications", "records with a risk above"
+KEY_LIMITS: Mapping[str, str] = {  # what a limit on key risk may be on, and what tables call it
+    "k": "smallest class (k)", "l": "fewest values in a class (l)", "t": "largest distance of a class (t)",
+    "re_identifications": "expected re-identifications", "above_threshold": "records above the threshold",
+}
+AT_LEAST = frozenset({"k", "l"})  # limits that are minima
+
+
+def key_figure(score: Score, figure: str, upper: bool = False) -> float | None:
+    """One figure of key risk, from the upper end of the interval if `upper`; None if the score lacks it."""
+    return _FIGURES[figure](score, upper) if score.method == KEY_RISK else None
+
+
+def _summary(score: Score, name: str) -> float | None:
+    """The figure of the summary whose name starts so."""
+    found = (row["value"] for row in score.details.get("key_summary", ()) if str(row["figure"]).startswith(name))
+    return next((float(v) for v in found if isinstance(v, int | float)), None)
+
+
+def _worst(score: Score, column: str, least: bool) -> float | None:
+    """The worst figure of diversity over the confidential columns."""
+    found = [float(v) for row in score.details.get("diversity", ()) if isinstance(v := row.get(column), int | float)]
+    return (min if least else max)(found) if found else None
+
+
+def _re_identifications(score: Score, upper: bool) -> float | None:
+    count, ends = _summary(score, RE_IDENTIFICATIONS), score.interval
+    if count is None or not upper or ends is None or score.value <= 0:
+        return count
+    return count * max(ends[1] / score.value, 1.0)
+
+
+_FIGURES: Mapping[str, Callable[[Score, bool], float | None]] = {
+    "k": lambda score, upper: _summary(score, SMALLEST_CLASS),
+    "l": lambda score, upper: _worst(score, "distinct l", least=True),
+    "t": lambda score, upper: _worst(score, "t", least=False),
+    "re_identifications": _re_identifications,
+    "above_threshold": lambda score, upper: _summary(score, ABOVE),
+}
