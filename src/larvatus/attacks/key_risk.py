@@ -4,6 +4,7 @@
     probability 1 / F by an intruder who knows these keys.
         risk of a record   r = E(1 / F | f)     negative binomial law with p = f / Σ w (Benedetti and Franconi 1998)
         value              R = Σ r / n          mean over records: the global risk of sdcMicro and mu-Argus
+        household          R_h = 1 − Π (1 − r)  over its members: the risk that any of them is found
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from larvatus.attacks.keys.household_figures import household_rows
 from larvatus.attacks.keys.key_figures import (
     anonymity_rows,
     class_size_rows,
@@ -51,9 +53,10 @@ class KeyRisk(Attack):
     the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models),
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
-    risk that remains without each key. If `post_randomisation` changed keys, the risk is the probability of a right match
-    under its transition probabilities; keys changed in another way are treated as true. This attack describes the keys more
-    than the mask: it is run only if it is named, and it does not decide between releases.
+    risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
+    found. If `post_randomisation` changed keys, the risk is the probability of a right match under its transition
+    probabilities; keys changed in another way are treated as true. This attack describes the keys more than the mask: it is
+    run only if it is named, and it does not decide between releases.
 
     Parameters:
         keys: key variables (default: all non-confidential columns and sub-group columns).
@@ -111,6 +114,7 @@ class KeyRisk(Attack):
             notes.append(f"the released keys are treated as true: {law.why_not}")
         size = class_totals(table, self.missing)[0]
         details, more = self._details(data, table, population, risk, size)
+        details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = _with_interval(table.count, risk, spread, float(table.records))
         clear = tuple(n for n in names if n not in data.confidential)
         alone = _risk_by_group(data, clear, population, self.missing) if clear != names else None

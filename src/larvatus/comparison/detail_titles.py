@@ -46,6 +46,8 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "anonymity"): "Records in classes smaller than k, by what a missing key agrees with",
     ("key_risk", "class_sizes"): "Records by the number of records that agree in all keys",
     ("key_risk", "diversity"): "Diversity of the confidential columns within classes of the keys (worst class)",
+    ("key_risk", "household_sizes"): "Risk of households by number of members",
+    ("key_risk", "household_summary"): "Risk of households: that any member is found",
     ("key_risk", "key_summary"): "Individual risk by key variables",
     ("key_risk", "log_linear"): "Sample uniques that are population uniques, by log-linear model",
     ("key_risk", "suda_keys"): "Contribution of each key to special uniques",

@@ -1,0 +1,19 @@
+"""A made-up file of persons in households."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+
+def family_file(households: int = 60, seed: int = 4) -> pd.DataFrame:
+    """Persons in households of one to five members, in shuffled order, with two household columns."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 6, households)
+    family = np.repeat(np.arange(households), size)
+    frame = pd.DataFrame({
+        "family": family + 100, "region": rng.integers(0, 3, households)[family], "sex": rng.integers(0, 2, len(family)),
+        "age": rng.integers(1, 9, len(family)) * 10, "rent": np.round(rng.lognormal(6, 0.5, households))[family],
+        "wage": np.round(rng.lognormal(7, 0.6, len(family))), "weight": rng.uniform(5, 20, households)[family],
+    })
+    return frame.sample(frac=1, random_state=seed).reset_index(drop=True)
