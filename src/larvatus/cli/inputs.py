@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
 ROLES = (
-    "confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "nominal", "numeric",
+    "confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "household_columns",
+    "nominal", "numeric",
 )
 
 
@@ -43,6 +44,9 @@ class RoleOptions:
     )] = None
     household: Annotated[str | None, Parameter(
         help="column that tells which records are of the same household; never released"
+    )] = None
+    household_columns: Annotated[str | None, Parameter(
+        help="columns that stay equal within a household (default: all that are equal in the original)"
     )] = None
     nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
     numeric: Annotated[str | None, Parameter(help="columns with value labels to treat as numeric")] = None

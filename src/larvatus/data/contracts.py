@@ -254,6 +254,8 @@ class Mask(Method):
     - `permutes`: true if released values are original values, moved between records
     - `follows`: true if it only makes sense after another mask
     - `random`: false if it draws no random numbers
+    - `keeps_households`: true if it keeps household variables equal within households by itself; any other mask is given one
+      record per household for them (`data/household_steps.py`)
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
     - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
@@ -271,6 +273,7 @@ class Mask(Method):
     permutes: ClassVar[bool] = False
     follows: ClassVar[bool] = False
     random: ClassVar[bool] = True
+    keeps_households: ClassVar[bool] = False
     drops: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
     as_needed: ClassVar[bool] = False

@@ -68,6 +68,9 @@ class Roles(SettingsModel):
     household: str | None = Field(
         default=None, description="column that tells which records are of the same household; never released"
     )
+    household_columns: Names = Field(
+        default=(), description="columns that stay equal within a household (default: all that are equal in the original)"
+    )
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict, description="order of the levels of categorical columns, lowest first"
     )
@@ -83,7 +86,7 @@ class Roles(SettingsModel):
     def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
         out: dict[str, Any] = write(self)
-        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric")}
+        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "household_columns")}
 
 
 class SubGroups(SettingsModel):
@@ -107,7 +110,7 @@ class SubGroups(SettingsModel):
 
 def roles_text(roles: Roles, with_persons: bool) -> str:
     """The roles as text. Draws do not depend on persons and households, so that declaring them changes no released value."""
-    unset = {n for n in ("person", "household") if not with_persons or getattr(roles, n) is None}
+    unset = {n for n in ("person", "household", "household_columns") if not with_persons or getattr(roles, n) is None}
     return roles.model_dump_json(exclude=unset)
 
 
@@ -155,10 +158,15 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
     problems += [
         f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
     ]
+    if roles.household_columns and not roles.household:
+        problems.append("household_columns: no column has the role household. Declare one (roles.household).")
+    shown = released_columns(roles, sub_groups)
+    problems += [f"household_columns: {n!r} is not released. List released columns." for n in roles.household_columns
+                 if n not in shown and (existing is None or n in existing)]
     problems += [f"{n!r} is both nominal and numeric. Keep one of the two." for n in roles.numeric if n in roles.nominal]
     if existing is not None:
         extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies),
-                 "missing": tuple(roles.missing), "numeric": roles.numeric}
+                 "missing": tuple(roles.missing), "numeric": roles.numeric, "household_columns": roles.household_columns}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 
