@@ -41,6 +41,8 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("exact_equations", "exact_totals"): "Records known from exact totals of several releases",
     ("exact_equations", "searches"): "Sub-groups whose order the equations determine",
     ("exact_equations", "insiders"): "Insiders who suffice to compute the other records",
+    ("household_linkage", "distance"): "By distance",
+    ("household_linkage", "units"): "Households and persons",
     ("inequality", "series"): "Inequality by period",
     ("interval_disclosure", "within"): "By width of the interval",
     ("key_risk", "anonymity"): "Records in classes smaller than k, by what a missing key agrees with",

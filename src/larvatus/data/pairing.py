@@ -39,7 +39,8 @@ def as_release(
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     table = data.engine.read(file, roles, groups, Path(pairing) if pairing else None)
-    released = Microdata(table, roles, groups, data.engine, paths_read(other, pairing))
+    known = {"person": data.roles.person, "household": data.roles.household}  # by record id; the file has no such columns
+    released = Microdata(table, roles.model_copy(update=known), groups, data.engine, paths_read(other, pairing))
     for n in released.confidential:
         if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):
             raise RolesError(
@@ -141,7 +142,7 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
     kept = roles.model_copy(update={
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),
-        "identifiers": (), "person": None, "household": None,
+        "identifiers": (), "person": None, "household": None, "household_columns": (),
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
         "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),
