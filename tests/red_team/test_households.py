@@ -112,3 +112,29 @@ def test_a_household_variable_counts_once():
     score = lv.risk(data, release, ["household_linkage"])[0]
     outsider = found_by_all_members(frame.assign(s=0), after.assign(s=0), "family", "s", ["wage"], ["rent"])
     assert score.value >= outsider - 0.02
+
+
+def found_despite_swaps(before: pd.DataFrame, after: pd.DataFrame, s: list[str]) -> float:
+    """Guess a household with the same members by S: one with the known region if there is one, else any of them."""
+    parts = before.groupby("family")
+    who = parts.apply(lambda d: tuple(sorted(map(tuple, d[s].to_numpy().tolist()))), include_groups=False)
+    was, now = parts.region.first(), after.assign(family=before.family).groupby("family").region.first()
+    credit = []
+    for family in who.index:
+        alike = who.index[[w == who[family] for w in who]]
+        same = [f for f in alike if now[f] == was[family]] or list(alike)
+        credit.append((family in same) / len(same))
+    return float(np.mean(credit))
+
+
+@pytest.mark.parametrize("mask", ["record_swap(rate=0.2)", "record_swap(rate=0.8, match=['sex'])"])
+def test_swapped_households_are_found_no_more_often_than_the_product_says(mask):
+    rng = np.random.default_rng(7)
+    family = np.repeat(np.arange(200), rng.integers(1, 4, 200))
+    frame = pd.DataFrame({"family": family, "region": rng.integers(0, 5, 200)[family], "sex": rng.integers(0, 2, len(family)),
+                          "age": rng.integers(0, 4, len(family))})
+    data = lv.read(frame, confidential=["region"], non_confidential=["sex", "age"], nominal=["region", "sex"], household="family")
+    release = lv.mask(data, mask, secret=SECRET)
+    outsider = found_despite_swaps(frame, release.frame(), ["sex", "age"])
+    own = strongest(data, release, attacks=["household_linkage", "exact_match"])
+    assert own >= outsider - SE * np.sqrt(outsider * (1 - outsider) / 200)

@@ -40,8 +40,9 @@ class HouseholdLinkage(Attack):
     The value is the share of households whose own released household is the nearest one. The distance between two households
     is the sum over their members, who are matched in the best way; a column that is equal within households counts once. The
     candidates have the same number of members and the same non-confidential values. If the file has both roles, households
-    and persons are linked, and the more successful attack is reported. With S alone the intruder guesses among the
-    candidates. Two distances are tried: by the spread of the released values, and by the spread of the masking noise.
+    and persons are linked, and the more successful attack is reported. Without either, every record is a household. With S
+    alone the intruder guesses among the candidates. Two distances are tried: by the spread of the released values, and by the
+    spread of the masking noise.
 
     Parameters:
         unit: "household" or "person" (default: each role that the file has).
@@ -68,8 +69,8 @@ class HouseholdLinkage(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         found = {role: units for role in self._roles(original) if (units := record_units(original, _column(original, role)))}
         if not found:
-            raise RiskError("no household has several members, and no person several rows, so there is nothing to add up. "
-                            "Declare a column (roles.household, roles.person).", subject=self.name())
+            record = collect(original, ())[0]
+            found = {self.unit or "household": RecordUnits(record, np.arange(len(record)))}
         if intruder.file is not None:
             raise RiskError("it needs the original values; with an own file of the intruder, use nearest_record.",
                             subject=self.name())
