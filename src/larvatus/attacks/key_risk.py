@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -96,7 +97,7 @@ class KeyRisk(Attack):
         return "it describes the key variables, which most masks do not change, and is run only if it is named."
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        data = release.data
+        data = _with_weight(original, release.data)
         names = self._names(data)
         population = population_of(data, original.rows, self.sampled)
         table = key_table(data, names, population.weight)
@@ -169,6 +170,15 @@ class KeyRisk(Attack):
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)
+
+
+def _with_weight(original: Microdata, data: Microdata) -> Microdata:
+    """The release with the survey weight of the original, if it is not released: the population is estimated by it."""
+    name = original.roles.weight
+    if name is None or name in data.table.columns or name not in original.table.columns:
+        return data
+    roles = data.roles.model_copy(update={"weight": name, "release_weight": False})
+    return replace(data, table=data.table.pair(original.table, {name: name}), roles=roles)
 
 
 def _risks(table: KeyTable, population: Population, missing: Missing) -> tuple[Floats, Floats]:

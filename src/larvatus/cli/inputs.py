@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
 ROLES = (
-    "confidential", "non_confidential", "identifiers", "weight", "record_id", "person", "household", "household_columns",
-    "nominal", "numeric",
+    "confidential", "non_confidential", "identifiers", "weight", "release_weight", "record_id", "person", "household",
+    "household_columns", "nominal", "numeric",
 )
 
 
@@ -37,7 +37,10 @@ class RoleOptions:
         help="columns whose cross-classification forms the sub-groups (default: the whole file)"
     )] = None
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
-    weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None
+    weight: Annotated[str | None, Parameter(help="survey weight, released unless a step masks it")] = None
+    release_weight: Annotated[bool | None, Parameter(
+        help="whether the survey weight is released (default: yes)", negative="--no-release-weight"
+    )] = None
     record_id: Annotated[str | None, Parameter(help="column that identifies each record; never released")] = None
     person: Annotated[str | None, Parameter(
         help="column that tells which records are of the same person; other waves are joined by it; never released"

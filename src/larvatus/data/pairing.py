@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.core.input_paths import paths_read
-from larvatus.data.alignment import check_same_given, in_records_of
+from larvatus.data.alignment import check_same_given, in_records_of, mark_changed_weight
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -55,6 +55,8 @@ def as_release(
     try:
         if pairing is None and roles.record_id is None:
             _check_by_position(data, released, data.engine.has_random_order(other))
+        else:
+            released = mark_changed_weight(data, released)
         check_same_given(data, released)
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)

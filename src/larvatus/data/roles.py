@@ -58,7 +58,7 @@ class Roles(SettingsModel):
     confidential: Names = Field(default=(), description="columns to mask")
     non_confidential: Names = Field(default=(), description="columns released unmasked; masks condition on them")
     identifiers: Names = Field(default=(), description="columns that are never released")
-    weight: str | None = Field(default=None, description="survey weight, released unmasked")
+    weight: str | None = Field(default=None, description="survey weight, released unless a step masks it")
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
     nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
     person: str | None = Field(
@@ -68,6 +68,7 @@ class Roles(SettingsModel):
     household: str | None = Field(
         default=None, description="column that tells which records are of the same household; never released"
     )
+    release_weight: bool = Field(default=True, description="whether the survey weight is released")
     household_columns: Names = Field(
         default=(), description="columns that stay equal within a household (default: all that are equal in the original)"
     )
@@ -86,7 +87,8 @@ class Roles(SettingsModel):
     def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
         out: dict[str, Any] = write(self)
-        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "household_columns")}
+        out = {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "household_columns")}
+        return {k: v for k, v in out.items() if k != "release_weight" or not v}
 
 
 class SubGroups(SettingsModel):
@@ -121,13 +123,14 @@ def has_order(roles: Roles, name: str) -> bool:
 
 def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
     """Released columns, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
-    weight = (roles.weight,) if roles.weight else ()
+    weight = (roles.weight,) if roles.weight and roles.release_weight else ()
     return tuple(dict.fromkeys(sub_groups.columns + roles.non_confidential + roles.confidential + weight))
 
 
 def columns_read(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
-    """The columns that an engine reads: those released, and the person and the household, which are not."""
-    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *persons_and_households(roles))))
+    """The columns that an engine reads: those released, the weight, and the person and the household, which are not."""
+    weight = (roles.weight,) if roles.weight else ()
+    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *weight, *persons_and_households(roles))))
 
 
 def persons_and_households(roles: Roles) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ def read(
     sub_groups: Sequence[str] | SubGroups | str = (),
     identifiers: Sequence[str] | str = (),
     weight: str | None = None,
+    release_weight: bool = True,
     record_id: str | None = None,
     person: str | None = None,
     household: str | None = None,
@@ -115,7 +116,7 @@ def read(
                              "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
-            "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
+            "weight": weight, "release_weight": release_weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
             "household": household, "household_columns": household_columns, "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }
         roles = Roles(**given)
