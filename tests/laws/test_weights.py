@@ -1,159 +1,161 @@
-"""Weighted moments: what sufficiency-based masks keep with a weight, and what the measures say, against statsmodels."""
+"""Masks of the survey weight: exact identities, and raking against iterative proportional fitting."""
 
 from __future__ import annotations
-
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.weightstats import DescrStatsW
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import larvatus as lv
+from family_sample import family_file
+from larvatus.stats.estimates.calibration import CalibrationError, calibrate, design_effect
+from larvatus.stats.grouping.equal_groups import equal_groups
 from sample import SECRET
 
-EXACT = 1e-12
-N = 900
-X, S = ["x", "y", "z"], ["s", "job"]
+ROLES = {"confidential": ["wage"], "non_confidential": ["age"], "sub_groups": ["sex"], "nominal": ["region", "sex"],
+         "weight": "weight"}
 
 
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    """Skewed columns, one of them constant in a sub-group and one with missing values, and weights over three decades."""
+def person_file() -> pd.DataFrame:
+    frame = family_file(200)
+    return frame.assign(weight=np.random.default_rng(1).lognormal(3, 0.6, len(frame)))
+
+
+def released(*steps: str, frame: pd.DataFrame | None = None, **roles: object) -> pd.DataFrame:
+    data = lv.read(person_file() if frame is None else frame, **{**ROLES, **roles})
+    return lv.mask(data, "additive_noise", *steps, secret=SECRET).frame()
+
+
+@pytest.mark.parametrize("step", ["weight_grouping(k=7)", "weight_noise(sd=0.3)"])
+def test_totals_of_sub_groups_are_kept(step):
+    frame, after = person_file(), released(step)
+    np.testing.assert_allclose(after.groupby("sex").weight.sum(), frame.groupby("sex").weight.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("step", ["weight_grouping(k=7, scope='file')", "weight_noise(sd=0.3, scope='file')"])
+def test_totals_of_the_file_are_kept(step):
+    assert released(step).weight.sum() == pytest.approx(person_file().weight.sum(), rel=1e-12)
+
+
+def test_every_weight_is_shared_by_k_records():
+    after = released("weight_grouping(k=7, scope='file')")
+    assert after.weight.value_counts().min() >= 7
+    by_class = released("weight_grouping(classes=4, scope='file')")
+    assert by_class.weight.nunique() == 4
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 9))
+@settings(max_examples=200, deadline=None)
+def test_groups_are_neighbours_of_at_least_k_and_never_part_equal_values(values, k):
+    value = np.array(values, dtype=np.float64)
+    group = equal_groups(value, k)
+    assert np.bincount(group).min() >= min(k, len(value))
+    ends = [(value[group == g].min(), value[group == g].max()) for g in range(group.max() + 1)]
+    assert all(a[1] < b[0] for a, b in zip(ends, ends[1:], strict=False))
+
+
+def test_rounded_weights_are_multiples_and_never_zero():
+    after = released("weight_rounding(base=25)")
+    assert set(after.weight % 25) == {0.0}
+    assert after.weight.min() == 25
+    assert (abs(after.weight - person_file().weight) <= 25).all()
+
+
+def test_noise_has_its_standard_deviation():
+    """n log factors have sd 0.3: the estimate's standard error is 0.3 / sqrt(2 n); five of them have a false-alarm rate of 6e-7."""
+    frame = person_file()
+    factor = np.log(released("weight_noise(sd=0.3, scope='file')").weight / frame.weight)
+    assert factor.std() == pytest.approx(0.3, abs=5 * 0.3 / np.sqrt(2 * len(frame)))
+
+
+@pytest.mark.parametrize("distance", ["raking", "linear"])
+@pytest.mark.parametrize("bounds", ["", ", lower=0.2, upper=5"])
+def test_margins_hold_after_sampling_and_masking(distance, bounds):
+    frame = person_file()
+    step = f"weight_calibration(margins=['region', 'sex', 'age', ''], distance='{distance}'{bounds})"
+    after = released("sampling(rate=0.6)", "weight_grouping", step, frame=frame, non_confidential=["age", "region"])
+    for name in ("region", "sex"):
+        np.testing.assert_allclose(after.groupby(name).weight.sum(), frame.groupby(name).weight.sum(), rtol=1e-9)
+    assert (after.weight * after.age).sum() == pytest.approx((frame.weight * frame.age).sum(), rel=1e-9)
+    assert after.weight.sum() == pytest.approx(frame.weight.sum(), rel=1e-9)
+
+
+def test_stated_totals_of_crossed_margins_hold():
+    frame = person_file()
+    wanted = {f"{r} * {s}": 100.0 + 10 * r + s for r in range(3) for s in range(2)}
+    data = lv.read(frame, **{**ROLES, "non_confidential": ["age", "region"]})
+    after = lv.mask(data, "additive_noise", lv.masks.WeightCalibration(totals={"region * sex": wanted}), secret=SECRET).frame()
+    for (r, s), total in after.groupby(["region", "sex"]).weight.sum().items():
+        assert total == pytest.approx(wanted[f"{r} * {s}"], rel=1e-9)
+
+
+def test_members_of_a_household_get_one_calibrated_weight():
+    frame = family_file(200)
+    totals = {"sex": {"0": 4000.0, "1": 5000.0}}
+    data = lv.read(frame, **ROLES, household="family")
+    after = lv.mask(data, "additive_noise", lv.masks.WeightCalibration(totals=totals), secret=SECRET).frame()
+    assert after.weight.groupby(frame.family).nunique().max() == 1
+    np.testing.assert_allclose(after.groupby("sex").weight.sum(), [4000, 5000], rtol=1e-9)
+
+
+def proportional_fitting(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Deming and Stephan's iterative proportional fitting."""
+    for _ in range(2000):
+        table = table * (rows / table.sum(axis=1))[:, None]
+        table = table * (columns / table.sum(axis=0))
+    return table
+
+
+def test_raking_is_iterative_proportional_fitting():
     rng = np.random.default_rng(3)
-    g, s = rng.choice([0, 1, 2], N, p=[0.6, 0.3, 0.1]), rng.normal(size=N)
-    e = rng.normal(size=(N, 3)) @ np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.4], [0.3, 0.4, 1]]).T
-    w = 10 ** rng.uniform(0, 3, N)
-    frame = pd.DataFrame({
-        "g": g, "s": s, "job": rng.choice(["a", "b", "c"], N), "x": np.exp(e[:, 0] + 0.3 * s + 0.2 * np.log(w)),
-        "y": 1e6 * (5 + e[:, 1]), "z": np.where(g == 1, 4.0, e[:, 2]), "w": w,
-    })
-    frame.loc[(rng.random(N) < 0.15) & (g < 2), "x"] = np.nan
-    return frame
+    table = rng.uniform(1, 9, size=(4, 5))
+    rows, columns = rng.uniform(10, 30, 4), rng.uniform(5, 25, 5)
+    columns *= rows.sum() / columns.sum()
+    i, j = (a.ravel() for a in np.indices(table.shape))
+    x = np.hstack([np.eye(4)[i], np.eye(5)[j]])
+    g = calibrate(x, table.ravel(), np.concatenate([rows, columns]))
+    np.testing.assert_allclose(table * g.reshape(4, 5), proportional_fitting(table, rows, columns), rtol=1e-9)
 
 
-def read(table: pd.DataFrame, **more) -> lv.Microdata:
-    return lv.read(table, confidential=X, non_confidential=S, sub_groups=["g"], weight="w", **more)
+def test_linear_calibration_is_generalised_regression():
+    rng = np.random.default_rng(4)
+    x = np.column_stack([np.ones(50), rng.normal(5, 1, 50)])
+    d, t = rng.uniform(1, 3, 50), np.array([130.0, 640.0])
+    expected = 1 + x @ np.linalg.solve(x.T @ (d[:, None] * x), t - x.T @ d)
+    np.testing.assert_allclose(calibrate(x, d, t, "linear"), expected, rtol=1e-9)
 
 
-def terms(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.get_dummies(table[S], drop_first=True).astype(float)
+@pytest.mark.parametrize("distance", ["raking", "linear"])
+def test_bounds_hold(distance):
+    rng = np.random.default_rng(6)
+    x = np.column_stack([np.ones(80), rng.integers(0, 2, 80), rng.normal(size=80)])
+    d = rng.uniform(1, 3, 80)
+    t = x.T @ d * np.array([1.1, 1.25, 1.0]) + np.array([0, 0, 6.0])
+    g = calibrate(x, d, t, distance, (0.6, 1.7))
+    assert g.min() >= 0.6 - 1e-12
+    assert g.max() <= 1.7 + 1e-12
+    np.testing.assert_allclose(x.T @ (d * g), t, rtol=1e-9)
 
 
-def gap(before: pd.DataFrame, after: pd.DataFrame, weight: pd.Series) -> float:
-    """Largest difference of weighted means and covariances on the correlation scale, over complete records."""
-    there = before[X].notna().all(axis=1)
-    stats = []
-    for frame in (before, after):
-        both = np.column_stack([terms(before), frame[X]])[there]
-        stats.append(DescrStatsW(both, weights=weight[there]))
-    sd = np.where(stats[0].std > 0, stats[0].std, 1.0)
-    means = np.abs(stats[0].mean - stats[1].mean) / sd
-    return float(max(means.max(), (np.abs(stats[0].cov - stats[1].cov) / np.outer(sd, sd)).max()))
+@pytest.mark.parametrize("distance", ["raking", "linear"])
+def test_contradictory_or_unreachable_totals_are_refused(distance):
+    x = np.array([[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(CalibrationError):
+        calibrate(x, np.ones(2), np.array([2.0, 3.0]), distance)
+    with pytest.raises(CalibrationError):
+        calibrate(np.ones((3, 1)), np.ones(3), np.array([9.0]), distance, (0.5, 2.0))
+    data = lv.read(person_file(), **ROLES)
+    bad = lv.masks.WeightCalibration(totals={"sex": {"0": 100.0, "1": 100.0}, "": 500.0})
+    with pytest.raises(lv.LarvatusError, match="do not reach the totals.*add up to the same population"):
+        lv.mask(data, "additive_noise", bad, secret=SECRET)
+    lacking = lv.masks.WeightCalibration(totals={"sex": {"0": 100.0}})
+    with pytest.raises(lv.LarvatusError, match="no total for 1"):
+        lv.mask(data, "additive_noise", lacking, secret=SECRET)
 
 
-@pytest.mark.parametrize("similarity", [0.0, [0.5, 0.45, 0.4]])
-@pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
-@pytest.mark.parametrize("held", [1 << 16, 50])
-def test_weighted_moments_are_kept_in_every_sub_group(table, engine, held, similarity, monkeypatch):
-    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "LARGEST_WHOLE", held)
-    mask = lv.masks.SufficiencyBased(weighted=True, similarity=similarity)
-    release = lv.mask(read(table, engine=engine), mask, secret=SECRET)
-    after = pd.DataFrame(release.frame())
-    for _, rows in table.groupby("g").groups.items():
-        assert gap(table.loc[rows], after.loc[rows], table.w[rows]) < EXACT
-        ones = pd.Series(1.0, rows)
-        assert gap(table.loc[rows], after.loc[rows], ones) > 1e-4, "unweighted ones are not kept"
-    assert any("weighted means and covariances are preserved exactly; unweighted" in n.text for n in release.notes)
-
-
-def test_both_ways_of_computing_agree(table, monkeypatch):
-    frames = []
-    for held in (1 << 16, 50):
-        monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "LARGEST_WHOLE", held)
-        frames.append(lv.mask(read(table), lv.masks.SufficiencyBased(weighted=True, similarity=0.3), secret=SECRET).frame())
-    assert frames[0][X].to_numpy() == pytest.approx(frames[1][X].to_numpy(), rel=1e-9, nan_ok=True)
-
-
-def test_equal_weights_change_nothing(table):
-    data = read(table.dropna().assign(w=7.0))
-    masks = [lv.masks.SufficiencyBased(weighted=w, similarity=0.3) for w in (True, False)]
-    laws = [m.law(data) for m in masks]
-    for one, other in zip(laws[0].groups, laws[1].groups, strict=True):
-        assert one.intercept == pytest.approx(other.intercept, rel=1e-6)
-        assert one.on_s == pytest.approx(other.on_s, rel=1e-6, abs=1e-9)
-    from larvatus.stats.linear.sufficiency import mask_group
-
-    rng = np.random.default_rng(1)
-    x, given, noise = rng.normal(size=(3, 40)), rng.normal(size=(2, 40)), rng.normal(size=(3, 40))
-    beta = 0.3 * np.eye(3)
-    plain, weighted = mask_group(x, given, noise, beta)[0], mask_group(x, given, noise, beta, weight=np.full(40, 7.0))[0]
-    assert weighted == pytest.approx(plain, abs=1e-12)
-
-
-def test_similarity_is_the_weighted_one(table):
-    """Regressing Y on (1, S, X) by weighted least squares gives the similarity as the coefficient of X, exactly."""
-    data = table.dropna()
-    release = lv.mask(read(data), lv.masks.SufficiencyBased(weighted=True, similarity=0.6), secret=SECRET)
-    after = release.frame()
-    rows = data.index[data.g == 0]
-    design = np.column_stack([np.ones(len(rows)), terms(data).loc[rows], data.loc[rows, X]])
-    root = np.sqrt(data.w[rows].to_numpy())[:, None]
-    found = np.linalg.lstsq(design * root, after.loc[rows, X].to_numpy() * root, rcond=None)[0]
-    scale = data.loc[rows, X].std().to_numpy()
-    assert found[-3:] * scale[:, None] / scale == pytest.approx(0.6 * np.eye(3), abs=1e-9)
-
-
-@pytest.mark.parametrize(("bad", "said"), [(0.0, "missing, zero"), (-1.0, "missing, zero"), (np.nan, "missing, zero")])
-def test_weights_that_cannot_be_are_refused(table, bad, said):
-    weights = table.w.where(table.index != 5, bad)
-    data = read(table.assign(w=weights))
-    with pytest.raises(lv.LarvatusError, match=f"1 weights in 'w' are {said}"):
-        lv.mask(data, lv.masks.SufficiencyBased(weighted=True))
-    measure = lv.measures.Moments(weighted=True)
-    if bad == 0:
-        assert lv.utility(data, lv.mask(data, "additive_noise"), [measure])[0].value > 0
-    else:
-        with pytest.raises(lv.LarvatusError, match="missing or negative"):
-            lv.utility(data, lv.mask(data, "additive_noise"), [measure])
-
-
-def test_without_a_weight_it_is_refused_and_with_one_unused_it_is_said(table):
-    data = lv.read(table, confidential=X, non_confidential=S, sub_groups=["g"])
-    with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
-        lv.mask(data, lv.masks.SufficiencyBased(weighted=True))
-    for measure in (lv.measures.Moments(weighted=True), lv.measures.Correlation(weighted=True)):
-        with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
-            lv.utility(data, lv.mask(data, "additive_noise"), [measure])
-    notes = lv.mask(read(table), "sufficiency_based", secret=SECRET).notes
-    assert any("unweighted means and covariances are preserved exactly; weighted ones are not" in n.text for n in notes)
-    assert not any("weighted" in n.text for n in lv.mask(data, "sufficiency_based", secret=SECRET).notes)
-
-
-@pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
-def test_measures_against_statsmodels(table, engine):
-    data = read(table, engine=engine)
-    release = lv.mask(data, "additive_noise", secret=SECRET)
-    after = pd.DataFrame(release.frame())
-    moments, correlation = lv.utility(data, release, [
-        lv.measures.Moments(weighted=True), lv.measures.Correlation(weighted=True),
-    ])
-    for row in moments.by_variable:
-        name = row["variable"]
-        there = table[name].notna()
-        for which, frame in (("original", table), ("released", after)):
-            found = DescrStatsW(frame[name][there], weights=table.w[there])
-            assert row[f"mean_{which}"] == pytest.approx(found.mean, rel=1e-10)
-            assert row[f"sd_{which}"] == pytest.approx(found.std, rel=1e-10)
-    there = table[X].notna().all(axis=1)
-    r = [DescrStatsW(f[["x", "y"]][there], weights=table.w[there]).corrcoef[0, 1] for f in (table, after)]
-    pair = next(p for p in correlation.by_pair if set(p.values()) >= {"x", "y"})
-    assert pair["loss"] == pytest.approx(abs(r[0] - r[1]), rel=1e-8)
-
-
-def test_a_weighted_release_loses_nothing_weighted(table):
-    data = read(table)
-    release = lv.mask(data, lv.masks.SufficiencyBased(weighted=True), secret=SECRET)
-    measures = [lv.measures.Moments(weighted=w) for w in (True, False)]
-    weighted, plain = lv.utility(data, release, measures)
-    assert weighted.value < 1e-10 < plain.value
+def test_the_design_effect_is_one_plus_the_squared_coefficient_of_variation():
+    w = person_file().weight.to_numpy()
+    assert design_effect(w) == pytest.approx(1 + (w.std() / w.mean()) ** 2)
+    assert design_effect(np.full(9, 4.0)) == pytest.approx(1.0)

@@ -4,6 +4,7 @@
     probability 1 / F by an intruder who knows these keys.
         risk of a record   r = E(1 / F | f)     negative binomial law with p = f / Σ w (Benedetti and Franconi 1998)
         value              R = Σ r / n          mean over records: the global risk of sdcMicro and mu-Argus
+        household          R_h = 1 − Π (1 − r)  over its members: the risk that any of them is found
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.keys.class_risk import ClassRisk, mean_with_interval
+from larvatus.attacks.keys.household_figures import household_rows
 from larvatus.attacks.keys.key_figures import (
     anonymity_rows,
     class_size_rows,
@@ -53,7 +55,8 @@ class KeyRisk(Attack):
     the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models),
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
-    risk that remains without each key. If `post_randomisation` changed keys, the risk is the probability of a right match
+    risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
+    found. If `post_randomisation` changed keys, the risk is the probability of a right match
     under its transition probabilities; keys swapped or changed at random in another way are treated as true. For changed keys
     the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
     if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
@@ -103,12 +106,13 @@ class KeyRisk(Attack):
                 "if it is named.")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        data = release.data
+        data = _with_weight(original, release.data)
         names = self.key_names(data)
         population, found, notes = self._examined(original, release, names)
         table, risk, spread = found.table, found.risk, found.spread
         details, more = self._details(data, table, population, risk, found.size)
         details |= self._before_and_after(original, release, found)
+        details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = found.whole
         clear = tuple(n for n in names if n not in data.confidential)
         alone = _risk_by_group(data, clear, population, self.missing) if clear != names else None
@@ -130,8 +134,9 @@ class KeyRisk(Attack):
         self, original: Microdata, release: Release, names: tuple[str, ...]
     ) -> tuple[Population, ClassRisk, list[str]]:
         """The population, the risk of each combination of keys, and notes on both."""
-        population = population_of(release.data, original.rows, self.sampled)
-        found = ClassRisk.of(key_table(release.data, names, population.weight), population, self.missing)
+        data = _with_weight(original, release.data)
+        population = population_of(data, original.rows, self.sampled)
+        found = ClassRisk.of(key_table(data, names, population.weight), population, self.missing)
         law = key_law(original, release, names)
         notes = [population.sentence]
         if law.perturbs:
@@ -196,6 +201,15 @@ class KeyRisk(Attack):
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)
+
+
+def _with_weight(original: Microdata, data: Microdata) -> Microdata:
+    """The release with the survey weight of the original, if it is not released: the population is estimated by it."""
+    name = original.roles.weight
+    if name is None or name in data.table.columns or name not in original.table.columns:
+        return data
+    roles = data.roles.model_copy(update={"weight": name, "release_weight": False})
+    return replace(data, table=data.table.pair(original.table, {name: name}), roles=roles)
 
 
 def _risk_by_group(data: Microdata, names: Sequence[str], population: Population, missing: Missing) -> Floats:

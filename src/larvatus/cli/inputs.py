@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # a help text needs none of these, and they take most of a se
 
 CSV_FORMAT = ("delimiter", "decimal", "thousands", "encoding", "quote")
 ROLES = (
-    "confidential", "non_confidential", "key", "identifiers", "weight", "record_id", "person", "household", "nominal",
-    "numeric",
+    "confidential", "non_confidential", "key", "identifiers", "weight", "release_weight", "record_id", "person", "household",
+    "household_columns", "nominal", "numeric",
 )
 
 
@@ -40,13 +40,19 @@ class RoleOptions:
         help="columns whose cross-classification forms the sub-groups (default: the whole file)"
     )] = None
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
-    weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None
+    weight: Annotated[str | None, Parameter(help="survey weight, released unless a step masks it")] = None
+    release_weight: Annotated[bool | None, Parameter(
+        help="whether the survey weight is released (default: yes)", negative="--no-release-weight"
+    )] = None
     record_id: Annotated[str | None, Parameter(help="column that identifies each record; never released")] = None
     person: Annotated[str | None, Parameter(
         help="column that tells which records are of the same person; other waves are joined by it; never released"
     )] = None
     household: Annotated[str | None, Parameter(
         help="column that tells which records are of the same household; never released"
+    )] = None
+    household_columns: Annotated[str | None, Parameter(
+        help="columns that stay equal within a household (default: all that are equal in the original)"
     )] = None
     nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
     numeric: Annotated[str | None, Parameter(help="columns with value labels to treat as numeric")] = None

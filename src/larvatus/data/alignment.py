@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,9 +86,22 @@ def _group_of(group: int, block: Block) -> Mapping[str, Array]:
 
 
 def _given(original: Microdata, released: Microdata) -> list[str]:
-    """Columns of S that no step may change: all but the keys."""
+    """Columns that are the same in both files: S, but no key and no weight that a step changed."""
+    columns = released.table.columns
     known = (n for n in original.known if n not in original.keys)
-    return [n for n in (*original.sub_groups.columns, *known) if n in released.table.columns]
+    return [n for n in (*original.sub_groups.columns, *known) if n in columns and not columns[n].replaced]
+
+
+def mark_changed_weight(original: Microdata, released: Microdata) -> Microdata:
+    """A release read from a file, with its weight marked as replaced if it is numeric and differs from the original one."""
+    name = original.roles.weight
+    if name is None or name not in released.table.columns or released.table.columns[name].kind != "number":
+        return released
+    joined = released.table.pair(original.table, {scratch("original", name): name}, partly=True)
+    if not sum(joined.reduce([name, scratch("original", name)], _differing(name, ((), ())), int.__add__)):
+        return released
+    made = replace(released.table.columns[name], replaced=True)
+    return with_table(released, released.table.map_rows(lambda g, b: {name: b[name]}, [name], [made]))
 
 
 def check_same_given(original: Microdata, released: Microdata) -> None:

@@ -43,7 +43,8 @@ class Column:
     """Description of a column: numeric (float64, NaN if missing) or categorical (integer codes of `levels`, -1 if missing).
 
     `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
-    `replaced` is true for a weight that a step has changed: the new values are released, not those of the source.
+    `replaced` is true for a weight that a step has changed: the new values are released, not those of the source. `noisy` is
+    true for a weight with random noise: an intruder who knows the weight compares it by distance.
     `dates` is given if the numbers are dates, counted in days since 1 January 1970.
     """
 
@@ -53,6 +54,7 @@ class Column:
     missing: bool = True
     levels: tuple[Level, ...] = ()
     replaced: bool = False
+    noisy: bool = False
     dates: DateKind | None = None
 
     @property
@@ -262,6 +264,9 @@ class Mask(Method):
     - `permutes`: true if released values are original values, moved between records
     - `follows`: true if it only makes sense after another mask
     - `random`: false if it draws no random numbers
+    - `keeps_households`: true if it keeps household variables equal within households by itself; any other mask is given one
+      record per household for them (`data/household_steps.py`)
+    - `masks_weight`: true if it changes the survey weight and no confidential column
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
     - `handles`: kinds of columns that it can mask: "number", "nominal", "ordered" for categorical columns with an order, and
@@ -281,6 +286,8 @@ class Mask(Method):
     permutes: ClassVar[bool] = False
     follows: ClassVar[bool] = False
     random: ClassVar[bool] = True
+    keeps_households: ClassVar[bool] = False
+    masks_weight: ClassVar[bool] = False
     drops: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
     as_needed: ClassVar[bool] = False

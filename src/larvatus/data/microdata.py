@@ -71,9 +71,13 @@ class Microdata:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Columns released unmasked, apart from the sub-group columns: non-confidential columns and the weight."""
-        weight = self.roles.weight
-        extra = (weight,) if weight and weight in self.table.columns and weight not in self.non_confidential else ()
+        """Columns known as they are released, apart from the sub-group columns: non-confidential columns and the weight.
+
+        A weight that is not released, or that has noise, is not among them.
+        """
+        weight = self.roles.weight if self.roles.release_weight else None
+        there = weight is not None and weight in self.table.columns and weight not in self.non_confidential
+        extra = (weight,) if there and weight is not None and not self.table.columns[weight].noisy else ()
         return (*self.non_confidential, *extra)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.core.input_paths import paths_read
-from larvatus.data.alignment import check_same_given, in_records_of
+from larvatus.data.alignment import check_same_given, in_records_of, mark_changed_weight
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -40,7 +40,8 @@ def as_release(
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     table = data.engine.read(file, roles, groups, Path(pairing) if pairing else None)
-    released = Microdata(table, roles, groups, data.engine, paths_read(other, pairing))
+    known = {"person": data.roles.person, "household": data.roles.household}  # by record id; the file has no such columns
+    released = Microdata(table, roles.model_copy(update=known), groups, data.engine, paths_read(other, pairing))
     absent = [n for n in data.changeable if n not in names]
     notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
     notes += _recoded_columns(data, released)
@@ -50,6 +51,8 @@ def as_release(
     try:
         if pairing is None and roles.record_id is None:
             _check_by_position(data, released, data.engine.has_random_order(other))
+        else:
+            released = mark_changed_weight(data, released)
         check_same_given(data, released)
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)
@@ -152,7 +155,7 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),
         "key": tuple(n for n in roles.key if n in there),
-        "identifiers": (), "person": None, "household": None,
+        "identifiers": (), "person": None, "household": None, "household_columns": (),
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
         "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),

@@ -61,7 +61,7 @@ class Roles(SettingsModel):
         default=(), description="columns by which persons are recognised; released, and changed only by steps that name them"
     )
     identifiers: Names = Field(default=(), description="columns that are never released")
-    weight: str | None = Field(default=None, description="survey weight, released unmasked")
+    weight: str | None = Field(default=None, description="survey weight, released unless a step masks it")
     record_id: str | None = Field(default=None, description="column that identifies each record; never released")
     nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
     person: str | None = Field(
@@ -70,6 +70,10 @@ class Roles(SettingsModel):
     )
     household: str | None = Field(
         default=None, description="column that tells which records are of the same household; never released"
+    )
+    release_weight: bool = Field(default=True, description="whether the survey weight is released")
+    household_columns: Names = Field(
+        default=(), description="columns that stay equal within a household (default: all that are equal in the original)"
     )
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict, description="order of the levels of categorical columns, lowest first"
@@ -86,7 +90,8 @@ class Roles(SettingsModel):
     def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Fields that came later are left out if they are empty: the keys of random streams stay the same without them."""
         out: dict[str, Any] = write(self)
-        return {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "key")}
+        out = {k: v for k, v in out.items() if v or k not in ("missing", "numeric", "key", "household_columns")}
+        return {k: v for k, v in out.items() if k != "release_weight" or not v}
 
 
 class SubGroups(SettingsModel):
@@ -110,7 +115,7 @@ class SubGroups(SettingsModel):
 
 def roles_text(roles: Roles, with_persons: bool) -> str:
     """The roles as text. Draws do not depend on persons and households, so that declaring them changes no released value."""
-    unset = {n for n in ("person", "household") if not with_persons or getattr(roles, n) is None}
+    unset = {n for n in ("person", "household", "household_columns") if not with_persons or getattr(roles, n) is None}
     return roles.model_dump_json(exclude=unset)
 
 
@@ -121,7 +126,7 @@ def has_order(roles: Roles, name: str) -> bool:
 
 def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
     """Released columns, in this order: sub-group columns, keys, non-confidential columns, confidential ones, the weight."""
-    weight = (roles.weight,) if roles.weight else ()
+    weight = (roles.weight,) if roles.weight and roles.release_weight else ()
     return tuple(dict.fromkeys(sub_groups.columns + roles.key + roles.non_confidential + roles.confidential + weight))
 
 
@@ -132,8 +137,9 @@ def changeable_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
 
 
 def columns_read(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
-    """The columns that an engine reads: those released, and the person and the household, which are not."""
-    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *persons_and_households(roles))))
+    """The columns that an engine reads: those released, the weight, and the person and the household, which are not."""
+    weight = (roles.weight,) if roles.weight else ()
+    return tuple(dict.fromkeys((*released_columns(roles, sub_groups), *weight, *persons_and_households(roles))))
 
 
 def persons_and_households(roles: Roles) -> tuple[str, ...]:
@@ -165,10 +171,15 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
     problems += [
         f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
     ]
+    if roles.household_columns and not roles.household:
+        problems.append("household_columns: no column has the role household. Declare one (roles.household).")
+    shown = released_columns(roles, sub_groups)
+    problems += [f"household_columns: {n!r} is not released. List released columns." for n in roles.household_columns
+                 if n not in shown and (existing is None or n in existing)]
     problems += [f"{n!r} is both nominal and numeric. Keep one of the two." for n in roles.numeric if n in roles.nominal]
     if existing is not None:
         extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies),
-                 "missing": tuple(roles.missing), "numeric": roles.numeric}
+                 "missing": tuple(roles.missing), "numeric": roles.numeric, "household_columns": roles.household_columns}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 

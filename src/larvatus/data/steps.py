@@ -14,7 +14,9 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_numbers import out_of_calendar
-from larvatus.data.microdata import Microdata
+from larvatus.data.household_steps import HouseholdStep, with_whole_households
+from larvatus.data.households import household_units
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import level_nearness
 from larvatus.data.record_selection import record_numbers, where_text
@@ -122,8 +124,21 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
                             "step, or leave the column out of its columns.")
     whole, current = current, view_of_step(step, current)
     beside = _in_same_groups(original, current).with_confidential(current.confidential)
-    masked = with_rounded_dates(step, current, _applied(step, current, beside, random))
+    households = household_units(beside)
+    if households is not None and step.keeps_households and step.where is not None:
+        step = with_whole_households(step, _marks(step, beside), households)
+    if households is None or step.keeps_households:
+        masked = _applied(step, current, beside, random)
+    else:
+        masked = HouseholdStep(_applied, _workable, _marks).masked(step, current, beside, random, households)
+    masked = with_rounded_dates(step, current, masked)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
+
+
+def _marks(step: Mask, original: Microdata) -> Array:
+    """1 for each record that the step masks, in record order."""
+    marks: Array = collect(mark_records(step, original), [TAKEN])[2][TAKEN]
+    return marks
 
 
 def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
@@ -186,7 +201,7 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
 def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = taken.sub_groups.small if taken.sub_groups.pools else "refuse"
-    asked_by = f"{step.name()} with where"
+    asked_by = step.name() if step.where is None else f"{step.name()} with where"
     near = level_nearness(taken.roles, taken.table.columns, taken.groups.columns)
     outcome = settle(
         taken.groups, count_present(taken).tolist(), step.smallest(taken), small, asked_by, step.smallest_reason(), near

@@ -118,7 +118,9 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
             out[name] += _exceptions(partial[name])
     weight = release.data.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
-        out[weight] = "recomputed for the released records"
+        steps = [s for s in release.steps if s.masks_weight]
+        told = ", then ".join(_told(s, {"number"}) for s in steps)
+        out[weight] = told or "recomputed for the released records"
     return out
 
 

@@ -17,6 +17,8 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.household_steps import blank_whole_households, household_variables
+from larvatus.data.households import household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -33,7 +35,8 @@ class LocalSuppression(Mask):
     non-confidential columns listed in `known`. No other column counts. A missing value is a level like any other, so every
     released combination, blanks included, has at least k records. All other values are released unchanged: relations among
     frequent combinations are preserved, rare ones are lost. An intruder who knows only the key has at least k candidates; one
-    who knows other columns may have fewer.
+    who knows other columns may have fewer. A household variable that is blanked in one member is blanked in all of them, and
+    combinations that this makes rare are blanked further.
 
     Parameters:
         k: smallest number of records that may share a combination of the key.
@@ -53,6 +56,7 @@ class LocalSuppression(Mask):
     random: ClassVar[bool] = False
     blanks: ClassVar[bool] = True
     as_needed: ClassVar[bool] = True
+    keeps_households: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
     nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "uniqueness", "probabilistic_linkage", "rerun")
@@ -71,18 +75,30 @@ class LocalSuppression(Mask):
         return cls(), cls(k=5, scope="file")
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.grouping.suppression import suppress
-
         names = current.confidential
         for name in self.known:
             if name not in current.known and name not in current.sub_groups.columns:
                 near = nearest_names(name, current.known)
                 raise MaskError(f"local_suppression.known: {name!r} is not a non-confidential column; {near}")
         cost = per_column("local_suppression.importance", self.importance, names)
-        found = key_combinations(current, names, self.known)
-        lost = self._out_of_reach(current, found)
+        households = household_units(current)
+        shared = household_variables(original, household_units(original) or households, names) if households else ()
+        data, lost, apart = current, 0, True
+        while apart:
+            found = key_combinations(data, names, self.known)
+            lost = lost if data is not current else self._out_of_reach(data, found)
+            data = self._blanked(data, found, cost, random)
+            data, apart = blank_whole_households(data, households, shared) if households and shared else (data, False)
+        blanked = count_present(current).sum(axis=0) - count_present(data).sum(axis=0)
+        return Masked(data, self._notes(current, blanked, lost))
+
+    def _blanked(self, data: Microdata, found: Combinations, cost: NDArray[np.float64], random: RecordRandom) -> Microdata:
+        """The data with the cheapest blanks after which no combination is rarer than k."""
+        from larvatus.stats.grouping.suppression import suppress
+
+        names = data.confidential
         pieces = suppress(found.rows, found.part, found.count, self.k, cost)
-        every, single = select_blanks(current, found, pieces, random)
+        every, single = select_blanks(data, found, pieces, random)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             gone = np.zeros((len(block), len(names)), dtype=bool)
@@ -93,8 +109,7 @@ class LocalSuppression(Mask):
             missing = {n: np.nan if block[n].dtype.kind == "f" else -1 for n in names}
             return {n: np.where(gone[:, j], missing[n], block[n]) for j, n in enumerate(names)}
 
-        after = map_rows(current, mask_block, [*self.known, *names])
-        return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
+        return map_rows(data, mask_block, [*self.known, *names])
 
     def change_clause(self) -> str:
         return "values of rare combinations are missing, and not at random: rare combinations are under-represented"

@@ -33,13 +33,14 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
                 raise MaskError(f"{step.name()}.columns: {name!r} is {what}; {nearest_names(name, data.changeable)}")
             if name not in names:
                 raise MaskError(_unmaskable(step, name, data))
-        if not names:
+        if not names and not step.masks_weight:
             raise MaskError(_unmaskable(step, data.confidential[0], data))
     for name in data.confidential:
         if not any(name in names for names in taken):
             able = next((m for m in masks if is_maskable(m, name, data)), None)
-            if able is None:
-                raise MaskError(_unmaskable(masks[0], name, data))
+            other = [m for m in masks if not m.masks_weight]
+            if able is None and other:
+                raise MaskError(_unmaskable(other[0], name, data))
             raise MaskError(f"mask: {name!r} is confidential, but no step masks it. Add it to the columns of a step, or do "
                             "not declare it confidential.")
 
@@ -126,7 +127,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     reason = next((m.smallest_reason() for m in masks if m.name() == asked_by), "")
     present = count_present(data).tolist()
-    for m, d in zip(masks, seen, strict=True):
+    for m, d in ((m, d) for m, d in zip(masks, seen, strict=True) if d.confidential):
         counts, least = count_present(d).sum(axis=0).tolist(), m.smallest(d)
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
@@ -192,7 +193,7 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
     by_any = {n for names in taken for n in names}
     allowed = columns_changed_as_needed(masks, data)
     allowed |= {n for n in by_any if all(m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
-    if all(m.drops for m in masks):
+    if all(m.drops or m.masks_weight for m in masks):
         allowed |= {c.name for c in changes}
     same = [c.name for c in changes if c.unchanged and c.varies and c.name not in allowed]
     if same:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from larvatus.attacks.linkage.exception_patterns import mark_exceptions, uses_exceptions, with_exceptions
+from larvatus.attacks.linkage.household_records import by_household_too, household_records, more_successful
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of, wave_notes, without_waves
 from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
@@ -165,6 +166,12 @@ class AttackedRelease:
         marked = mark_exceptions(self.data, self.candidate)
         return None if marked is None else _View.of(*marked)
 
+    @cached_property
+    def _households(self) -> _View | None:
+        """One record per household with the household variables; None if the release has none."""
+        few = household_records(self.data, self.candidate)
+        return None if few is None else _View.of(*few)
+
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
@@ -188,6 +195,9 @@ class AttackedRelease:
             if self._exceptions is not None and uses_exceptions(method):
                 with suppress(RiskError, UtilityError):
                     found[0] = with_exceptions(found[0], _once(method, self._exceptions, self.who, limit, excess))
+            if by_household_too(method) and self._households is not None:
+                with suppress(RiskError, UtilityError, EngineError):
+                    found[0] = more_successful(found[0], _once(method, self._households, self.who, limit, excess))
         except (RiskError, UtilityError, EngineError) as error:
             if method in self.must:
                 raise

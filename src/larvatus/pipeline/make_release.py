@@ -17,6 +17,7 @@ from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.exposure.value_changes import column_changes
+from larvatus.data.household_steps import check_households
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
@@ -101,6 +102,7 @@ def mask(
         notes = [*(n for n in notes if not n.promise), *said]
     changes = [column_changes(copy, original) for copy in current]
     for copy, found in zip(current, changes, strict=True):
+        check_households(original, copy)
         check_changed(found, masks, seen, copy.rows == original.rows)
     notes += notes_of_copies([change_notes(found) for found in changes])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))

@@ -70,9 +70,11 @@ def read(
     sub_groups: Sequence[str] | SubGroups | str = (),
     identifiers: Sequence[str] | str = (),
     weight: str | None = None,
+    release_weight: bool = True,
     record_id: str | None = None,
     person: str | None = None,
     household: str | None = None,
+    household_columns: Sequence[str] | str = (),
     nominal: Sequence[str] | str = (),
     numeric: Sequence[str] | str = (),
     missing: Mapping[str, Sequence[MissingCode]] | None = None,
@@ -108,7 +110,8 @@ def read(
     steps that name them change them (docs/guides/what-keys-give-away.md).
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
-    waves are joined by person (docs/guides/intruders.md). `taxonomies` are hierarchies of categorical columns: nested tables,
+    waves are joined by person (docs/guides/intruders.md). Confidential columns that are equal within every household stay so:
+    those in `household_columns`, or by default all of them (docs/guides/households-and-weights.md). `taxonomies` are hierarchies of categorical columns: nested tables,
     or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
     memory if they fit comfortably, and otherwise works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame
     is processed by Spark; `master` is the address of a cluster on which to start a session.
@@ -130,8 +133,9 @@ def read(
                              "lv.advise(source) guesses their roles.")
         given: dict[str, Any] = {
             "confidential": confidential or (), "non_confidential": non_confidential, "key": key, "identifiers": identifiers,
-            "weight": weight, "record_id": record_id, "nominal": nominal, "numeric": numeric, "person": person,
-            "household": household, "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
+            "weight": weight, "release_weight": release_weight, "record_id": record_id, "nominal": nominal, "numeric": numeric,
+            "person": person, "household": household, "household_columns": household_columns,
+            "missing": dict(missing or {}), "taxonomies": dict(taxonomies or {}),
         }
         roles = Roles(**given)
     elif confidential is not None or taxonomies or missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +97,7 @@ def keys_of(
     sure = set(beside) - set(wrong)
     pool = data if set(data.sub_groups.columns) <= sure and not whole_file else as_one_group(data)
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
-    soft = tuple(n for n in given if n in blurred or n in wrong)
+    soft = tuple(n for n in given if n in blurred or n in wrong) + _noisy_weight(data, there, intruder)
     exact = tuple(n for n in given if n not in soft)
     source = original if own is None else own
     notes = []
@@ -123,6 +123,14 @@ def keys_of(
                if kinds[n][0] == "nominal"},
         sample, (*notes, *more), own is not None,
     )
+
+
+def _noisy_weight(data: Microdata, there: Collection[str], intruder: Intruder) -> tuple[str, ...]:
+    """The weight, if it was released with noise and the intruder knows it without."""
+    name = data.roles.weight
+    if name is None or name not in there or name not in data.released or not data.table.columns[name].noisy:
+        return ()
+    return (name,) if not intruder.known or name in intruder.known else ()
 
 
 def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,240 @@
+"""Apply a step to a file of households so that they stay consistent.
+
+A household variable is a confidential column that is equal within every household of the original. A step masks it in one
+record per household, the first one, and every member gets the result:
+
+    y_i = y_ref(h)   for all i ∈ h,      ref(h) the smallest record id of household h
+
+Columns that differ within households are masked record by record, as without households. A step that removes records removes
+whole households. Draws of both parts come from different streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, get_args, get_origin
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import MaskError, RolesError
+from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.households import RecordUnits, columns_equal_within, household_units
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.notes import Note
+from larvatus.data.verbs import map_rows, take_rows
+
+Apply = Callable[[Mask, Microdata, Microdata, RecordRandom], Masked]
+_SHARED = frozenset({"columns", "where", "scope"})
+
+
+def household_variables(original: Microdata, households: RecordUnits, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the columns that are household variables: the stated ones, else those equal within every household."""
+    stated = original.roles.household_columns
+    asked = [n for n in names if n in stated] if stated else list(names)
+    differing = columns_equal_within(original, households, asked) if asked else {}
+    wrong = [f"{n!r} in {count:,}" for n, count in differing.items() if count] if stated else []
+    if wrong:
+        raise RolesError(f"the members of a household must agree in it, and they differ: {', '.join(wrong)} of "
+                         f"{len(households.size):,} households. Correct these records, or do not list the column.",
+                         subject="household_columns")
+    return tuple(n for n in asked if not differing[n])
+
+
+@dataclass(frozen=True, slots=True)
+class HouseholdStep:
+    """One step on a file of households. `apply` is what applies a step to records, whatever their households."""
+
+    apply: Apply
+    workable: Callable[[Microdata, Mask], Microdata]
+    mark: Callable[[Mask, Microdata], Array]
+
+    def masked(
+        self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
+    ) -> Masked:
+        """The step's result, with every household consistent."""
+        if step.drops:
+            return self._whole_households(step, current, original, random, households)
+        names = current.confidential
+        shared = household_variables(original, households, names)
+        own = tuple(n for n in names if n not in shared)
+        if not shared:
+            return self.apply(step, current, original, random)
+        data, notes = current, list[Note]()
+        if own:
+            done = self.apply(step_for(step, own, names), current.with_confidential(own), original.with_confidential(own), random)
+            data, notes = done.data.with_confidential(names), list(done.notes)
+        part = step_for(step, shared, names)
+        few = self._one_per_household(part, data.with_confidential(shared), original.with_confidential(shared), households)
+        masked = self.apply(few.step, few.data, few.original, _apart(random))
+        after = _spread(data, masked.data, few.households, shared)
+        return Masked(after, [*notes, *_by_household(masked.notes), _said(shared, few.households, own)])
+
+    def _whole_households(
+        self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
+    ) -> Masked:
+        few = self._one_per_household(step, current, original, households)
+        weight, columns = current.roles.weight, current.table.columns
+        if weight is not None and weight in columns and columns[weight].kind == "number":
+            ones = [columns[weight]]
+            few = replace(few, data=map_rows(few.data, lambda g, b: {weight: np.ones(len(b))}, [weight], ones))
+        masked = self.apply(few.step, few.data, few.original, _apart(random))
+        record, _, values = collect(masked.data, [weight] if weight else [])
+        kept = np.zeros(len(few.households.size), dtype=bool)
+        kept[few.households.units_of(record)] = True
+        after = take_rows(current, lambda g, b: kept[few.households.units_of(b.record)], ())
+        if weight and masked.data.table.columns[weight].replaced:
+            factor = np.ones(len(kept))
+            factor[few.households.units_of(record)] = values[weight]
+            made = replace(columns[weight], integer=False, replaced=True)
+            after = map_rows(after, lambda g, b: {weight: b[weight] * factor[few.households.units_of(b.record)]}, [weight],
+                             [made])
+        notes = [*_by_household(masked.notes), Note("households were drawn whole: all members of a household are released, "
+                                                    "or none", public=True)]
+        return Masked(after, notes)
+
+    def _one_per_household(
+        self, step: Mask, current: Microdata, original: Microdata, households: RecordUnits
+    ) -> _HouseholdTable:
+        """The first record of every household, in sub-groups that are large enough for the step."""
+        record, _, _ = collect(current, ())
+        here = households if len(record) == len(households.record) else households.of_records(record)
+        reference = np.sort(here.reference)
+        if step.where is not None:
+            ids = _whole(self.mark(step, original), households)
+            first = here.reference[np.unique(here.units_of(ids[np.isin(ids, record)]))]
+            step = step.model_copy(update={"where": tuple(int(r) for r in first)})
+        few = take_rows(current, lambda g, b: _among(b.record, reference), ())
+        if step.scope == "sub_group" and not step.alone and step.where is None:
+            few = self.workable(few, step)
+        beside = replace(original, table=few.table.pair(original.table, {n: n for n in original.table.columns}))
+        return _HouseholdTable(step, few, beside, here)
+
+
+@dataclass(frozen=True, slots=True)
+class _HouseholdTable:
+    """A step, and the data with one record per household."""
+
+    step: Mask
+    data: Microdata
+    original: Microdata
+    households: RecordUnits
+
+
+def with_whole_households(step: Mask, marks: Array, households: RecordUnits) -> Mask:
+    """The step for all members of the households of which some record is marked."""
+    return step.model_copy(update={"where": tuple(int(r) for r in _whole(marks, households))})
+
+
+def _whole(marks: Array, households: RecordUnits) -> Ints:
+    """The records of households of which some record is marked."""
+    return households.record[np.isin(households.unit, households.unit[marks == 1])]
+
+
+def blank_whole_households(data: Microdata, households: RecordUnits, names: Sequence[str]) -> tuple[Microdata, bool]:
+    """The data with the columns missing in all members of a household if they are in one; and whether that changed some."""
+    record, _, values = collect(data, names)
+    here = households if len(record) == len(households.record) else households.of_records(record)
+    gone = {n: np.isnan(v) if v.dtype.kind == "f" else v < 0 for n, v in values.items()}
+    every = {n: np.bincount(here.unit, weights=g, minlength=len(here.size)) > 0 for n, g in gone.items()}
+    if not any((every[n][here.unit] & ~gone[n]).any() for n in names):
+        return data, False
+
+    def blank(group: int, block: Block) -> Mapping[str, Array]:
+        unit = here.units_of(block.record)
+        missing = {n: np.nan if block[n].dtype.kind == "f" else -1 for n in names}
+        return {n: np.where(every[n][unit], missing[n], block[n]) for n in names}
+
+    return map_rows(data, blank, names), True
+
+
+def _among(record: Ints, some: Ints) -> Array:
+    place = np.minimum(np.searchsorted(some, record), len(some) - 1)
+    return np.asarray(some[place] == record)
+
+
+def _apart(random: RecordRandom) -> RecordRandom:
+    """The stream of draws for households."""
+    common = None if random.common is None else stream_key(random.common, "households")
+    return RecordRandom(stream_key(random.key, "households"), common)
+
+
+def _spread(data: Microdata, masked: Microdata, households: RecordUnits, names: Sequence[str]) -> Microdata:
+    """The data with the columns of the household table copied to all members; households that it lacks are dropped."""
+    record, _, values = collect(masked, names)
+    unit = households.units_of(record)
+    place = np.full(len(households.size), -1, dtype=np.int64)
+    place[unit] = np.arange(len(record))
+    if len(record) < len(households.size):
+        data = take_rows(data, lambda g, b: place[households.units_of(b.record)] >= 0, ())
+
+    def copy(group: int, block: Block) -> Mapping[str, Array]:
+        at = place[households.units_of(block.record)]
+        return {n: values[n][at] for n in names}
+
+    made: list[Column] = [masked.table.columns[n] for n in names]
+    return map_rows(data, copy, (), made)
+
+
+def _by_household(notes: Sequence[Note]) -> list[Note]:
+    return [replace(n, text=f"counted by household: {n.text}") for n in notes]
+
+
+def _said(shared: Sequence[str], households: RecordUnits, own: Sequence[str]) -> Note:
+    text = f"{', '.join(shared)}: one value per household, masked once for all its members"
+    if own:
+        text += f"; {', '.join(own)}: masked separately, by record"
+    return Note(text, public=True)
+
+
+def step_for(step: Mask, names: Sequence[str], every: Sequence[str]) -> Mask:
+    """A step with the settings of some of its columns; lists and tables by column are cut to these columns."""
+    if tuple(names) == tuple(every):
+        return step
+    cut: dict[str, Any] = {"columns": tuple(names)}
+    for field, info in type(step).model_fields.items():
+        value = getattr(step, field)
+        if field in _SHARED or isinstance(value, str) or not isinstance(value, tuple | Mapping):
+            continue
+        cut[field] = _cut(f"{step.name()}.{field}", value, names, every, _takes_number(info.annotation))
+    return step.model_copy(update=cut)
+
+
+def _takes_number(annotation: Any) -> bool:
+    """Whether a setting may be one number, so that a list of numbers gives one per column."""
+    parts = (annotation, *get_args(annotation))
+    return any((get_args(p)[0] if get_origin(p) is Annotated else p) in (float, int) for p in parts)
+
+
+def _cut(what: str, value: Any, names: Sequence[str], every: Sequence[str], numbers: bool) -> Any:
+    if isinstance(value, Mapping):
+        return {k: v for k, v in value.items() if k in names or k not in every}
+    if numbers and len(value) == len(every):
+        keep = [i for i, n in enumerate(every) if n in names]
+        rows = [value[i] for i in keep]
+        return tuple(tuple(r[i] for i in keep) if isinstance(r, tuple) else r for r in rows)
+    lists = [v for v in value if isinstance(v, tuple)] or [value]
+    for one in lists:
+        if {n in names for n in one if n in every} == {True, False}:
+            raise MaskError(f"{what}: {', '.join(map(str, one))} are masked together, and only some of them are household "
+                            "variables, which are masked once per household. List household variables apart from the others.")
+    if any(isinstance(v, tuple) for v in value):
+        return tuple(v for v in value if not any(n in every and n not in names for n in v))
+    return tuple(n for n in value if n in names or n not in every)
+
+
+def check_households(original: Microdata, released: Microdata) -> None:
+    """Raise an error if members of a household differ in a released household variable."""
+    households = household_units(original)
+    if households is None:
+        return
+    names = [n for n in household_variables(original, households, original.confidential) if n in released.table.columns]
+    found = {n: c for n, c in columns_equal_within(released, households, names).items() if c} if names else {}
+    if found:
+        worst = ", ".join(f"{n} in {c:,}" for n, c in found.items())
+        raise MaskError(f"mask: members of a household would differ in a household variable ({worst} of "
+                        f"{len(households.size):,} households). A rule that joins household variables and other columns "
+                        "repairs single records: state rules for each kind apart, or list the household variables that must "
+                        "stay equal (roles.household_columns).")

@@ -1,0 +1,1 @@
+"""Masks of the survey weight: its units, and what a change of it means."""

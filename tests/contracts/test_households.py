@@ -1,0 +1,159 @@
+"""Every mask keeps households consistent, or refuses the role with a sentence."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from catalogue import ENGINES, MASKS, SPARK, engine_of
+from family_sample import inconsistent, with_families
+from sample import SECRET, people, roles_for
+from shrinking import Shrunk
+
+
+@cache
+def families() -> pd.DataFrame:
+    return with_families(people())
+
+
+def steps(mask) -> list:
+    chosen = {"where": mask.where, "scope": mask.scope}
+    return [lv.masks.AdditiveNoise(**chosen), Shrunk(**chosen), mask] if mask.follows else [mask]
+
+
+def release_of(mask, engine: str = "memory", **roles: object) -> pd.DataFrame:
+    data = lv.read(families(), **{**roles_for(mask), "household": "family", **roles}, engine=engine_of(engine))
+    return lv.mask(data, *steps(mask), secret=SECRET).frame()
+
+
+def household_columns(mask) -> list[str]:
+    return [n for n in roles_for(mask)["confidential"] if n in ("wealth", "house")]
+
+
+def release_or_refusal(mask, **roles: object) -> pd.DataFrame | None:
+    try:
+        return release_of(mask, **roles)
+    except lv.LarvatusError as refusal:
+        assert len(str(refusal)) > 40
+        return None
+
+
+REFUSED: set[str] = set()  # masks that refuse households; each says why
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_no_household_becomes_inconsistent(mask):
+    release = release_or_refusal(mask)
+    assert (release is None) == (mask.name() in REFUSED)
+    if release is not None:
+        assert inconsistent(release, families().family, household_columns(mask)) == 0
+        assert mask.drops or mask.blanks or (release[household_columns(mask)[0]] != families()[household_columns(mask)[0]]).any()
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_a_selection_of_members_masks_the_household_variables_of_whole_households(mask):
+    release = release_or_refusal(mask.model_copy(update={"where": "age > 60"}))
+    if release is not None:
+        frame = families()
+        assert inconsistent(release, frame.family, household_columns(mask)) == 0
+        chosen = frame.family.isin(frame.family[frame.age > 60])
+        for name in household_columns(mask):
+            before, after = frame[name].loc[release.index], release[name]
+            same = (before == after) | (before.isna() & after.isna())
+            assert same[~chosen.loc[release.index]].all()
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_household_variables_alone(mask):
+    release = release_or_refusal(mask, confidential=household_columns(mask))
+    assert release is None or inconsistent(release, families().family, household_columns(mask)) == 0
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", SPARK)])
+@pytest.mark.parametrize("mask", [m for m in MASKS if m.id.endswith("-0")])
+def test_engines_make_the_same_release(mask, engine):
+    one, other = release_of(mask), release_of(mask, engine)
+    assert one.index.equals(other.index)
+    for name in roles_for(mask)["confidential"]:
+        pd.testing.assert_series_equal(one[name], other[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("mask", [m for m in MASKS if m.values[0].drops])
+def test_households_are_drawn_whole(mask):
+    release, frame = release_of(mask), families()
+    drawn = frame.family.loc[release.index]
+    assert set(drawn.value_counts().items()) <= set(frame.family.value_counts().items())
+    assert 0 < len(release) < len(frame)
+
+
+def test_weights_of_sampled_households_are_divided_by_the_share_of_households():
+    """Members have weights of their own; the factor is that of their household."""
+    rng = np.random.default_rng(1)
+    frame = families().assign(weight=rng.uniform(1, 9, len(families())))
+    data = lv.read(frame, confidential=["income"], household="family", weight="weight")
+    release = lv.mask(data, "sampling(rate=0.5)", secret=SECRET).frame()
+    households = frame.family.nunique()
+    drawn = frame.family.loc[release.index].nunique()
+    assert drawn == pytest.approx(households / 2, abs=1)
+    np.testing.assert_allclose(release.weight, frame.weight.loc[release.index] * households / drawn, rtol=1e-12)
+
+
+def test_without_household_variables_the_role_changes_no_value():
+    data = lv.read(families(), confidential=["income", "rooms"], non_confidential=["age"])
+    same = lv.read(families(), confidential=["income", "rooms"], non_confidential=["age"], household="family")
+    one, other = (lv.mask(d, "additive_noise", secret=SECRET).frame() for d in (data, same))
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_draws_of_households_are_not_those_of_records():
+    """With the noise of records scaled differently, two releases of one secret would give the original away."""
+    roles = {"confidential": ["wealth"], "non_confidential": ["age"]}
+    plain = lv.mask(lv.read(families(), **roles), "additive_noise", secret=SECRET).frame()
+    shared = lv.mask(lv.read(families(), **roles, household="family"), "additive_noise", secret=SECRET).frame()
+    first = families().drop_duplicates("family").index
+    noise = [(r.wealth - families().wealth)[first] for r in (plain, shared)]
+    assert abs(np.corrcoef(*noise)[0, 1]) < 6 / np.sqrt(len(first))  # false alarms: 2e-9
+
+
+def test_settings_by_column_follow_their_columns():
+    data = lv.read(families(), confidential=["income", "wealth", "rooms"], household="family")
+    release = lv.mask(data, "rounding(base=[1000, 500, 2])", secret=SECRET).frame()
+    assert (release.wealth % 500 == 0).all()
+    assert (release.rooms % 2 == 0).all()
+    assert (release.income.dropna() % 1000 == 0).all()
+    by_name = lv.mask(data, "rounding(base={income=1000, wealth=500, rooms=2})", secret=SECRET).frame()
+    pd.testing.assert_frame_equal(release, by_name)
+
+
+def test_columns_masked_together_must_be_of_one_kind():
+    data = lv.read(families(), confidential=["income", "wealth"], household="family")
+    with pytest.raises(lv.LarvatusError, match="household variables apart"):
+        lv.mask(data, "random_swap(together=['income', 'wealth'])", secret=SECRET)
+
+
+def test_stated_household_columns_must_be_equal_within_households():
+    data = lv.read(families(), confidential=["income", "wealth"], household="family", household_columns=["wealth", "income"])
+    with pytest.raises(lv.LarvatusError, match="'income' in .* households"):
+        lv.mask(data, "additive_noise", secret=SECRET)
+    stated = lv.read(families(), confidential=["income", "wealth"], household="family", household_columns=["wealth"])
+    release = lv.mask(stated, "additive_noise", secret=SECRET)
+    assert inconsistent(release.frame(), families().family, ["wealth"]) == 0
+    assert any("masked once for all its members" in n.text and n.public for n in release.notes)
+
+
+def test_rules_that_would_split_a_household_are_refused():
+    data = lv.read(families(), confidential=["income", "wealth"], household="family")
+    with pytest.raises(lv.LarvatusError, match="members of a household would differ"):
+        lv.mask(data, "additive_noise(variance=4)", secret=SECRET, constraints=["wealth >= income"])
+
+
+def test_local_suppression_keeps_its_promise_and_the_households():
+    data = lv.read(families(), confidential=["rooms", "house"], household="family", sub_groups=["region"])
+    release = lv.mask(data, "local_suppression(k=4)", secret=SECRET).frame()
+    assert inconsistent(release, families().family, ["house"]) == 0
+    counts = release[["region", "rooms", "house"]].astype(object).fillna("missing").groupby(["region", "rooms", "house"]).size()
+    assert counts.min() >= 4
