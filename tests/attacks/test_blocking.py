@@ -33,7 +33,9 @@ def notes_on_margin(score: lv.Score) -> list[str]:
     return [n for n in score.notes if "may understate" in n]
 
 
-@pytest.mark.parametrize("mask", ["rank_swap(window=0.05)", "additive_noise(variance=0.02)"])
+@pytest.mark.parametrize("mask", [
+    "rank_swap(window=0.05)", pytest.param("additive_noise(variance=0.02)", marks=pytest.mark.slow),
+])
 def test_what_blocks_miss_is_within_the_margin(monkeypatch, mask):
     data = people(3000)
     release = lv.mask(data, mask, secret=SECRET)

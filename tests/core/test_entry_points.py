@@ -118,7 +118,8 @@ def test_what_breaks_the_rules_is_refused_by_name(site, tmp_path, wrong):
     told = ran(tmp_path, "list", code=2)
     assert said in told
     assert "the package other" in told or "the package tiny_sdc" in told
-    assert "Masks: additive_noise" in " ".join(ran(tmp_path, "mask", "--help").split())  # help is there all the same
+    if wrong == next(iter(WRONG)):  # help is there all the same
+        assert "Masks: additive_noise" in " ".join(ran(tmp_path, "mask", "--help").split())
 
 
 def test_an_engine_of_another_package(site, tmp_path):

@@ -122,7 +122,7 @@ def test_a_write_that_fails_leaves_nothing_and_takes_nothing_away(session, small
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 7])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow), 7])
 def test_any_number_of_partitions_gives_the_release_of_memory_and_of_disk(session, small, partitions):
     """As many partitions in the source, in every sort and in what is written: ranks with ties, placed values, exact moments."""
     steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]

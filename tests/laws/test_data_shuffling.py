@@ -176,8 +176,12 @@ def test_mean_ranks_at_the_levels_of_a_nominal_s_are_kept(levels, share):
 
 
 @pytest.mark.parametrize("given", [["job"], ["job", "s"], ["job", "place"]], ids=["nominal", "and numeric", "two nominal"])
-@pytest.mark.parametrize("share", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("effects", [(1.5, -1.5), (2.0, -1.5, 0.5)], ids=["two levels", "three levels"])
+@pytest.mark.parametrize(("share", "effects"), [
+    pytest.param(0.0, (2.0, -1.5, 0.5), id="0.0-three levels"),
+    pytest.param(0.9, (1.5, -1.5), id="0.9-two levels"),
+    *(pytest.param(share, effects, id=f"{share}-{len(effects)} levels", marks=pytest.mark.slow)
+      for share, effects in ((0.0, (1.5, -1.5)), (0.6, (1.5, -1.5)), (0.6, (2.0, -1.5, 0.5)), (0.9, (2.0, -1.5, 0.5)))),
+])
 def test_rank_correlations_are_kept_given_levels_with_opposing_effects(effects, share, given):
     """X falls where Y rises from level to level, and inside levels both rise together."""
     rng = np.random.default_rng(11)

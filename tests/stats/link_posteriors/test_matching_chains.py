@@ -99,8 +99,10 @@ def both_ways(kernel, n, population, known, outside=False):
     return np.array(runs), wanted[-1:] if outside else wanted
 
 
-@pytest.mark.parametrize("outside", [False, True])
-@pytest.mark.parametrize("population", [5, 7])
+@pytest.mark.parametrize(("population", "outside"), [
+    (5, False), (7, True),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in ((5, True), (7, False))),
+])
 @pytest.mark.parametrize("kernel", ["likelihood", "paper", "coherent"])
 def test_all_matchings_of_three_known_records_and_a_target_among_five(kernel, population, outside):
     worst, limit, beyond = far_apart(*both_ways(kernel, 5, population, 4, outside))
