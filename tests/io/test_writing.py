@@ -123,7 +123,7 @@ def failing(raised: BaseException, after: int, written: list[Path]) -> type:
     """A writer that gives up in the middle of a file, once so many others were written whole."""
 
     class Failing:
-        def __init__(self, where: Path, schema: pa.Schema) -> None:
+        def __init__(self, where: Path, schema: pa.Schema, **settings: object) -> None:
             self.where = Path(where)
 
         def write_batch(self, batch: pa.RecordBatch) -> None:
