@@ -36,6 +36,7 @@ from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
+from larvatus.engines._files.missing_codes import is_tag
 from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
@@ -171,12 +172,18 @@ def _check_numeric(data: Microdata) -> None:
 
 
 def _unused_codes(data: Microdata, declared: Mapping[str, Sequence[MissingCode]]) -> list[str]:
-    """A sentence for each column with declared codes of missing values that no cell has."""
+    """A sentence for each column with declared codes of missing values that no cell has.
+
+    Codes that the file states too are not counted, and neither are ranges and letters (.a) if another code occurs: they are
+    often declared for several columns at once.
+    """
     out = []
     for name, codes in declared.items():
         held = data.table.columns.get(code_column(name))
         there = held.levels if held is not None else ()
-        unused = [c for c in codes if not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        unused = [c for c in codes if c not in data.labels[name].missing
+                  and not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        unused = [c for c in unused if not there or not (isinstance(c, tuple) or is_tag(c))]
         if unused and name in data.table.columns:
             listed = missing_in_words(unused, ColumnLabels()).replace("; ", ", ")
             out.append(f"missing: no cell of {name!r} has {listed}. Check the code, or leave it out.")
