@@ -101,7 +101,7 @@ class _File:
                 place = batch.schema.get_field_index(name)
                 batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
             self._writer = self._writer or (
-                csv.CSVWriter(self._open(), batch.schema) if self._dialect == LIKE_ARROW
+                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema) if self._dialect == LIKE_ARROW
                 else DialectWriter(self._open(), batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)
