@@ -120,7 +120,7 @@ def test_wrong_keys_and_a_store_that_does_not_answer(store, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        with pytest.raises(ReadError, match="cannot be read. Check the endpoint"):
+        with pytest.raises(ReadError, match=r"cannot be read\. Check the endpoint"):
             lv.read("s3://survey/people", **ROLES)
 
 
