@@ -14,7 +14,7 @@ from larvatus.core.database_urls import file_of_url
 from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
-from larvatus.data.labelling.labelled_roles import is_categorical
+from larvatus.data.labelling.labelled_roles import labels_make_categorical
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.labelled_files import OpenedSource
@@ -52,7 +52,7 @@ def guess_roles(
 def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:
     """What is in a column, with what the labels of the file make of it."""
     labels = opened.labels[column.name]
-    categorical = is_categorical(labels, opened.unlabelled.get(column.name))
+    categorical = labels_make_categorical(labels, opened.unlabelled.get(column.name))
     return replace(column, measure=labels.measure, labels=len(labels.categories) if categorical else 0)
 
 

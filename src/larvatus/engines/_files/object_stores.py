@@ -24,6 +24,8 @@ from larvatus.engines._files.table_formats import DELTA_LOG, ICEBERG
 from larvatus.engines._layout.work_folder import WorkFolder
 
 _R = TypeVar("_R")
+_ABSENT = ("NO_SUCH", "NOT_FOUND", "404")  # in messages of pyarrow, which has no other sign of the reason
+_REFUSED = ("ACCESS_DENIED", "FORBIDDEN", "403", "INVALID_ACCESS_KEY", "SIGNATURE")
 _BLOCK, _CONNECT, _REQUEST, _ATTEMPTS = 1 << 22, 5.0, 60.0, 2
 
 
@@ -129,9 +131,9 @@ def _guarded(work: Callable[[], _R]) -> _R:
 
 def _problem(error: Exception) -> ReadError:
     said = str(error).upper()
-    if isinstance(error, FileNotFoundError) or "NO_SUCH" in said or "NOT_FOUND" in said or "404" in said:
+    if isinstance(error, FileNotFoundError) or any(word in said for word in _ABSENT):
         return ReadError("there is no such file or folder in the store. Check the bucket and the path.")
-    if any(word in said for word in ("ACCESS_DENIED", "FORBIDDEN", "403", "INVALID_ACCESS_KEY", "SIGNATURE")):
+    if any(word in said for word in _REFUSED):
         return ReadError("the store refuses access. Check the keys (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile "
                          "in ~/.aws), and whether they may read this bucket.")
     return ReadError("the store cannot be read. Check the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION) and the "

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import ZIPPED_CSV, check_free, folder_in_place, release_suffix, replace_file
+from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
 from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
@@ -30,7 +30,7 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
-    suffix = release_suffix(path)
+    suffix = file_suffix(path)
     if suffix not in _FILES | ({"", ZIPPED_CSV, *WRITTEN} if folder else set()):
         if suffix in INSTEAD and folder:
             raise WriteError(f"{path.name}: {suffix} files can be read, but not written with their labels. Write a "
@@ -63,7 +63,7 @@ def write_batches(
         if path.suffix.lower() in WRITTEN:
             released = LabelledFile(outside, path, labels or FileLabels())
         else:
-            released = _File(outside, release_suffix(path), row_order, dialect) if path.suffix else _Folder(outside, row_order)
+            released = _File(outside, file_suffix(path), row_order, dialect) if path.suffix else _Folder(outside, row_order)
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
