@@ -17,6 +17,7 @@ from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
+from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
@@ -47,13 +48,16 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
         raise WriteError(f"{path.name}: a release cannot be exported in this format. Choose a name that ends in "
                          f"{', '.join(sorted(_FORMATS))}.")
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
-    refuse_inputs([*targets, manifest, codebook_path(path)], run.inputs())
-    for file in (*targets, manifest, codebook_path(path)):
+    setup = setup_path(path, run.labels())
+    beside = (manifest, codebook_path(path), *([setup] if setup is not None else []))
+    refuse_inputs([*targets, *beside], run.inputs())
+    for file in (*targets, *beside):
         check_free(file, overwrite)
     one.check_files()
     for source, file in zip(one.paths, targets, strict=True):
         _write_copy(run, source, file)
     _write_documents(run, one, path, targets, overwrite)
+    write_setup(path, run.labels(), overwrite)
     wrong = [r for r in verify_files(manifest, targets) if r["same"] is not True]
     if wrong:
         raise ManifestError(f"{wrong[0]['file']} was written but does not match its manifest: {wrong[0]['why']}. Export again "
