@@ -26,11 +26,12 @@ _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
 
 def guess_roles(
-    source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
+    source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY,
+    catalog: str | Path | None = None,
 ) -> RoleGuesses:
     """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(file_of_url(source), csv.model_dump())
-    with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
+    with source_as_parquet(source, asked, sheet, catalog, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
     if table.num_rows == 0:
@@ -44,7 +45,8 @@ def guess_roles(
         return RoleGuesses(guesses, table.num_rows)
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
-    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {})}
+    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {}),
+              **({"catalog": os.path.abspath(catalog)} if catalog else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
     return RoleGuesses(guesses, table.num_rows, path, said, stated)
 
