@@ -15,6 +15,7 @@ import larvatus as lv
 from labelled_sample import write_spss
 from larvatus.cli.main import main
 from larvatus.core.errors import LarvatusError, ReadError, WriteError
+from larvatus.pipeline.read_source import format_of_source
 from s3_server import KEY, SECRET_KEY, s3_server
 from sample import SECRET
 
@@ -77,6 +78,13 @@ def test_files_patterns_labels_and_csv_formats(store):
     stated = lv.read("s3://survey/csv/part-1.csv", decimal="comma", delimiter="semicolon", **ROLES)
     assert stated.to_pandas()["income"].tolist() == people()["income"].tolist()
     assert {g.name for g in lv.advise("s3://survey/people").guesses} == {"age", "income", "region"}
+
+
+def test_releases_have_the_format_of_a_file_in_a_store():
+    assert format_of_source("s3://survey/in.sav?region=x") == "sav"
+    assert format_of_source("s3://survey/in.por") == "sav"
+    assert format_of_source("s3://survey/csv/part-1.csv") == "csv"
+    assert format_of_source("s3://survey/people") == "parquet"
 
 
 def test_the_endpoint_can_be_stated_in_the_address(store, monkeypatch):

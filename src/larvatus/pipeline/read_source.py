@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from larvatus.core.database_urls import check_address, file_of_url, is_store
+from larvatus.core.database_urls import check_address, file_of_url, is_store, store_settings
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
@@ -19,6 +19,7 @@ from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat
 from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import (
     INSTEAD,
+    LABELLED,
     ColumnLabels,
     FileFormat,
     MissingCode,
@@ -50,7 +51,10 @@ def format_of_source(source: str | Path) -> FileFormat:
 
     It is Parquet for a labelled file that may be too large to write in memory, and for databases, data frames and folders.
     """
-    suffix = Path(source).suffix.lower()
+    suffix = Path(store_settings(source)[0] if isinstance(source, str) and is_store(source) else source).suffix.lower()
+    if is_store(source):
+        kept = suffix[1:] if suffix == ".csv" else INSTEAD.get(suffix, suffix)[1:] if suffix in LABELLED else "parquet"
+        return cast(FileFormat, kept)
     if is_labelled(source):
         small = Path(source).stat().st_size <= (_SMALL_PACKED if suffix in _PACKED else _SMALL)
         return cast(FileFormat, INSTEAD.get(suffix, suffix)[1:]) if small else "parquet"
@@ -91,6 +95,9 @@ def read(
     quote: str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, a data frame or a database. Columns without a role are never released.
+
+    Files may be in an object store ("s3://bucket/folder"). In Python, the source can also be an Arrow table, a stream of record
+    batches or a dataset. A folder that is a Delta table is read in its latest version.
 
     A file of SPSS, Stata or SAS keeps its labels: a column with value labels is categorical, unless `numeric` names it.
     `missing` gives codes of missing values by column, such as {"income": [-7, -8]}; (low, high) is a range. These cells are

@@ -75,8 +75,8 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
     base = _alone_in(codes[""])
     chosen = [(n, v) for n, v in separating_columns(codes, [""]) if n]
     most = chosen[-1][1] if chosen else base
-    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: most, "without_missing_cells": base}]
-    return Rows.of([*rows, *({"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in chosen)])
+    rows: list[Row] = [{"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in ((EVERY_COLUMN, most), *chosen)]
+    return Rows.of(rows)
 
 
 def _missing_kind(block: Block, name: str) -> Floats:
