@@ -92,7 +92,7 @@ def file_suffix(path: Path) -> str:
     return ZIPPED_CSV if path.name.lower().endswith(ZIPPED_CSV) else path.suffix.lower()
 
 
-def file_stem(path: Path) -> str:
+def stem_of_file(path: Path) -> str:
     """The name of a released file without its suffix."""
     return path.name[:len(path.name) - len(file_suffix(path))]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from larvatus.core.files import file_stem, write_text
+from larvatus.core.files import stem_of_file, write_text
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MissingCode, lost_labels
 
 _SUFFIX = {"SPSS": ".sps", "Stata": ".do", "SAS": ".sas"}
@@ -20,7 +20,7 @@ def setup_path(release: Path, labels: FileLabels) -> Path | None:
     program = STATISTICAL.get(labels.suffix)
     if program is None or not lost_labels(labels, release):
         return None
-    return release.with_name(f"{file_stem(release)}.setup{_SUFFIX[program]}")
+    return release.with_name(f"{stem_of_file(release)}.setup{_SUFFIX[program]}")
 
 
 def write_setup(release: Path, labels: FileLabels, overwrite: bool) -> Path | None:
