@@ -190,3 +190,5 @@ def test_check_names_missing_cells(capsys):
     out = capsys.readouterr().out
     assert "WARNING: Missing cells of" in out
     assert "debt" in out
+    main(["check", "out", "--release", "r", "--json"])
+    assert any(said.startswith("Missing cells of") for said in json.loads(capsys.readouterr().out)["warnings"])

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -40,7 +41,7 @@ def copy_from_store(source: Any, folder: WorkFolder) -> Any:
         inside = PurePosixPath(info.path).relative_to(root)
         copy = target.joinpath(*inside.parts)
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _guarded(lambda path=info.path, to=copy: _copy(files, path, to))
+        _guarded(partial(_copy, files, info.path, copy))
     local = target / PurePosixPath(place).name if chosen[0].path == place else target
     form, like = stated_format(source)
     return SourceFile(local, form, like) if isinstance(source, SourceFile) else local
