@@ -53,7 +53,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "engines/_files/labelled_targets.py": "a file that is written when all of it is there, apart from those written in parts",
     "study/source_section.py": "one table of a study, read before its other parts",
     "cli/output/option_words.py": "which option a setting is: a table to add a line to",
-    "cli/output/role_table.py": "what is shown of columns without roles, apart from the advice on those with roles",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
