@@ -54,7 +54,7 @@ CASES = {
     "a folder that is not there": (mask("in.csv", output="no/where/out.csv"), ["folder no/where does not exist"]),
     "a file in place of a folder": (mask("in.csv", output="in.csv/out.csv"), ["in.csv does not exist"]),
     "an existing file": (mask("in.csv", output="taken.csv"), ["taken.csv exists already", "--overwrite"]),
-    "another format": (mask("in.csv", output="out.docx"), [".csv or .parquet"]),
+    "another format": (mask("in.csv", output="out.docx"), [".csv, .csv.gz or .parquet"]),
     "pairing over the release": (mask("in.csv", "--pairing", "out.csv"), ["is the released file itself"]),
     "a short secret": (mask("in.csv", "--secret-file", "short"), ["15 bytes, at least 16 are needed"]),
     "no secret file": (mask("in.csv", "--secret-file", "nowhere"), ["secret file nowhere cannot be read"]),

@@ -27,7 +27,8 @@ ENGINES = ["memory", "duckdb"]
 def people(n: int = 90, seed: int = 1) -> pa.Table:
     rng = np.random.default_rng(seed)
     return pa.table({"age": rng.integers(18, 90, n), "income": rng.lognormal(10, 1, n),
-                     "town": pa.array(rng.choice(["Köln", "Ulm"], n)).dictionary_encode(), "big": rng.integers(2**53, 2**62, n)})
+                     "town": pa.array(rng.choice(["Köln", "Ulm"], n)).dictionary_encode(),
+                     "big": rng.integers(2**53, 2**62, n)})
 
 
 def write_arrow(path: Path, how: str) -> Path:

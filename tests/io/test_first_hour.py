@@ -87,8 +87,10 @@ def test_advise_names_the_sheet_that_it_took(capsys):
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_a_code_that_no_cell_has_is_noted(engine):
-    with pytest.warns(LarvatusWarning, match=r"missing: no cell of 'income' has -9, 990 to 999\. Check the code"):
-        lv.read(coded(), confidential=["income"], missing={"income": [-7, -9, (990, 999)]}, engine=engine)
+    with pytest.warns(LarvatusWarning, match=r"missing: no cell of 'income' has -9\. Check the code"):
+        lv.read(coded(), confidential=["income"], missing={"income": [-7, -9, (-990, -980)]}, engine=engine)
+    with pytest.warns(LarvatusWarning, match=r"missing: no cell of 'income' has -990 to -980\."):
+        lv.read(coded(), confidential=["income"], missing={"income": [(-990, -980)]}, engine=engine)
     lv.read(coded(), confidential=["income", "sex"], missing={"income": [-7], "sex": ["f"]}, engine=engine)
 
 
@@ -188,3 +190,5 @@ def test_check_names_missing_cells(capsys):
     out = capsys.readouterr().out
     assert "WARNING: Missing cells of" in out
     assert "debt" in out
+    main(["check", "out", "--release", "r", "--json"])
+    assert any(said.startswith("Missing cells of") for said in json.loads(capsys.readouterr().out)["warnings"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pandas as pd
 
+import larvatus as lv
 from labelled_sample import survey, write_spss
 from larvatus.cli.main import main
+from larvatus.engines._files.labelled_files import OpenedSource
 from larvatus.pipeline.examine_source import guess_roles
-from larvatus.study import Study
+from larvatus.study import Study, study_from_advice
 
 
 def test_codes_of_missing_values_are_not_values(tmp_path):
@@ -25,3 +29,24 @@ def test_the_draft_names_the_sheet(tmp_path, monkeypatch):
     assert main(["advise", "in.xlsx", "--sheet", "people", "-o", "draft.toml", "-q"]) == 0
     study = Study.read("draft.toml")
     assert (study.source, study.sheet) == ("in.xlsx", "people")
+
+
+def test_a_catalog_is_read_and_stated_again(tmp_path, monkeypatch):
+    """pyreadstat writes neither .sas7bdat nor .sas7bcat: what is read is recorded instead."""
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    @contextmanager
+    def opened(source, asked, sheet, catalog, **_):
+        seen.append(catalog)
+        yield OpenedSource(write_spss(tmp_path / "in.sav").with_suffix(".csv"))
+
+    survey().to_csv("in.csv", index=False)
+    monkeypatch.setattr("larvatus.pipeline.examine_source.source_as_parquet", opened)
+    found = guess_roles("in.sas7bdat", catalog="formats.sas7bcat")
+    assert seen == ["formats.sas7bcat"]
+    assert f'catalog = "{tmp_path / "formats.sas7bcat"}"' in found.draft()
+    data = lv.read(survey(), confidential=["income"])
+    plan = {"sub_groups": {}, "roles": {}, "release": [], "constraints": {}}
+    like = Study(catalog="formats.sas7bcat")
+    assert study_from_advice(plan, data, "", tmp_path, like).catalog == "formats.sas7bcat"

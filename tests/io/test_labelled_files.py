@@ -284,7 +284,7 @@ def test_labels_are_in_the_codebook_and_the_report(tmp_path, capsys):
     book = pd.read_csv(tmp_path / "out.codebook.csv").set_index("column")
     assert book.loc["income", "label"] == "Yearly income"
     assert book.loc["sex", "levels"] == "1 = Male; 2 = Female"
-    assert book.loc["sex", "missing"] == "empty cell; 9 = no answer"
+    assert book.loc["sex", "missing"] == "9 = no answer"
     assert book.loc["income", "missing"] == "empty cell; -9 to -7"
     assert "98 = don't know" in book.loc["mood", "value_labels"]
     assert "A .csv file cannot hold labels. They are in the codebook." in capsys.readouterr().err

@@ -15,6 +15,7 @@ import larvatus as lv
 from labelled_sample import write_spss
 from larvatus.cli.main import main
 from larvatus.core.errors import LarvatusError, ReadError, WriteError
+from larvatus.pipeline.read_source import format_of_source
 from s3_server import KEY, SECRET_KEY, s3_server
 from sample import SECRET
 
@@ -79,6 +80,13 @@ def test_files_patterns_labels_and_csv_formats(store):
     assert {g.name for g in lv.advise("s3://survey/people").guesses} == {"age", "income", "region"}
 
 
+def test_releases_have_the_format_of_a_file_in_a_store():
+    assert format_of_source("s3://survey/in.sav?region=x") == "sav"
+    assert format_of_source("s3://survey/in.por") == "sav"
+    assert format_of_source("s3://survey/csv/part-1.csv") == "csv"
+    assert format_of_source("s3://survey/people") == "parquet"
+
+
 def test_the_endpoint_can_be_stated_in_the_address(store, monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     assert lv.read(f"s3://survey/people?endpoint={store}&region=eu-west-1", **ROLES).rows == 120
@@ -120,7 +128,7 @@ def test_wrong_keys_and_a_store_that_does_not_answer(store, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        with pytest.raises(ReadError, match="cannot be read. Check the endpoint"):
+        with pytest.raises(ReadError, match=r"cannot be read\. Check the endpoint"):
             lv.read("s3://survey/people", **ROLES)
 
 

@@ -64,7 +64,7 @@ class ColumnKind:
         return self.type in ("whole numbers", "numbers")
 
     @property
-    def ordered(self) -> bool:
+    def is_ordered(self) -> bool:
         """Whether the labels of the file make it an ordered category."""
         return bool(self.labels) and self.measure == "ordinal"
 

@@ -32,9 +32,10 @@ def likely_codes(data: Microdata) -> dict[str, tuple[int, ...]]:
 def _counted(data: Microdata, name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The distinct numbers of a column in ascending order, and how often each occurs."""
     column = data.table.columns[name]
-    if column.kind != "number" and not all(isinstance(v, int | float) for v in column.levels):
+    numbers = [float(v) for v in column.levels if isinstance(v, int | float)]
+    if column.kind != "number" and len(numbers) < len(column.levels):
         return np.zeros(0), np.zeros(0, dtype=np.int64)
-    levels = None if column.kind == "number" else np.array([float(v) for v in column.levels])
+    levels = None if column.kind == "number" else np.array(numbers)
 
     def count(group: int, block: Block) -> Any:
         values = block[name]

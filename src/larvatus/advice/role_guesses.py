@@ -156,15 +156,15 @@ def _sensitive(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not named(_SENSITIVE) or c.distinct > MOST_LEVELS or (c.numeric and c.type != "whole numbers"):
         return None
     return RoleGuess(c, "confidential", "sensitive category", "its name suggests health, belief, origin, politics or offences",
-                     nominal=c.numeric and not c.ordered)
+                     nominal=c.numeric and not c.is_ordered)
 
 
 def _labelled(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not c.labels or c.distinct > MOST_LEVELS:
         return None
     role: Role = "confidential" if named(_MONEY) else "non_confidential"
-    why = f"{c.labels} value labels" + (", and its measure is ordinal" if c.ordered else "")
-    return RoleGuess(c, role, "ordered category" if c.ordered else "category", why, nominal=c.numeric and not c.ordered)
+    why = f"{c.labels} value labels" + (", and its measure is ordinal" if c.is_ordered else "")
+    return RoleGuess(c, role, "ordered category" if c.is_ordered else "category", why, nominal=c.numeric and not c.is_ordered)
 
 
 def _value(c: ColumnKind, named: Any) -> RoleGuess:
@@ -258,7 +258,7 @@ class RoleGuesses:
             body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
         body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
         body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
-        body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.ordered]
+        body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.is_ordered]
         coded = [g for g in self.guesses if g.column.codes and g.role in ("confidential", "non_confidential")]
         if coded:
             codes = ", ".join(f"{_quoted(g.name)} = [{', '.join(map(str, g.column.codes))}]" for g in coded)

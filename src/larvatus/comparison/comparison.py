@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
+from larvatus.comparison.labelled_levels import with_level_labels
 from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
@@ -259,7 +260,6 @@ class Comparison:
         `chosen` is the release proposed to the board, `reason` gives reasons in addition to the figures, and `warned` lists
         warnings to print above them. `approved` has, by name of release, who approved it and when; it is not published.
         """
-        from larvatus.comparison.labelled_levels import with_level_labels
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
 

@@ -34,6 +34,8 @@ def _score(score: Score, labels: LevelLabels) -> Score:
     def shown(rows: Rows) -> Rows:
         return Rows.of(labels.in_row(r) for r in rows)
 
-    tables = {n: shown(getattr(score, n)) for n in ("by_group", "by_variable", "by_pair", "by_domain")}
-    details = {n: shown(rows) for n, rows in score.details.items()}
-    return replace(score, **tables, details=details, notes=tuple(map(labels.in_text, score.notes)))
+    return replace(
+        score, by_group=shown(score.by_group), by_variable=shown(score.by_variable), by_pair=shown(score.by_pair),
+        by_domain=shown(score.by_domain), details={n: shown(rows) for n, rows in score.details.items()},
+        notes=tuple(map(labels.in_text, score.notes)),
+    )

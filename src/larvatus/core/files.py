@@ -87,14 +87,14 @@ def not_written(path: Path, error: OSError) -> WriteError:
     return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
 
 
-def release_suffix(path: Path) -> str:
+def file_suffix(path: Path) -> str:
     """The suffix of a released file in lower case; `.csv.gz` counts as one suffix."""
     return ZIPPED_CSV if path.name.lower().endswith(ZIPPED_CSV) else path.suffix.lower()
 
 
-def release_stem(path: Path) -> str:
+def stem_of_file(path: Path) -> str:
     """The name of a released file without its suffix."""
-    return path.name[:len(path.name) - len(release_suffix(path))]
+    return path.name[:len(path.name) - len(file_suffix(path))]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.errors import ReadError, WriteError
-from larvatus.core.files import check_free, release_stem
+from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
@@ -159,5 +159,5 @@ def copy_paths(path: Path, copies: int) -> list[Path]:
     """The path itself for one copy, else `name-1`, `name-2` … in the same folder."""
     if copies == 1:
         return [path]
-    stem = release_stem(path)
+    stem = stem_of_file(path)
     return [path.with_name(f"{stem}-{i}{path.name[len(stem):]}") for i in range(1, copies + 1)]

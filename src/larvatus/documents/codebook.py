@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from larvatus.constraints.rules import DIFFERENCE, Rule, readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
-from larvatus.core.files import ZIPPED_CSV, release_stem
+from larvatus.core.files import ZIPPED_CSV, stem_of_file
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.labelling.labels import ColumnLabels, code_column, labelled, missing_in_words
@@ -91,7 +91,7 @@ def _value_labels(labels: ColumnLabels) -> str:
 
 def codebook_path(release: Path) -> Path:
     """Path of the codebook of a release."""
-    return release.with_name(f"{release_stem(release)}.codebook.csv")
+    return release.with_name(f"{stem_of_file(release)}.codebook.csv")
 
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
-from larvatus.core.files import ZIPPED_CSV, release_suffix
+from larvatus.core.files import ZIPPED_CSV, file_suffix
 from larvatus.data.csv_files.recognition import FIRST_BYTES, CsvStart, recognise_dialect
 from larvatus.data.labelling.labels import LABELLED
 
@@ -58,7 +58,7 @@ def _in_parquet(path: Path) -> tuple[int, int]:
 
 
 def _in_csv(path: Path) -> tuple[int, int]:
-    opened = gzip.open if release_suffix(path) == ZIPPED_CSV else open
+    opened = gzip.open if file_suffix(path) == ZIPPED_CSV else open
     with opened(path, "rb") as start:
         piece = start.read(FIRST_BYTES)
     dialect = recognise_dialect(CsvStart(path.name, piece, len(piece) < FIRST_BYTES))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import StudyError
-from larvatus.core.files import check_free, release_stem, release_suffix, replace_file, write_text
+from larvatus.core.files import check_free, file_suffix, replace_file, stem_of_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
@@ -111,7 +111,7 @@ def _now() -> str:
 
 def manifest_paths(release: Path, inside: Path | None = None) -> tuple[Path, Path]:
     """Paths of the public and the internal manifest: next to the release, or the internal one in its own folder."""
-    stem = release_stem(release)
+    stem = stem_of_file(release)
     internal = release.with_name(f"{stem}.internal.json") if inside is None else inside / f"{stem}.internal.json"
     return release.with_name(f"{stem}.manifest.json"), internal
 
@@ -137,7 +137,7 @@ def write_beside(
     refuse_inputs(paths_beside(path, inside), (*release.inputs, *original.inputs))
     for target in paths_beside(path, inside):
         check_free(target, overwrite)
-    book = make_codebook(release, original, labels, release_suffix(path))
+    book = make_codebook(release, original, labels, file_suffix(path))
     write_text(codebook_path(path), codebook_text(book), overwrite)
     told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), describe_file(codebook_path(path)))
     write_text(outside, _text(told), overwrite)

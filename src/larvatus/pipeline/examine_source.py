@@ -14,7 +14,7 @@ from larvatus.core.database_urls import file_of_url
 from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
-from larvatus.data.labelling.labelled_roles import is_categorical
+from larvatus.data.labelling.labelled_roles import labels_make_categorical
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.csv import Uses
@@ -27,11 +27,12 @@ _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
 
 def guess_roles(
-    source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY
+    source: SourceLike, csv: CsvFormat = NOTHING_STATED, sheet: str | None = None, asked: SourceQuery = NO_QUERY,
+    catalog: str | Path | None = None,
 ) -> RoleGuesses:
     """The columns of a source, and a first guess of their roles. At most a million records are looked at."""
     source = with_format(file_of_url(source), csv.model_dump())
-    with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
+    with source_as_parquet(source, asked, sheet, catalog, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
     if table.num_rows == 0:
@@ -45,7 +46,8 @@ def guess_roles(
         return RoleGuesses(guesses, table.num_rows)
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
-    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {})}
+    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {}),
+              **({"catalog": os.path.abspath(catalog)} if catalog else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
     return RoleGuesses(guesses, table.num_rows, path, said, stated)
 
@@ -53,7 +55,7 @@ def guess_roles(
 def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:
     """What is in a column, with what the labels of the file make of it."""
     labels = opened.labels[column.name]
-    categorical = is_categorical(labels, opened.unlabelled.get(column.name))
+    categorical = labels_make_categorical(labels, opened.unlabelled.get(column.name))
     return replace(column, measure=labels.measure, labels=len(labels.categories) if categorical else 0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.core.errors import ManifestError, WriteError
-from larvatus.core.files import ZIPPED_CSV, check_free, release_suffix, replace_file, write_text
+from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.labelling.labels import WRITTEN
@@ -18,6 +18,7 @@ from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
+from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
@@ -44,12 +45,14 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     """
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
-    if release_suffix(path) not in _FORMATS:
+    if file_suffix(path) not in _FORMATS:
         raise WriteError(f"{path.name}: a release cannot be exported in this format. Choose a name that ends in "
                          f"{', '.join(sorted(_FORMATS))}.")
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
-    refuse_inputs([*targets, manifest, codebook_path(path)], run.inputs())
-    for file in (*targets, manifest, codebook_path(path)):
+    setup = setup_path(path, run.labels())
+    beside = (manifest, codebook_path(path), *([setup] if setup is not None else []))
+    refuse_inputs([*targets, *beside], run.inputs())
+    for file in (*targets, *beside):
         check_free(file, overwrite)
     one.check_files()
     dates = json.loads(one.manifests[0].read_text(encoding="utf-8")).get("dates", ())
@@ -57,6 +60,7 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     for source, file in zip(one.paths, targets, strict=True):
         _write_copy(run, source, file, forms)
     _write_documents(run, one, path, targets, overwrite)
+    write_setup(path, run.labels(), overwrite)
     wrong = [r for r in verify_files(manifest, targets) if r["same"] is not True]
     if wrong:
         raise ManifestError(f"{wrong[0]['file']} was written but does not match its manifest: {wrong[0]['why']}. Export again "
@@ -66,11 +70,11 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
 
 def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str, str]) -> None:
     """Write one copy: the bytes of the released file, or its values in the other format. `forms` are those of dates in CSV."""
-    if _FORMATS[release_suffix(source)] == _FORMATS[release_suffix(target)]:
+    if _FORMATS[file_suffix(source)] == _FORMATS[file_suffix(target)]:
         with replace_file(target) as temporary:
             shutil.copyfile(source, temporary)
         return
-    if release_suffix(source) == ".csv" and release_suffix(target) == ZIPPED_CSV:
+    if file_suffix(source) == ".csv" and file_suffix(target) == ZIPPED_CSV:
         with replace_file(target) as temporary, source.open("rb") as content, open_to_write(temporary, packed=True) as file:
             shutil.copyfileobj(content, file)
         return
@@ -94,7 +98,7 @@ def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterat
 def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path], overwrite: bool) -> None:
     """Write the codebook and, last of all, the public manifest with the hashes of the exported files."""
     candidate = next(c for c in run.comparison.candidates if c.name == one.name)
-    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, release_suffix(path))), overwrite)
+    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, file_suffix(path))), overwrite)
     told = json.loads(one.manifests[0].read_text(encoding="utf-8"))
     told["files"] = file_descriptions(targets, [f["records"] for f in one.files])
     told["codebook"] = describe_file(codebook_path(path))

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from larvatus.core.database_urls import check_address, file_of_url, is_store
+from larvatus.core.database_urls import check_address, file_of_url, is_store, store_settings
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
@@ -20,6 +20,7 @@ from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat
 from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import (
     INSTEAD,
+    LABELLED,
     ColumnLabels,
     FileFormat,
     MissingCode,
@@ -37,6 +38,7 @@ from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
+from larvatus.engines._files.missing_codes import is_tag
 from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
 from larvatus.study import Study
@@ -50,7 +52,10 @@ def format_of_source(source: str | Path) -> FileFormat:
 
     It is Parquet for a labelled file that may be too large to write in memory, and for databases, data frames and folders.
     """
-    suffix = Path(source).suffix.lower()
+    suffix = Path(store_settings(source)[0] if isinstance(source, str) and is_store(source) else source).suffix.lower()
+    if is_store(source):
+        kept = suffix[1:] if suffix == ".csv" else INSTEAD.get(suffix, suffix)[1:] if suffix in LABELLED else "parquet"
+        return cast(FileFormat, kept)
     if is_labelled(source):
         small = Path(source).stat().st_size <= (_SMALL_PACKED if suffix in _PACKED else _SMALL)
         return cast(FileFormat, INSTEAD.get(suffix, suffix)[1:]) if small else "parquet"
@@ -95,6 +100,9 @@ def read(
     dates: Mapping[str, str] | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, a data frame or a database. Columns without a role are never released.
+
+    Files may be in an object store ("s3://bucket/folder"). In Python, the source can also be an Arrow table, a stream of record
+    batches or a dataset. A folder that is a Delta table is read in its latest version.
 
     A file of SPSS, Stata or SAS keeps its labels: a column with value labels is categorical, unless `numeric` names it.
     `missing` gives codes of missing values by column, such as {"income": [-7, -8]}; (low, high) is a range. These cells are
@@ -185,12 +193,18 @@ def _check_numeric(data: Microdata) -> None:
 
 
 def _unused_codes(data: Microdata, declared: Mapping[str, Sequence[MissingCode]]) -> list[str]:
-    """A sentence for each column with declared codes of missing values that no cell has."""
+    """A sentence for each column with declared codes of missing values that no cell has.
+
+    Codes that the file states too are not counted, and neither are ranges and letters (.a) if another code occurs: they are
+    often declared for several columns at once.
+    """
     out = []
     for name, codes in declared.items():
         held = data.table.columns.get(code_column(name))
         there = held.levels if held is not None else ()
-        unused = [c for c in codes if not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        unused = [c for c in codes if c not in data.labels[name].missing
+                  and not any(is_missing_code(v, (c,)) or str(v) == str(c) for v in there)]
+        unused = [c for c in unused if not there or not (isinstance(c, tuple) or is_tag(c))]
         if unused and name in data.table.columns:
             listed = missing_in_words(unused, ColumnLabels()).replace("; ", ", ")
             out.append(f"missing: no cell of {name!r} has {listed}. Check the code, or leave it out.")

@@ -326,7 +326,8 @@ def study_from_advice(
     stated = {} if like is None else like.csv.plain()
     if like is not None:
         raw |= {n: getattr(like, n) for n in ("query", "table") if getattr(like, n) is not None}
-        password = like.password_path()
+        catalog, password = like.catalog_path(), like.password_path()
+        raw |= {} if catalog is None else {"catalog": os.path.relpath(catalog, folder or Path())}
         raw |= {} if password is None else {"password_file": str(password.absolute())}
     return Study.of({**raw, **({"source": {"file": source, **stated} if stated else source} if source else {})}, folder)
 

@@ -37,7 +37,8 @@ def advise(
     Parameters
     ----------
     source
-        a CSV, Parquet, SPSS, Stata, SAS or spreadsheet file; a folder or a quoted pattern of CSV or Parquet files; a database
+        a CSV, Parquet, Arrow, SPSS, Stata, SAS or spreadsheet file; a folder or a quoted pattern of CSV or Parquet files; a
+        database; an address s3://
     output
         write a study file, ready to run
     """

@@ -105,10 +105,10 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
     checked = next(c for c in run.comparison.candidates if c.name == name)
     labels = LevelLabels(run.comparison.about.value_labels)
     found = [labels.in_row(r) for r in rule_rows(checked)]
-    said = [labels.in_text(text) for text in unmasked_in_words(checked.scores)]
+    warned = [labels.in_text(text) for text in unmasked_in_words(checked.scores)]
     broken = [r for r in found if not r["met"]]
     terminal.say("The study sets no limits, so the rule of the report is checked: every attack must stay near its baseline.")
-    for text in said:
+    for text in warned:
         terminal.say(f"WARNING: {text}")
     terminal.table([{**r, "met": "yes" if r["met"] else "NO"} for r in found])
     if not found:
@@ -117,7 +117,7 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
         said = f"\nAll {len(found)} attacks stay near their baseline."
         terminal.say(f"\nNot near its baseline: {len(broken)} of {len(found)} attacks." if broken else said)
     _say_next(terminal, run, name, bool(found) and not broken)
-    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found], "warnings": list(said)})
+    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found], "warnings": warned})
     return 0 if found and not broken else BROKEN
 
 

@@ -31,6 +31,7 @@ def export(
     from larvatus.data.labelling.labels import lost_labels
     from larvatus.documents.codebook import codebook_path
     from larvatus.documents.manifest import manifest_paths
+    from larvatus.documents.setup_files import setup_path
     from larvatus.pipeline import export as export_release
     from larvatus.pipeline.finished_run import open_run, run_labels
 
@@ -40,6 +41,8 @@ def export(
     terminal.say(f"{', '.join(map(str, files))}: written, matches its manifest\nTo be shared with it: {beside}")
     if lost := lost_labels(run_labels(folder), output):
         terminal.hint(lost)
+    if (setup := setup_path(output, run_labels(folder))) is not None:
+        terminal.hint(f"{setup} labels the release in the program of the source.")
     run = open_run(folder)
     name = run.release(release).name
     if name not in run.approvals():

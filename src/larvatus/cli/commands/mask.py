@@ -50,6 +50,7 @@ def mask(
     from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths
     from larvatus.documents.manifest import decision_facts, paths_beside, write_beside
+    from larvatus.documents.setup_files import write_setup
     from larvatus.engines._files.targets import check_target
     from larvatus.pipeline import mask as make_release
 
@@ -72,12 +73,15 @@ def mask(
         made.write(output, row_order, pairing, overwrite)
         decided = decision_facts(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)
+        setup = write_setup(output, made.data.labels.with_missing(made.data.roles.missing).only(made.data.released), overwrite)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
     terminal.notes(made.notes)
     if lost := lost_labels(made.data.labels, output):
         terminal.hint(lost)
+    if setup is not None:
+        terminal.hint(f"{setup} labels the release in the program of the source.")
     if approved_by and study.limits:
         terminal.warn("the study sets limits, but masking does not check them. Run larvatus check on the release.")
     if row_order == "random" and pairing is None:

@@ -37,7 +37,8 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
     from larvatus.pipeline.examine_source import guess_roles
 
     with terminal.progress():
-        found = guess_roles(source, study.csv, study.sheet, SourceQuery(study.query, study.table, study.password_path()))
+        asked = SourceQuery(study.query, study.table, study.password_path())
+        found = guess_roles(source, study.csv, study.sheet, asked, study.catalog_path())
     draft = output or _free_draft(source)
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())

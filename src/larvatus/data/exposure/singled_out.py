@@ -57,7 +57,8 @@ def singled_out_in_words(tables: Iterable[Rows]) -> str:
 def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequence[str]) -> Rows:
     """Share of records that are alone in the columns and in which masked cells are missing; then the masked columns that do it.
 
-    A code of a missing value, such as -7, counts as a value of its own: it is released in its cell.
+    A code of a missing value, such as -7, counts as a value of its own: it is released in its cell. The first 200,000 records
+    of a larger file are examined.
     """
     from larvatus.stats.linkage.row_hash import combination
     from larvatus.stats.linkage.separating_columns import separating_columns
@@ -67,16 +68,20 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
         return Rows()
     coded = [code_column(n) for n in gaps if code_column(n) in data.table.columns]
     parts: dict[str, list[Floats]] = {n: [] for n in ("", *gaps)}
+    seen = 0
     for _, block in data.table.blocks([*names, *gaps, *coded]):
         parts[""].append(combination([block[n] for n in names], len(block)))
         for name in gaps:
             parts[name].append(_missing_kind(block, name))
+        seen += len(block)
+        if seen >= _MOST_ROWS:
+            break
     codes = {n: np.concatenate(found)[:_MOST_ROWS] for n, found in parts.items()}
     base = _alone_in(codes[""])
     chosen = [(n, v) for n, v in separating_columns(codes, [""]) if n]
     most = chosen[-1][1] if chosen else base
-    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: most, "without_missing_cells": base}]
-    return Rows.of([*rows, *({"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in chosen)])
+    rows: list[Row] = [{"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in ((EVERY_COLUMN, most), *chosen)]
+    return Rows.of(rows)
 
 
 def _missing_kind(block: Block, name: str) -> Floats:

@@ -21,7 +21,7 @@ def roles_with_labels(
     nominal, ordered = list(roles.nominal), dict(roles.ordered)
     for name in used:
         rest = unlabelled.get(name, None)
-        if name in roles.numeric or name == roles.weight or not is_categorical(labels[name], rest):
+        if name in roles.numeric or name == roles.weight or not labels_make_categorical(labels[name], rest):
             continue
         if has_order(roles, name) or name in nominal:
             continue
@@ -33,7 +33,7 @@ def roles_with_labels(
     return roles.model_copy(update={"nominal": tuple(nominal), "ordered": ordered, "missing": stated})
 
 
-def is_categorical(labels: ColumnLabels, unlabelled: tuple[CodeValue, ...] | None) -> bool:
+def labels_make_categorical(labels: ColumnLabels, unlabelled: tuple[CodeValue, ...] | None) -> bool:
     """Whether value labels make a column categorical. `unlabelled` are its values without a label; None if they are many."""
     if not labels.categories or unlabelled is None:
         return False

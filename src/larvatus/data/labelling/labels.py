@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from larvatus.core.files import release_suffix
+from larvatus.core.files import file_suffix
 from larvatus.core.scratch_names import scratch
 
 STATISTICAL = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
@@ -114,7 +114,7 @@ def is_missing_code(value: object, codes: Iterable[MissingCode]) -> bool:
 def lost_labels(labels: FileLabels, path: Path) -> str:
     """A sentence that says what a file of this format cannot hold of the labels; empty if it holds them."""
     values = any(c.values for c in labels.columns.values())
-    suffix = release_suffix(path) or ".parquet"
+    suffix = file_suffix(path) or ".parquet"
     if not (values or any(c.label for c in labels.columns.values())) or suffix in (".sav", ".zsav", ".dta"):
         return ""
     what = "value labels" if suffix == ".xpt" else "labels"

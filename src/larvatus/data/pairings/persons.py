@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
+
+import numpy as np
 
 from larvatus.core.arrays import Ints
 from larvatus.data.microdata import Microdata, collect
@@ -29,9 +30,12 @@ def persons_of_records(data: Microdata) -> PersonsOfRecords | None:
 
 def persons_by_records(data: Microdata) -> dict[int, int]:
     """How many persons have how many records; empty if the data have no person column."""
-    found = persons_of_records(data)
-    times = Counter(p for p in found.person if p is not None) if found is not None else Counter[str]()
-    return dict(Counter(times.values()))
+    name = data.roles.person
+    if name is None or name not in data.table.columns:
+        return {}
+    codes = collect(data, [name])[2][name]
+    times = np.bincount(codes[codes >= 0])
+    return {int(n): int(k) for n, k in enumerate(np.bincount(times)) if n and k}
 
 
 def person_text(level: object) -> str:

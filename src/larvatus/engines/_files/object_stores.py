@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ from larvatus.engines._files.table_formats import DELTA_LOG, ICEBERG
 from larvatus.engines._layout.work_folder import WorkFolder
 
 _R = TypeVar("_R")
+_ABSENT = ("NO_SUCH", "NOT_FOUND", "404")  # in messages of pyarrow, which has no other sign of the reason
+_REFUSED = ("ACCESS_DENIED", "FORBIDDEN", "403", "INVALID_ACCESS_KEY", "SIGNATURE")
 _BLOCK, _CONNECT, _REQUEST, _ATTEMPTS = 1 << 22, 5.0, 60.0, 2
 
 
@@ -38,7 +41,7 @@ def copy_from_store(source: Any, folder: WorkFolder) -> Any:
         inside = PurePosixPath(info.path).relative_to(root)
         copy = target.joinpath(*inside.parts)
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _guarded(lambda path=info.path, to=copy: _copy(files, path, to))
+        _guarded(partial(_copy, files, info.path, copy))
     local = target / PurePosixPath(place).name if chosen[0].path == place else target
     form, like = stated_format(source)
     return SourceFile(local, form, like) if isinstance(source, SourceFile) else local
@@ -129,9 +132,9 @@ def _guarded(work: Callable[[], _R]) -> _R:
 
 def _problem(error: Exception) -> ReadError:
     said = str(error).upper()
-    if isinstance(error, FileNotFoundError) or "NO_SUCH" in said or "NOT_FOUND" in said or "404" in said:
+    if isinstance(error, FileNotFoundError) or any(word in said for word in _ABSENT):
         return ReadError("there is no such file or folder in the store. Check the bucket and the path.")
-    if any(word in said for word in ("ACCESS_DENIED", "FORBIDDEN", "403", "INVALID_ACCESS_KEY", "SIGNATURE")):
+    if any(word in said for word in _REFUSED):
         return ReadError("the store refuses access. Check the keys (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile "
                          "in ~/.aws), and whether they may read this bucket.")
     return ReadError("the store cannot be read. Check the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION) and the "

@@ -13,6 +13,7 @@ from larvatus.core.errors import ReadError
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import is_tag, tagged_nan
+from larvatus.engines._files.portable_files import portable_codes
 from larvatus.engines._files.transport_files import transport_tags
 
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ def file_chunks(path: Path, catalog: Path | None) -> tuple[FileLabels, Iterator[
     """The labels of a file, and its columns in chunks of rows, as Arrow arrays by name."""
     about = _asked(path, metadataonly=True)[1]
     labels = _labels(path, about, _catalog(catalog) if catalog is not None else {})
-    return labels, _chunks(path, about, labels)
+    if path.suffix.lower() == ".por":
+        names, codes = list(about.column_names), portable_codes(path)
+        stated = labels.with_missing({names[i]: found for i, found in codes.missing.items()})
+        return stated, _chunks(path, about, stated, {names[i]: found for i, found in codes.cells.items()})
+    return labels, _chunks(path, about, labels, transport_tags(path) if path.suffix.lower() == ".xpt" else {})
 
 
 def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
@@ -142,17 +147,19 @@ def _format_name(shown: str | None) -> str:
     return re.sub(r"\d*(\.\d*)?$", "", shown or "")
 
 
-def _chunks(path: Path, about: Any, labels: FileLabels) -> Iterator[dict[str, Any]]:
+def _chunks(
+    path: Path, about: Any, labels: FileLabels, codes: Mapping[str, Mapping[int, CodeValue]]
+) -> Iterator[dict[str, Any]]:
+    """The columns in chunks of rows. `codes` are codes of missing values by column and row that pyreadstat does not return."""
     names = list(about.column_names)
     if not names:
         return
     size, done, rows = max(_CELLS // len(names), FEWEST_ROWS), 0, about.number_rows
-    tags = transport_tags(path) if path.suffix.lower() == ".xpt" else {}
     while rows is None or done < rows:
         found, _ = _asked(path, row_offset=done, row_limit=size)
         got = len(found[names[0]])
         if got:
-            yield {n: _array(n, found[n], about, labels, {r - done: t for r, t in tags.get(n, {}).items()}) for n in names}
+            yield {n: _array(n, found[n], about, labels, {r - done: t for r, t in codes.get(n, {}).items()}) for n in names}
         done += got
         if got < size:
             break
@@ -160,16 +167,16 @@ def _chunks(path: Path, about: Any, labels: FileLabels) -> Iterator[dict[str, An
         raise ReadError(f"{path.name} is incomplete: it has {done:,} of {rows:,} records. Copy it again.")
 
 
-def _array(name: str, cells: list[Any], about: Any, labels: FileLabels, tags: Mapping[int, str]) -> pa.Array:
+def _array(name: str, cells: list[Any], about: Any, labels: FileLabels, codes: Mapping[int, CodeValue]) -> pa.Array:
     """A column as text, numbers, dates, or dates with times. Empty text is missing, as in these programs."""
     import pyarrow as pa
 
     if about.readstat_variable_types[name].startswith("string"):
-        return pa.array([c or None for c in cells], type=pa.string())
+        return pa.array([codes.get(i, c) or None for i, c in enumerate(cells)], type=pa.string())
     values, tagged = _numbers(cells)
-    for row, tag in tags.items():
+    for row, code in codes.items():
         if 0 <= row < len(values):
-            values[row], tagged[row] = tagged_nan(tag), True
+            values[row], tagged[row] = (tagged_nan(code), True) if isinstance(code, str) else (code, False)
     return pa.array(values, mask=np.isnan(values) & ~tagged, from_pandas=False)
 
 

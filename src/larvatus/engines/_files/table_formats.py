@@ -90,8 +90,7 @@ def _check_protocol(protocol: dict[str, Any], folder: Path) -> None:
 
 def _check_columns(about: dict[str, Any], folder: Path) -> None:
     """Refuse tables whose columns have other names in the files."""
-    settings = about.get("configuration") or {}
-    stated = dict(settings) if isinstance(settings, dict) else dict(settings or ())
+    stated = dict(about.get("configuration") or {})
     if stated.get("delta.columnMapping.mode", "none") != "none":
         raise _needs_package(folder, "mapped column names")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import ZIPPED_CSV, check_free, folder_in_place, release_suffix, replace_file
+from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
 from larvatus.data.dates.date_numbers import is_date
@@ -32,7 +32,7 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
-    suffix = release_suffix(path)
+    suffix = file_suffix(path)
     if suffix not in _FILES | ({"", ZIPPED_CSV, *WRITTEN} if folder else set()):
         if suffix in INSTEAD and folder:
             raise WriteError(f"{path.name}: {suffix} files can be read, but not written with their labels. Write a "
@@ -65,7 +65,7 @@ def write_batches(
         if path.suffix.lower() in WRITTEN:
             released = LabelledFile(outside, path, labels or FileLabels())
         else:
-            released = _File(outside, release_suffix(path), row_order, dialect) if path.suffix else _Folder(outside, row_order)
+            released = _File(outside, file_suffix(path), row_order, dialect) if path.suffix else _Folder(outside, row_order)
         stack.enter_context(released)
         for batch, record in batches:
             if pairs is not None:
@@ -108,7 +108,7 @@ class _File:
                     place = batch.schema.get_field_index(name)
                     batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
             self._writer = self._writer or (
-                csv.CSVWriter(self._open(), batch.schema) if self._dialect == LIKE_ARROW
+                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema) if self._dialect == LIKE_ARROW
                 else DialectWriter(self._open(), batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)
