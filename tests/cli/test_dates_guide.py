@@ -38,6 +38,11 @@ def test_the_code_runs(folder):
     assert {"coarse", "shifted"} <= set(names)
 
 
+def lengths(frame: pd.DataFrame) -> list[int]:
+    first, last = (pd.to_datetime(frame[n], format="%d.%m.%Y") for n in ("admitted", "discharged"))
+    return sorted((last - first).dt.days)
+
+
 def test_the_command_and_the_study_run(folder):
     line = next(b for b in blocks("") if b.startswith("larvatus"))
     assert main([*shlex.split(line)[1:], "--quiet"]) == 0
@@ -57,9 +62,7 @@ method = "moments"
     Path("study.toml").write_text(study, encoding="utf-8")
     assert main(["run", "study.toml", "-o", "out", "--quiet"]) == 0
     source, found = (pd.read_csv(p, sep=";") for p in ("stays.csv", "out/releases/shifted.csv"))
-    lengths = [sorted((pd.to_datetime(f["discharged"], format="%d.%m.%Y") - pd.to_datetime(f["admitted"], format="%d.%m.%Y")).dt.days)
-               for f in (source, found)]
-    assert lengths[0] == lengths[1]
+    assert lengths(source) == lengths(found)
     book = pd.read_csv("out/releases/shifted.codebook.csv").set_index("column")
     assert book.loc["admitted", "type"] == "date, written as dd.mm.yyyy"
     assert book.loc["admitted", "how"].startswith("date shift (largest shift in days: 60")

@@ -36,7 +36,7 @@ def test_the_unit_is_the_coarsest_that_fits(step, unit):
     found, days = days_of("x", column, exactly=True)
     assert found.unit == unit
     assert dates_from("x", days, found, column.type).equals(column)
-    assert np.array_equal(found.rounded(days), days)
+    assert np.array_equal(found.round(days), days)
 
 
 def test_nanoseconds_that_are_whole_seconds_come_back():

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 import larvatus as lv
 from larvatus.core.errors import MaskError
-from larvatus.stats.linkage.date_intervals import interval_credit
+from larvatus.stats.link_posteriors.date_intervals import interval_credit
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -68,7 +68,8 @@ def test_waves_agree_if_the_secret_is_the_same_and_only_then():
 def test_another_largest_shift_draws_anew():
     """With one draw for both, the difference of two releases would give the shift away."""
     frame = stays(800)
-    one, two = (shifts(frame, f"date_shift(days={d})", person="person")["entry"].groupby(frame["person"]).first() for d in (30, 60))
+    one, two = (shifts(frame, f"date_shift(days={d})", person="person")["entry"].groupby(frame["person"]).first()
+                for d in (30, 60))
     assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(800)
 
 

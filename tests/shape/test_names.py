@@ -41,6 +41,7 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "__main__.py": "what python -m larvatus runs, by its name",
+    "engines/_files/date_cells.py": "which form a date has, apart from how files are opened",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/estimates/category_posteriors.py": "arithmetic on tables of categories, tested by hand",
     "stats/grouping/tree_cuts.py": "a published function without its overhead, tested against it",

@@ -123,7 +123,7 @@ def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
     names = list(kinds)
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
-        found = [(block[n], kinds[n].rounded(block[n])) for n in names]
+        found = [(block[n], kinds[n].round(block[n])) for n in names]
         return np.array([[int((~np.isnan(x) & (x != y)).sum()), out_of_calendar(y)] for x, y in found])
 
     moved = np.sum(reduce_groups(masked.data, names, count, np.add), axis=0)
@@ -132,7 +132,7 @@ def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
             raise MaskError(f"{step.name()}: {outside:,} dates of {name!r} would lie outside the years 1 to 9999. If they are "
                             f"codes such as 9999-12-31, state them as missing values (missing = {{ {name} = [...] }}).")
     made = [replace(columns[n], dates=kinds[n], integer=kinds[n].unit == "day") for n in names]
-    data = map_rows(masked.data, lambda g, b: {n: kinds[n].rounded(b[n]) for n in names}, names, made)
+    data = map_rows(masked.data, lambda g, b: {n: kinds[n].round(b[n]) for n in names}, names, made)
     changed = [n for n, (some, _) in zip(names, moved.tolist(), strict=True) if some]
     if not changed:
         return Masked(data, masked.notes)

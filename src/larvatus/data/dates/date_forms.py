@@ -163,16 +163,16 @@ def _day_numbers(
 
 
 @cache
-def stated_form(text: str) -> DateForm:
+def stated_form(form: str) -> DateForm:
     """A form that a user states; raises ValueError if it is none."""
-    found = _STATED.fullmatch(text.strip())
+    found = _STATED.fullmatch(form.strip())
     tokens = _TOKEN.findall(found["date"]) if found else []
-    if "yyyy" not in tokens and re.search(r"(?<!y)yy(?!y)", text):
-        raise ValueError(f"{text!r} has two digits for the year, which do not state the century. Write years with four digits")
+    if "yyyy" not in tokens and re.search(r"(?<!y)yy(?!y)", form):
+        raise ValueError(f"{form!r} has two digits for the year, which do not state the century. Write years with four digits")
     if found is None or sorted(t[0] for t in tokens) != ["d", "m", "y"]:
-        raise ValueError(f"{text!r} is not a form of dates. Examples: yyyy-mm-dd, dd.mm.yyyy, mm/dd/yyyy, yyyy-mm-dd hh:mm:ss")
+        raise ValueError(f"{form!r} is not a form of dates. Examples: yyyy-mm-dd, dd.mm.yyyy, mm/dd/yyyy, yyyy-mm-dd hh:mm:ss")
     if not re.search(r"[-/.]", found["date"]) and found["date"] not in ("yyyymmdd", "ddmmyyyy", "mmddyyyy"):
-        raise ValueError(f"{text!r} has no separator between its parts, and they have no fixed length. Use yyyymmdd")
+        raise ValueError(f"{form!r} has no separator between its parts, and they have no fixed length. Use yyyymmdd")
     fraction = len(found["fraction"] or ".") - 1
     return DateForm(found["date"], found["mark"] or "", bool(found["second"]), fraction, found["zone"] or "")
 

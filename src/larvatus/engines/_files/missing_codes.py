@@ -142,7 +142,6 @@ class MissingCodeReader:
 
     def _dates(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         """Codes of a column of dates are dates in ISO form, such as 9999-12-31."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         codes = [str(c) for c in self._single]
