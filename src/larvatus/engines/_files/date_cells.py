@@ -37,7 +37,7 @@ def looks_with_forms(
     if unclear and not uses.unclear_dates:
         example = next(iter(sorted(looks[unclear[0]].forms)))
         raise ReadError(
-            f"{path.name}: day and month cannot be told apart in the dates of column {unclear[0]!r}, because no day is above 12. "
-            f'State the form, such as dates = {{ {unclear[0]} = "{example}" }}, or declare the column nominal.'
+            f"{path.name}: day and month cannot be told apart in the dates of column {unclear[0]!r}, because no day is above "
+            f'12. State the form, such as dates = {{ {unclear[0]} = "{example}" }}, or declare the column nominal.'
         )
     return {n: replace(k, form=chosen.get(n, "")) for n, k in looks.items()}
