@@ -217,7 +217,7 @@ def _padded_first(forms: Mapping[str, DateForm]) -> str:
 
 def form_of_field(field: Any) -> str:
     """The form in which a column of a CSV file was written; empty if it has none."""
-    return (field.metadata or {}).get(FORM, b"").decode()
+    return str((field.metadata or {}).get(FORM, b"").decode())
 
 
 def with_forms(schema: Any, forms: Mapping[str, str]) -> Any:
