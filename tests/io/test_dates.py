@@ -223,6 +223,27 @@ def test_labelled_files_release_dates(tmp_path, suffix):
     assert sorted(found.to_pylist()) == sorted(BIRTHS)
 
 
+def test_rules_between_dates_hold_and_dates_stay_whole():
+    frame = pd.DataFrame({"day": pd.to_datetime(BIRTHS)})
+    frame["end"] = frame["day"] + pd.to_timedelta(np.arange(N) % 4, unit="D")
+    data = lv.read(frame, confidential=["day", "end"])
+    release = lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET, constraints=["day <= end"])
+    found = release.frame()
+    assert (found["day"] <= found["end"]).all()
+    inside = np.concatenate([b["day"] for _, b in release.data.table.blocks(["day"])])
+    assert np.array_equal(inside, np.rint(inside))
+
+
+def test_parquet_times_released_as_csv_are_read_back(tmp_path):
+    moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N) * 3601, unit="s")
+    for unit in ("s", "us", "ns"):
+        table = pa.table({"when": pa.array(moments.as_unit("ns")).cast(pa.timestamp(unit)), "x": X})
+        data = lv.read(table, confidential=["when", "x"])
+        lv.mask(data, "random_swap(rate=1)", secret=SECRET).write(tmp_path / f"{unit}.csv")
+        again = lv.read(tmp_path / f"{unit}.csv", confidential=["when", "x"])
+        assert again.table.columns["when"].dates is not None
+
+
 def test_conditions_compare_dates():
     frame = pd.DataFrame({"day": pd.to_datetime(BIRTHS), "x": X})
     data = lv.read(frame, confidential=["day", "x"])

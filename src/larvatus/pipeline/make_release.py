@@ -24,7 +24,7 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
-from larvatus.data.steps import apply_step
+from larvatus.data.steps import apply_step, round_dates
 from larvatus.pipeline.apply_step import (
     change_notes,
     check_changed,
@@ -92,6 +92,7 @@ def mask(
         current, said, table = rules.enforce(
             current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
+        current = [round_dates(original, copy) for copy in current]  # rules may have put dates between two days
         notes = [*(n for n in notes if not n.promise), *said]
     changes = [column_changes(copy, original) for copy in current]
     for copy, found in zip(current, changes, strict=True):
