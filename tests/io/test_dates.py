@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +243,30 @@ def test_parquet_times_released_as_csv_are_read_back(tmp_path):
         lv.mask(data, "random_swap(rate=1)", secret=SECRET).write(tmp_path / f"{unit}.csv")
         again = lv.read(tmp_path / f"{unit}.csv", confidential=["when", "x"])
         assert again.table.columns["when"].dates is not None
+
+
+def test_figures_of_dates_are_in_days():
+    data = lv.read(pd.DataFrame({"day": pd.to_datetime(BIRTHS), "x": X}), confidential=["day", "x"])
+    release = lv.mask(data, "date_shift(columns=['day'])", "additive_noise(columns=['x'])", secret=SECRET)
+    moments, inequality = lv.utility(data, release, ["moments", "inequality"])
+    rows = {r["variable"]: r for r in moments.by_variable}
+    days = np.array([(b - datetime.date(1970, 1, 1)).days for b in BIRTHS])
+    assert rows["day"]["unit"] == "days since 1970-01-01"
+    assert rows["day"]["mean_original"] == pytest.approx(days.mean())
+    assert abs(rows["day"]["mean_released"] - days.mean()) <= 30
+    assert "unit" not in rows["x"]
+    assert [r["variable"] for r in inequality.by_variable] == ["x"]
+
+
+def test_an_axis_of_dates_has_dates_at_its_ticks():
+    from larvatus.reporting.figures.histograms import histograms_of
+
+    data = lv.read(pd.DataFrame({"day": pd.to_datetime(BIRTHS), "x": X}), confidential=["day", "x"])
+    score = lv.utility(data, lv.mask(data, "data_shuffling", secret=SECRET), ["distributions"])[0]
+    axes = {n: h.axis for n, h in histograms_of(score)["all records"].items()}
+    assert all(re.fullmatch(r"(19|20)\d\d(-\d\d){0,2}", text) for _, text in axes["day"].ticks())
+    assert len(axes["day"].ticks()) == 3
+    assert not axes["x"].dates
 
 
 def test_conditions_compare_dates():

@@ -132,6 +132,8 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
+        if used.name == "spark" and dates:
+            raise EngineError("engine spark: reads dates of CSV files as text. Leave dates out, or use engine duckdb.")
         if used.name == "spark" and (opened.labels or is_database(source)):
             what = "databases" if is_database(source) else "labelled files"
             raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
