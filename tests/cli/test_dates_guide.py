@@ -72,6 +72,11 @@ method = "moments"
     assert again.csv.dates == {"admitted": "dd.mm.yyyy", "discharged": "dd.mm.yyyy"}
 
 
+def test_advise_reports_the_forms_of_dates(folder, capsys):
+    assert main(["advise", "stays.csv"]) == 0
+    assert "stays.csv: semicolon, UTF-8, dates dd.mm.yyyy (admitted, discharged)" in "".join(capsys.readouterr())
+
+
 def test_advise_looks_at_dates_that_cannot_be_told_apart(folder, capsys):
     frame = pd.DataFrame({"day": ["03/04/2020", "05/04/2020"] * 30, "born": ["1950-01-01"] * 60, "cost": range(60)})
     frame.to_csv("unclear.csv", index=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from larvatus.advice.column_kinds import column_kind
 from larvatus.advice.role_guesses import RoleGuesses, guesses_for
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
+from larvatus.data.dates.date_forms import form_of_field
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.csv import Uses
@@ -28,6 +30,8 @@ def guess_roles(
     with source_as_parquet(source, asked, sheet, needs_order=False) as opened:
         table = _first_rows(opened.source)
         dialect = dialect_of(opened.source)
+    if dialect is not None:
+        dialect = replace(dialect, dates={f.name: form_of_field(f) for f in table.schema if form_of_field(f)})
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
     table = split_table(table, codes)[0]
     guesses = guesses_for([column_kind(n, table.column(n)) for n in table.column_names])
