@@ -64,7 +64,7 @@ def test_what_was_seen_is_written_and_what_was_guessed_is_a_comment(tmp_path):
     assert dict(asked.decimals) == {"wealth": 2, "change": 1}
     assert '    # "height",' in text, "twenty standard deviations above zero: nothing was seen of a floor"
     assert "height" not in asked.non_negative
-    assert study.roles.confidential == ("owns_home", "rooms", "total", "wealth", "change", "height", "const")
+    assert study.roles.confidential == ("owns_home", "rooms", "total", "born", "wealth", "change", "height", "const")
 
 
 def test_guesses_can_be_taken_up_by_taking_the_marks_away(tmp_path):
@@ -106,7 +106,8 @@ def test_every_release_obeys_what_was_seen(tmp_path):
         assert out.owns_home.isin([0, 1]).all()
         assert (out.total == out.rooms + out.owns_home).all()
         assert np.allclose(out.wealth.round(2), out.wealth, rtol=0, atol=1e-9)
-        assert {"born", "income", "rent", "nothing"}.isdisjoint(out.columns)
+        assert {"income", "rent", "nothing"}.isdisjoint(out.columns)
+        assert pd.to_datetime(out.born).between("1900-01-01", "2010-01-01").all()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def masked(mask: str) -> tuple[lv.Microdata, lv.Release]:
     if mask == "post_randomisation":
         table = table.assign(**{c: table[c].map(lambda v: f"class {np.floor(v / 2):.0f}") for c in "abc"})
     if mask == "date_shift":
-        table = table.assign(**{c: pd.Timestamp("2000-01-01") + pd.to_timedelta(np.rint(99 * table[c]), unit="D") for c in "abc"})
+        table = table.assign(**{c: pd.to_datetime(np.rint(99 * table[c]), unit="D") for c in "abc"})
     data = lv.read(table, confidential=["a", "b", "c"], non_confidential=["s"], sub_groups=["g"])
     return data, lv.mask(data, mask, secret=SECRET)
 

@@ -48,7 +48,7 @@ def suited(table: pd.DataFrame, attack: lv.Attack) -> pd.DataFrame:
         firm = np.arange(len(table)) // 3 * 3
         return table.assign(firm=firm, **{c: table[c].to_numpy()[firm] for c in "abc"})
     if "date" in attack.handles:
-        return table.assign(**{c: pd.Timestamp("2000-01-01") + pd.to_timedelta(np.rint(3e3 * table[c]), unit="D") for c in "abc"})
+        return table.assign(**{c: pd.to_datetime(np.rint(11_000 + 3e3 * table[c]), unit="D") for c in "abc"})
     if "number" in attack.handles:
         return table
     return table.assign(**{c: table[c].map(lambda v: None if np.isnan(v) else f"class {np.floor(v):.0f}") for c in "abc"})

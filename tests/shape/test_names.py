@@ -42,6 +42,7 @@ BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods ar
 ALONE = {  # short modules with one user, and why each stays a file
     "__main__.py": "what python -m larvatus runs, by its name",
     "attacks/keys/class_risk.py": "figures of one table of keys, which are compared before and after steps",
+    "engines/_files/date_cells.py": "which form a date has, apart from how files are opened",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "comparison/labelled_levels.py": "what reports show, apart from what a comparison holds",
     "stats/estimates/category_posteriors.py": "arithmetic on tables of categories, tested by hand",

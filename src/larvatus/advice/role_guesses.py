@@ -112,8 +112,8 @@ def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
         return RoleGuess(c, "none", "date", 'it contains dates; to release them, declare it confidential and use date_shift or '
                                             'recoding(unit="month")')
     if c.pattern == "dates":
-        return RoleGuess(c, "none", "date", "most cells are dates, but of several forms, or day and month cannot be told apart; "
-                                            "state the form (dates = …)")
+        return RoleGuess(c, "none", "date", "most cells are dates, but of several forms, or day and month cannot be told "
+                                            "apart; state the form (dates = …)")
     return None
 
 

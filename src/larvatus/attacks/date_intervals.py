@@ -94,8 +94,8 @@ def _shifts(release: Release) -> list[tuple[Mask, tuple[str, ...]]]:
 
 def _credits(by: GroupKeys, unit: str | None, step: Mask, exact: Sequence[str]) -> tuple[Ints, Floats]:
     """Record ids in increasing order, and the credit of each record."""
+    from larvatus.stats.link_posteriors.date_intervals import interval_credit
     from larvatus.stats.linkage.coordinates import same_rows
-    from larvatus.stats.linkage.date_intervals import interval_credit
 
     names = by.masked
     known = [by.keys.known_column(n) for n in names]

@@ -174,8 +174,8 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
 
 def _forms_of(given: Sequence[str]) -> dict[str, str]:
     """Columns with the forms of their dates."""
-    parts = [text.rpartition("=") for text in given]
-    wrong = [text for text, (column, _, form) in zip(given, parts, strict=True) if not column.strip() or not form.strip()]
+    parts = [stated.rpartition("=") for stated in given]
+    wrong = [stated for stated, (column, _, form) in zip(given, parts, strict=True) if not column.strip() or not form.strip()]
     if wrong:
         raise StudyError([f"--dates: {t!r} cannot be read; write COLUMN=dd.mm.yyyy." for t in wrong], "command line")
     return {column.strip(): form.strip() for column, _, form in parts}

@@ -95,7 +95,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
-        intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].described_kind) for n in data.released),
+        intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].kind_for_people) for n in data.released),
         value_labels(data.labels, [n for n in data.released if data.table.columns[n].kind == "nominal"]),
         data.roles.key,
     )
@@ -283,7 +283,7 @@ class Comparison:
 
 def _kinds(step: Mask, released: Microdata) -> set[str]:
     """The kinds of the columns that a step was applied to."""
-    return {released.table.columns[n].described_kind for n in columns_of_step(step, released)}
+    return {released.table.columns[n].kind_for_people for n in columns_of_step(step, released)}
 
 
 def _permuted(steps: Sequence[Mask]) -> bool:

@@ -46,6 +46,11 @@ def stream_key(secret: bytes, *context: str) -> bytes:
     return digest.digest()
 
 
+def text_number(text: str) -> int:
+    """A 63-bit number that stands for a text, such as the id of a person, in place of a record id."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+
+
 def _purpose(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 

@@ -58,7 +58,7 @@ class Column:
     dates: DateKind | None = None
 
     @property
-    def described_kind(self) -> str:
+    def kind_for_people(self) -> str:
         """The kind of the column for people: "number", "nominal" or "date"."""
         return "date" if self.dates is not None and self.kind == "number" else self.kind
 

@@ -34,7 +34,8 @@ class Intruder(SettingsModel):
         default=None, description="number of confidential columns known if known is empty: the first ones in role order"
     )
     error: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="standard deviation of the relative error in the numeric values that the intruder knows; for dates in years"
+        default=0.0, description="standard deviation of the relative error in the numeric values that the intruder knows; for "
+        "dates, of the error in years"
     )
     file: str | None = Field(default=None, description="the intruder's own file, used instead of the original values")
     truth: str | None = Field(default=None, description="column of that file with the id of the record that each row describes")

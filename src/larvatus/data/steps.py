@@ -13,7 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.dates.date_numbers import out_of_calendar
+from larvatus.data.dates.date_numbers import DateKind, out_of_calendar
 from larvatus.data.household_steps import HouseholdStep, with_whole_households
 from larvatus.data.households import household_units
 from larvatus.data.microdata import Microdata, collect
@@ -141,17 +141,30 @@ def _marks(step: Mask, original: Microdata) -> Array:
     return marks
 
 
+def _date_kinds(before: Microdata, after: Microdata) -> dict[str, DateKind]:
+    """The confidential columns that contained dates and still do, with their units."""
+    columns, numbers = before.table.columns, after.numeric([n for n in before.confidential if n in after.table.columns])
+    return {n: kind for n in numbers if n in columns and (kind := columns[n].dates) is not None}
+
+
+def round_dates(before: Microdata, after: Microdata) -> Microdata:
+    """The data with masked dates rounded to the unit of their column in the data before."""
+    kinds = _date_kinds(before, after)
+    if not kinds:
+        return after
+    made = [replace(after.table.columns[n], dates=k, integer=k.unit == "day") for n, k in kinds.items()]
+    return map_rows(after, lambda g, b: {n: k.round(b[n]) for n, k in kinds.items()}, list(kinds), made)
+
+
 def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
     """The result of a step with its dates rounded to the unit of their column. What rounding breaks is not promised."""
-    columns = masked.data.table.columns
-    kinds = {n: c.dates for n, c in before.table.columns.items() if n in before.confidential and c.dates is not None}
-    kinds = {n: k for n, k in kinds.items() if columns[n].kind == "number"}
+    kinds = _date_kinds(before, masked.data)
     if not kinds:
         return masked
     names = list(kinds)
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
-        found = [(block[n], kinds[n].rounded(block[n])) for n in names]
+        found = [(block[n], kinds[n].round(block[n])) for n in names]
         return np.array([[int((~np.isnan(x) & (x != y)).sum()), out_of_calendar(y)] for x, y in found])
 
     moved = np.sum(reduce_groups(masked.data, names, count, np.add), axis=0)
@@ -159,8 +172,7 @@ def with_rounded_dates(step: Mask, before: Microdata, masked: Masked) -> Masked:
         if outside:
             raise MaskError(f"{step.name()}: {outside:,} dates of {name!r} would lie outside the years 1 to 9999. If they are "
                             f"codes such as 9999-12-31, state them as missing values (missing = {{ {name} = [...] }}).")
-    made = [replace(columns[n], dates=kinds[n], integer=kinds[n].unit == "day") for n in names]
-    data = map_rows(masked.data, lambda g, b: {n: kinds[n].rounded(b[n]) for n in names}, names, made)
+    data = round_dates(before, masked.data)
     changed = [n for n, (some, _) in zip(names, moved.tolist(), strict=True) if some]
     if not changed:
         return Masked(data, masked.notes)

@@ -67,8 +67,8 @@ class Text:
         """
         of = f"{self.cells:,} cells"
         if self.dated:
-            return (f"{self.name}: {self.dates:,} of {of} are dates or times, but not all of one form, so the whole column was read "
-                    "as categorical. Write them alike, for example as 2024-03-01, with years of four digits.")
+            return (f"{self.name}: {self.dates:,} of {of} are dates or times, but not all of one form, so the whole column was "
+                    "read as categorical. Write them alike, for example as 2024-03-01, with years of four digits.")
         if self.spoilt:
             said = []
             if self.dressed:

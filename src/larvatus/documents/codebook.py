@@ -100,9 +100,9 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     derived = derived_order(rules)
     partial = {r.lines[0].left.columns[0]: r for r in rules if r.exceptions}
     names = [n for n in original.confidential if n not in derived]
-    kinds = {n: original.table.columns[n].described_kind for n in names}
+    kinds = {n: original.table.columns[n].kind_for_people for n in names}
     keys = released_keys(original, release)
-    kinds |= {n: original.table.columns[n].described_kind for n in keys}
+    kinds |= {n: original.table.columns[n].kind_for_people for n in keys}
     taken = columns_by_step(original.with_confidential(names), release.steps)
     out = dict.fromkeys((*keys, *release.data.confidential), "masked; the method is not described")
     for name in out:

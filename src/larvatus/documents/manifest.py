@@ -159,7 +159,8 @@ def public_manifest(
         "format": FORMAT, "larvatus": __version__, "records": data.rows, "columns": len(data.released),
         "masked_columns": masked, "copies": len(release.copies),
         "steps": [
-            {"method": s.name(), "settings": s.public_settings({data.table.columns[n].described_kind for n in columns_of_step(s, data)}),
+            {"method": s.name(), "settings": s.public_settings(
+                {data.table.columns[n].kind_for_people for n in columns_of_step(s, data)}),
              "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps
@@ -172,7 +173,8 @@ def public_manifest(
 def _dates(data: Microdata) -> dict[str, Any]:
     """The columns of dates: what they are rounded to, and how they are written in CSV."""
     kinds = {n: data.table.columns[n].dates for n in data.released if data.table.columns[n].kind == "number"}
-    found = [{"column": n, "kind": k.word, "unit": k.unit, **({"form": k.form} if k.form else {})} for n, k in kinds.items() if k]
+    found = [{"column": n, "kind": k.word, "unit": k.unit, **({"form": k.form} if k.form else {})}
+             for n, k in kinds.items() if k is not None]
     return {"dates": found} if found else {}
 
 

@@ -8,7 +8,6 @@ the same secret, the dates of a person are shifted by the same number of days.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.errors import MaskError
-from larvatus.core.randomness import RecordRandom
+from larvatus.core.randomness import RecordRandom, text_number
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -77,7 +76,8 @@ class DateShift(Mask):
                                    "forwards or backwards"), *self._lonely(current, unit)])
 
     def change_clause(self) -> str:
-        return f"dates are up to {self.days} days earlier or later; intervals between the dates of a {self.per or 'person'} are unchanged"
+        who = self.per or "person"
+        return f"dates are up to {self.days} days earlier or later; intervals between the dates of a {who} are unchanged"
 
     def public_sentence(self) -> str:
         of = f"the same {self.per}" if self.per else "the same person or record"
@@ -100,7 +100,7 @@ class DateShift(Mask):
 
     def _shifts_of_levels(self, data: Microdata, unit: str, random: RecordRandom) -> NDArray[np.float64]:
         """The shift of each person or household, from the draws that all waves share; the last entry is for missing ones."""
-        ids = np.array([_number(person_text(v)) for v in data.table.columns[unit].levels], dtype=np.int64)
+        ids = np.array([text_number(person_text(v)) for v in data.table.columns[unit].levels], dtype=np.int64)
         drawn = random.panel_draws("date shift", self._who(data.roles), str(self.days)).uniform(ids)[0]
         return np.append(self._days(drawn), 0.0)
 
@@ -115,8 +115,3 @@ class DateShift(Mask):
             return []
         return [Note("each record has a shift of its own: intervals between records of the same person are not preserved",
                      "warning")]
-
-
-def _number(text: str) -> int:
-    """A 63-bit number that stands for the id of a person."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1

@@ -117,8 +117,8 @@ class Recoding(Mask):
                     near = nearest_names(name, known)
                     raise MaskError(f"recoding.{field}: {name!r} is not a {kind} column of this step; {near}")
         if self.unit is not None and not any(data.table.columns[n].dates for n in kinds):
-            raise MaskError('recoding.unit: no column of this step contains dates. Leave unit out, or state how dates are written '
-                            "(dates = …).")
+            raise MaskError("recoding.unit: no column of this step contains dates. Leave unit out, or state how dates are "
+                            "written (dates = …).")
         if self.where is not None and self.replacement == "label" and "number" in kinds.values():
             raise MaskError(
                 "recoding: where selects some records, but a column cannot hold both numbers and labels of classes. Use "
@@ -155,7 +155,8 @@ class Recoding(Mask):
             found, times = np.unique(first_day(block[name], unit), return_counts=True)
             return {float(d): int(n) for d, n in zip(found, times, strict=True) if not np.isnan(d)}
 
-        counted = reduce_groups(as_one_group(data), [name], count, lambda a, b: {d: a.get(d, 0) + b.get(d, 0) for d in a | b})[0]
+        counted = reduce_groups(as_one_group(data), [name], count,
+                                lambda a, b: {d: a.get(d, 0) + b.get(d, 0) for d in a | b})[0]
         if not counted:
             return data, []
         days = np.array(sorted(counted))
@@ -200,7 +201,8 @@ class Recoding(Mask):
         count, name = found.count, column.name
         if self.replacement == "label":
             if cuts:
-                return np.tile(np.arange(count.shape[1]), (len(count), 1)), Column(name, "nominal", levels=_class_names(cuts, column))
+                made = Column(name, "nominal", levels=_class_names(cuts, column))
+                return np.tile(np.arange(count.shape[1]), (len(count), 1)), made
             used = (count > 0).sum(axis=1)
             labels = list(dict.fromkeys(f"{i + 1} of {m}" for m in sorted(set(used.tolist())) for i in range(m)))
             codes = [[labels.index(f"{i + 1} of {m}") if i < m else -1 for i in range(count.shape[1])] for m in used.tolist()]

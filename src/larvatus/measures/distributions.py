@@ -60,10 +60,12 @@ class Distributions(Measure):
             kept.append((value, name, before[a], after[b]))
         worst = sorted(kept, key=lambda k: -k[0])[: self.shown] if len(kept) > 1 else []
         places = [("all records", *whole), *((name, a, b) for _, name, a, b in worst)]
+        columns = original.table.columns
         return Score(
             "distributions", "loss", mean_of(rows), "share of records that would have to move to another bin", self.settings(),
             by_variable=Rows.of(rows), by_group=Rows.of(groups),
-            details={"histogram": Rows.of(r for n in names for place in places for r in _histogram(original.table.columns[n], edges[n], *place))},
+            details={"histogram": Rows.of(
+                r for n in names for place in places for r in _histogram(columns[n], edges[n], *place))},
         )
 
 

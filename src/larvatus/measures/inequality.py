@@ -39,7 +39,7 @@ class Inequality(Measure):
     of 1. Missing values are left out. A percentile is the smallest value that reaches its share.
 
     Parameters:
-        columns: columns to compare (default: all numeric confidential columns).
+        columns: columns to compare (default: all numeric confidential columns; dates have no such index).
         period: column with the period; indices are then compared in each period, and losses are means over periods.
         weighted: use the survey weight.
     """
@@ -50,9 +50,14 @@ class Inequality(Measure):
     period: str | None = Field(default=None, description="column with the period; indices are compared in each period")
     weighted: bool = Field(default=False, description="use the survey weight")
 
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return [p for p in super().parts(original, released) if original.table.columns[p[0]].dates is None]
+
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
-        names = common_numbers(original, released)
+        names = tuple(n for n in common_numbers(original, released) if original.table.columns[n].dates is None)
+        if not names:
+            raise UtilityError("the release has no numeric confidential column apart from dates.", subject="inequality")
         for name in self.columns or ():
             if name not in names:
                 raise UtilityError(f"{name!r} is not a masked numeric column; {nearest_names(name, names)}",

@@ -63,7 +63,8 @@ class Scatter(Measure):
         return Score(
             "scatter", "loss", mean_of(rows), "share of records that would have to move to another cell, mean over pairs",
             self.settings(), by_pair=Rows.of(rows), notes=notes,
-            details={"grid": Rows.of(r for pair in worst for r in _grid(pair, edges, before[pair], after[pair], _dated(original, pair)))},
+            details={"grid": Rows.of(
+                r for pair in worst for r in _grid(pair, edges, before[pair], after[pair], _dated(original, pair)))},
         )
 
 

@@ -14,6 +14,7 @@ from larvatus.core.database_urls import file_of_url
 from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
+from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labelled_roles import labels_make_categorical
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
@@ -39,6 +40,8 @@ def guess_roles(
         raise ReadError("the source has a header but no records.")
     if opened.note:
         warnings.warn(opened.note, LarvatusWarning, stacklevel=2)
+    if dialect is not None:
+        dialect = replace(dialect, dates={f.name: form_of_field(f) for f in table.schema if form_of_field(f)})
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
     table = split_table(table, codes)[0]
     guesses = guesses_for([_with_labels(column_kind(n, table.column(n)), opened) for n in table.column_names])

@@ -26,7 +26,7 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.roles import roles_text
 from larvatus.data.score import Rows
-from larvatus.data.steps import apply_step, is_key_step, key_steps_first
+from larvatus.data.steps import apply_step, is_key_step, key_steps_first, round_dates
 from larvatus.pipeline.apply_step import (
     change_notes,
     check_changed,
@@ -99,6 +99,7 @@ def mask(
         seen_again = rules.without_derived(original)
         again = partial(_stepped, masks, seen_again, secret, context, progress, done=of_keys)
         current, said, table = rules.enforce(current, original, lambda k: again(f"attempt {k}")[0], masks)
+        current = [round_dates(original, copy) for copy in current]  # rules may have put dates between two days
         notes = [*(n for n in notes if not n.promise), *said]
     changes = [column_changes(copy, original) for copy in current]
     for copy, found in zip(current, changes, strict=True):

@@ -157,6 +157,8 @@ def read(
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)
+        if used.name == "spark" and dates:
+            raise EngineError("engine spark: reads dates of CSV files as text. Leave dates out, or use engine duckdb.")
         if used.name == "spark" and opened.source is not source:
             what = "databases" if is_database(source) else "object stores" if is_store(source) else (
                 "labelled files" if opened.labels else "Arrow files and streams")

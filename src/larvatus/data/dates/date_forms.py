@@ -26,16 +26,16 @@ FORM = b"larvatus.date_form"
 _ZONE = r"(Z|[+-]\d\d:\d\d)"
 _SHAPE = re.compile(
     r"(?:(?P<first>\d{4})(?P<a>[-/.])\d{1,2}(?P=a)\d{1,2}|\d{1,2}(?P<b>[-/.])\d{1,2}(?P=b)\d{4})"
-    r"(?:(?P<mark>[T ])\d\d:\d\d(?P<second>:\d\d(?:\.(?P<fraction>\d{1,6}))?)?(?P<zone>" + _ZONE + r")?)?"
+    r"(?:(?P<mark>[T ])\d\d:\d\d(?P<second>:\d\d(?:\.(?P<fraction>\d{1,9}))?)?(?P<zone>" + _ZONE + r")?)?"
 )
 _STATED = re.compile(
     r"(?P<date>(?:yyyy|mm?|dd?)(?:[-/.]?(?:yyyy|mm?|dd?)){2})"
-    r"(?:(?P<mark>[T ])hh:mm(?P<second>:ss(?P<fraction>\.f{1,6})?)?(?P<zone>" + _ZONE + r")?)?"
+    r"(?:(?P<mark>[T ])hh:mm(?P<second>:ss(?P<fraction>\.f{1,9})?)?(?P<zone>" + _ZONE + r")?)?"
 )
 _TOKEN = re.compile(r"yyyy|mm?|dd?")
 _PATTERNS = {"yyyy": r"(?P<y>\d{4})", "mm": r"(?P<m>0[1-9]|1[0-2])", "dd": r"(?P<d>0[1-9]|[12]\d|3[01])",
              "m": r"(?P<m>[1-9]|1[0-2])", "d": r"(?P<d>[1-9]|[12]\d|3[01])"}
-_SECOND = 86_400
+_SECOND, _PER_SECOND = 86_400, {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class DateForm:
         if not self.mark:
             return pa.date32()
         zone = "UTC" if self.zone == "Z" else self.zone or None
-        return pa.timestamp("us" if self.fraction > 3 else "ms", tz=zone)
+        return pa.timestamp("ns" if self.fraction > 6 else "us" if self.fraction > 3 else "ms", tz=zone)
 
     def read(self, texts: Any) -> pa.Array | None:
         """Cells as dates; None if a cell that is not null is no date in this form, such as 29 February 2023."""
@@ -98,9 +98,11 @@ class DateForm:
         kind = self.type
         if not self.mark:
             return pa.array(np.where(gone, 0, day).astype(np.int32), mask=gone).cast(kind)
-        scale = 10**6 if kind.unit == "us" else 1000
+        scale = _PER_SECOND[kind.unit]
         seconds = day * _SECOND + part["h"] * 3600 + part["n"] * 60 + part.get("s", 0) - self._offset()
         rest = part.get("f", 0) * scale // 10**self.fraction if self.fraction else 0
+        if (np.abs(seconds[~gone]) > 2**63 // scale - 1).any():  # nanoseconds before 1678 or after 2261
+            return None
         return pa.array(np.where(gone, 0, seconds * scale + rest), mask=gone).cast(kind)
 
     def write(self, column: Any) -> pa.Array:
@@ -109,9 +111,10 @@ class DateForm:
         import pyarrow.compute as pc
 
         gone = np.asarray(pc.is_null(column).to_numpy(zero_copy_only=False))
-        moments = pc.fill_null(column.cast(pa.timestamp("us", tz=getattr(column.type, "tz", None))).cast(pa.int64()), 0)
-        local = np.asarray(moments.to_numpy(zero_copy_only=False)) + self._offset() * 10**6
-        day, rest = np.divmod(local, _SECOND * 10**6)
+        unit = "ns" if self.fraction > 6 else "us"
+        moments = pc.fill_null(column.cast(pa.timestamp(unit, tz=getattr(column.type, "tz", None))).cast(pa.int64()), 0)
+        seconds, rest = np.divmod(np.asarray(moments.to_numpy(zero_copy_only=False)), _PER_SECOND[unit])
+        day, second = np.divmod(seconds + self._offset(), _SECOND)
         stamp = day.astype("M8[D]")
         month = stamp.astype("M8[M]")
         number = {"y": stamp.astype("M8[Y]").astype(np.int64) + 1970, "m": month.astype(np.int64) % 12 + 1,
@@ -123,10 +126,9 @@ class DateForm:
             elif token:
                 out.append(pa.scalar(token))
         if self.mark:
-            second = rest // 10**6
             out += [pa.scalar(self.mark), _padded(second // 3600, 2), pa.scalar(":"), _padded(second // 60 % 60, 2)]
             out += [pa.scalar(":"), _padded(second % 60, 2)] if self.second else []
-            part = rest % 10**6 // 10 ** (6 - self.fraction)
+            part = rest * 10**self.fraction // _PER_SECOND[unit]
             out += [pa.scalar("."), _padded(part, self.fraction)] if self.fraction else []
         texts = pc.binary_join_element_wise(*out, pa.scalar(self.zone), "")
         return pc.if_else(pa.array(gone), pa.scalar(None, pa.string()), texts)
@@ -163,16 +165,16 @@ def _day_numbers(
 
 
 @cache
-def stated_form(text: str) -> DateForm:
+def stated_form(form: str) -> DateForm:
     """A form that a user states; raises ValueError if it is none."""
-    found = _STATED.fullmatch(text.strip())
+    found = _STATED.fullmatch(form.strip())
     tokens = _TOKEN.findall(found["date"]) if found else []
-    if "yyyy" not in tokens and re.search(r"(?<!y)yy(?!y)", text):
-        raise ValueError(f"{text!r} has two digits for the year, which do not state the century. Write years with four digits")
+    if "yyyy" not in tokens and re.search(r"(?<!y)yy(?!y)", form):
+        raise ValueError(f"{form!r} has two digits for the year, which do not state the century. Write years with four digits")
     if found is None or sorted(t[0] for t in tokens) != ["d", "m", "y"]:
-        raise ValueError(f"{text!r} is not a form of dates. Examples: yyyy-mm-dd, dd.mm.yyyy, mm/dd/yyyy, yyyy-mm-dd hh:mm:ss")
+        raise ValueError(f"{form!r} is not a form of dates. Examples: yyyy-mm-dd, dd.mm.yyyy, mm/dd/yyyy, yyyy-mm-dd hh:mm:ss")
     if not re.search(r"[-/.]", found["date"]) and found["date"] not in ("yyyymmdd", "ddmmyyyy", "mmddyyyy"):
-        raise ValueError(f"{text!r} has no separator between its parts, and they have no fixed length. Use yyyymmdd")
+        raise ValueError(f"{form!r} has no separator between its parts, and they have no fixed length. Use yyyymmdd")
     fraction = len(found["fraction"] or ".") - 1
     return DateForm(found["date"], found["mark"] or "", bool(found["second"]), fraction, found["zone"] or "")
 
@@ -217,7 +219,7 @@ def _padded_first(forms: Mapping[str, DateForm]) -> str:
 
 def form_of_field(field: Any) -> str:
     """The form in which a column of a CSV file was written; empty if it has none."""
-    return (field.metadata or {}).get(FORM, b"").decode()
+    return str((field.metadata or {}).get(FORM, b"").decode())
 
 
 def with_forms(schema: Any, forms: Mapping[str, str]) -> Any:

@@ -46,7 +46,7 @@ class DateKind:
         """What the column contains, for people."""
         return "date" if self.unit == "day" else "date and time"
 
-    def rounded(self, days: NDArray[np.float64]) -> NDArray[np.float64]:
+    def round(self, days: NDArray[np.float64]) -> NDArray[np.float64]:
         """Numbers of days, rounded to the unit."""
         per_day = UNITS[self.unit]
         if per_day == 1:
@@ -117,8 +117,8 @@ def _check(
     if ((there < FIRST_DAY) | (there >= LAST_DAY + 1)).any():
         raise ReadError(f"{name!r} has dates outside the years 1 to 9999, which cannot be masked. Make them missing.")
     if not np.array_equal(_counts(there, kind, per_day), values[~gone]):
-        raise ReadError(f"{name!r} has times that are too fine to be masked exactly so far from 1970. Round them, for example to "
-                        "seconds.")
+        raise ReadError(f"{name!r} has times that are too fine to be masked exactly so far from 1970. Round them, for example "
+                        "to seconds.")
 
 
 def _counts(days: NDArray[np.float64], kind: DateKind, per_day: int) -> NDArray[np.int64]:
@@ -139,8 +139,8 @@ def dates_from(name: str, days: NDArray[np.float64], kind: DateKind, like: Any) 
     gone = np.isnan(days)
     there = np.where(gone, 0.0, days)
     if pa.types.is_timestamp(like) and like.unit == "ns" and (np.abs(there) > _NANOSECONDS).any():
-        raise WriteError(f"{name!r} has dates before 1678 or after 2261, which its type (nanoseconds) cannot represent. Convert "
-                         "the column of the source to microseconds.")
+        raise WriteError(f"{name!r} has dates before 1678 or after 2261, which its type (nanoseconds) cannot represent. "
+                         "Convert the column of the source to microseconds.")
     stored = pa.array(_counts(there, kind, _per_day(like)), mask=gone)
     return stored.cast(pa.int32()).cast(like) if pa.types.is_date32(like) else stored.cast(like)
 

@@ -25,18 +25,19 @@ def looks_with_forms(
         if name not in header:
             raise ReadError(f"dates: {path.name} has no column {name!r}; {nearest_names(name, header)}")
         if name in uses.codes:
-            raise ReadError(f"dates: {name!r} is categorical or an identifier because of its role, so its cells are not read as "
-                            "dates. Leave it out.")
+            raise ReadError(f"dates: {name!r} is categorical or an identifier because of its role, so its cells are not read "
+                            "as dates. Leave it out.")
         if name in looks and not looks[name].blank and stated[name] not in looks[name].forms:
-            raise ReadError(f"{path.name}: not all cells of column {name!r} are dates of the form {stated[name]}. Correct or empty "
-                            "the others, or state another form.")
+            raise ReadError(f"{path.name}: not all cells of column {name!r} are dates of the form {stated[name]}. Correct or "
+                            "empty the others, or state another form.")
     chosen, unclear = decide_forms(
         {n: frozenset({stated[n]}) if n in stated and not k.blank else k.forms for n, k in looks.items() if not k.blank},
         like.dates if like is not None else {},
     )
     if unclear and not uses.unclear_dates:
         example = next(iter(sorted(looks[unclear[0]].forms)))
-        raise ReadError(f"{path.name}: day and month cannot be told apart in the dates of column {unclear[0]!r}, because no day "
-                        f'is above 12. State the form, such as dates = {{ {unclear[0]} = "{example}" }}, or declare the column '
-                        "nominal.")
+        raise ReadError(
+            f"{path.name}: day and month cannot be told apart in the dates of column {unclear[0]!r}, because no day is above "
+            f'12. State the form, such as dates = {{ {unclear[0]} = "{example}" }}, or declare the column nominal.'
+        )
     return {n: replace(k, form=chosen.get(n, "")) for n, k in looks.items()}

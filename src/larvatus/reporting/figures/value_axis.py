@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from larvatus.data.dates.date_numbers import DateKind
-from larvatus.data.dates.periods import first_day
+from larvatus.data.dates.date_numbers import out_of_calendar
+from larvatus.data.dates.periods import first_day, period_name
 
 WIDENS = 5.0  # ratio of widths beyond which every bin is drawn equally wide
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -86,8 +86,8 @@ class ValueAxis:
         """The text of a tick: a year, a month or a day for dates."""
         if not self.dates:
             return short(value)
-        text = DateKind().text(value)
-        return text.removesuffix("-01").removesuffix("-01") if len(text) == 10 else text
+        period = next(p for p in ("year", "month", "day") if p == "day" or first_day(np.array([value]), p)[0] == value)
+        return period_name(value, period) if out_of_calendar(np.array([value])) == 0 else short(value)
 
 
 def short(value: float) -> str:

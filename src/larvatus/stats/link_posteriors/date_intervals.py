@@ -34,7 +34,7 @@ def interval_credit(x: Floats, y: Floats, same: Ints, unit: Ints, days: int, uns
             rows = np.flatnonzero(which.ravel() == k)
             sides = _UnitDates.of([x[:, ~pattern], y[rows][:, ~pattern]], [same, same[rows]],
                                   [np.arange(len(x)), np.arange(len(rows))])
-            found += _candidates(*sides, days, unshifted)
+            found += _candidates(sides[0], sides[1], days, unshifted)
             own[rows] = sides[0].taken(rows).fits(sides[1], days, unshifted)
         return np.where(found > 0, own / np.maximum(found, 1), guess)
     mine, theirs = _UnitDates.of([x, y], [same, same], [unit, unit])
@@ -74,7 +74,7 @@ def _earliest(values: Floats, unit: Ints) -> Ints:
     """The earliest date of each unit in milliseconds; 0 if it has none."""
     least = np.full(int(unit.max(initial=-1)) + 1, np.inf)
     np.minimum.at(least, unit, np.where(np.isnan(values), np.inf, values).min(axis=1, initial=np.inf))
-    return np.rint(np.where(np.isfinite(least), least, 0.0) * _DAY).astype(np.int64)
+    return np.asarray(np.rint(np.where(np.isfinite(least), least, 0.0) * _DAY), dtype=np.int64)
 
 
 def _from_first(values: Floats, first: Ints, unit: Ints) -> Ints:
