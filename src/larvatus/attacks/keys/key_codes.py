@@ -61,13 +61,24 @@ class KeyCodes:
             np.subtract(code, np.int32(low), out=code)
         return code
 
-    def decode(self, codes: Ints) -> list[Floats | NDArray[np.int32]]:
-        """The values of each key for some codes, as the columns of a file hold them."""
-        out: list[Floats | NDArray[np.int32]] = []
-        for low, width in zip(reversed(self.low), reversed(self.width), strict=True):
-            codes, rest = np.divmod(codes, width)
-            out.append((rest + low).astype(np.int32))
-        return out[::-1]
+    def decode(self, codes: NDArray[np.int32], counted: Sequence[bool]) -> tuple[Ints, tuple[int, ...]]:
+        """The levels of each key for some codes, −1 if missing, and the number of levels of each key.
+
+        The values of keys that are `counted` (numbers) get the numbers 0, 1, … of the values that occur.
+        """
+        out = np.empty((len(codes), len(self.names)), dtype=np.int64, order="F")
+        levels = []
+        for j in reversed(range(len(self.names))):
+            codes, value = np.divmod(codes, np.int32(self.width[j]))
+            number = np.arange(-1, self.width[j] - 1)
+            if counted[j]:
+                there = np.zeros(self.width[j], dtype=bool)
+                there[value] = True
+                there[0] = False
+                number = np.where(np.arange(self.width[j]) == 0, -1, np.cumsum(there) - 1)
+            out[:, j] = number[value]
+            levels.append(max(int(number[-1]) + 1, 1))
+        return out, tuple(levels[::-1])
 
 
 def _ranges(data: Microdata, names: Sequence[str]) -> list[tuple[str, int, int]]:

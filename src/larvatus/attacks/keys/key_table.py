@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,11 @@ MOST_COMBINATIONS = 5_000_000
 class KeyTable:
     """Combinations of keys that occur.
 
-    They are in the order of their codes, or of their hashes if there are no codes. `codes` has combinations × keys; −1 is missing, and other codes count levels (of a categorical key) or different values.
-    `count` and `weight` are totals over the records of a combination; weights are None if the file has none. The last three
-    arrays divide the combinations by sub-group: sub-group, place in the table, number of records. `distinct` is false if
-    combinations may agree in all keys.
+    They are in the order of their codes, or of their hashes if there are no codes. `codes` has combinations × keys; −1 is
+    missing, and other codes count levels (of a categorical key) or different values. `count` and `weight` are totals over the
+    records of a combination; weights are None if the file has none. The last three arrays divide the combinations by
+    sub-group: sub-group, place in the table, number of records. `distinct` is false if combinations may agree in all keys.
+    `order` has the place of every possible code, or the hashes.
     """
 
     names: tuple[str, ...]
@@ -133,24 +135,28 @@ def _by_code(data: Microdata, coded: KeyCodes, weight: str | None) -> KeyTable:
     parts = [part for own in reduce_groups(data, read, encode, lambda a, b: a + b) for part in own]
     codes = np.concatenate([code for code, _ in parts])
     count = np.bincount(codes, minlength=coded.cells * len(data.groups))
-    there = np.flatnonzero(count)
-    group, cell = np.divmod(there, coded.cells)
-    own = np.flatnonzero(count.reshape(len(data.groups), -1).any(axis=0)) if len(data.groups) > 1 else cell
+    by_group = count.reshape(len(data.groups), -1)
+    whole = _over_groups(count, len(data.groups))
+    own = np.flatnonzero(whole)
     _check_combinations(len(own))
-    order = np.zeros(coded.cells, dtype=np.int32)
-    order[own] = np.arange(len(own), dtype=np.int32)
-    place = order[cell].astype(np.int64)
+    order = np.cumsum(whole > 0, dtype=np.int32) - np.int32(1)
     total = None
     if weight is not None:
         weights = np.bincount(codes, weights=np.concatenate([w for _, w in parts if w is not None]), minlength=len(count))
-        total = np.asarray(np.bincount(place, weights=weights[there], minlength=len(own)), dtype=np.float64)
-    numbers = [c.astype(np.float64) for c in coded.decode(own)]
-    for j, name in enumerate(coded.names):
-        if data.table.columns[name].kind == "number":
-            numbers[j][numbers[j] == coded.low[j]] = np.nan
-    values, levels = _codes(data, coded.names, np.column_stack(numbers))
-    records = np.rint(np.bincount(place, weights=count[there], minlength=len(own))).astype(np.int64)
-    return KeyTable(coded.names, coded, order, values, levels, records, total, group, place, count[there].astype(np.int64))
+        total = np.asarray(_over_groups(weights, len(data.groups))[own], dtype=np.float64)
+    counted = [data.table.columns[n].kind == "number" for n in coded.names]
+    values, levels = coded.decode(own.astype(np.int32), counted)
+    if len(data.groups) == 1:
+        return KeyTable(coded.names, coded, order, values, levels, whole[own], total, np.zeros(len(own), dtype=np.int64),
+                        np.arange(len(own)), whole[own])
+    group, cell = np.divmod(np.flatnonzero(count), coded.cells)
+    return KeyTable(coded.names, coded, order, values, levels, whole[own], total, group, order[cell].astype(np.int64),
+                    by_group[group, cell])
+
+
+def _over_groups(amount: Any, groups: int) -> Any:
+    """Sums over sub-groups; the amounts themselves if there is one, which a sum would copy slowly."""
+    return amount if groups == 1 else amount.reshape(groups, -1).sum(axis=0)
 
 
 def _check_combinations(found: int) -> None:
