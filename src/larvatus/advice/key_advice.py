@@ -53,7 +53,7 @@ def key_sentences(data: Microdata) -> list[str]:
     said += f"; {alone:,} of {data.rows:,} are alone in them."
     said += f" Most of it is due to {most}: without it, {share(left[most])}." if most else ""
     role = "" if data.roles.key else " Give them the role key."
-    return [f"{said}{role} Try recoding or suppressing them: larvatus keys FILE --key {','.join(names)} --step …"]
+    return [f"{said}{role} Try coarser keys: larvatus keys FILE --key {','.join(names)} --step …"]
 
 
 def _rows(data: Microdata, names: Sequence[str]) -> tuple[list[Floats], Floats | None]:
