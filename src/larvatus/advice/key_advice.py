@@ -73,6 +73,8 @@ def _mean_risk(hashes: Floats, weight: Floats | None) -> tuple[float, int]:
     """The mean individual risk, and the number of records that are alone."""
     _, place, size = np.unique(hashes, return_inverse=True, return_counts=True)
     count: Ints = size.astype(np.int64)
-    total = None if weight is None else np.bincount(place.reshape(-1), weights=weight, minlength=len(count))
+    total = None
+    if weight is not None:
+        total = np.asarray(np.bincount(place.reshape(-1), weights=weight, minlength=len(count)), dtype=np.float64)
     risk = individual_risk(count, sampled_share(count, total))
     return float((count * risk).sum() / max(len(hashes), 1)), int((count == 1).sum())
