@@ -8,7 +8,7 @@ import pytest
 
 import larvatus as lv
 from catalogue import ENGINES, engine_of
-from larvatus.attacks.keys import key_table
+from larvatus.attacks.keys import key_codes, key_table
 from larvatus.pipeline.attack_release import risk_of_methods
 from sample import SECRET
 
@@ -230,3 +230,34 @@ def test_it_is_run_only_if_named():
     both = [lv.attacks.Uniqueness(), lv.attacks.KeyRisk()]
     assert [s.method for s in risk_of_methods(data, release, both)] == ["uniqueness"]
     assert [s.method for s in risk_of_methods(data, release, both, must=both)] == ["uniqueness", "key_risk"]
+
+
+@pytest.mark.parametrize("columns", [("age", "job"), ("age", "job", "region"), ("height", "job")])
+def test_counts_by_code_and_by_hash_agree(monkeypatch, columns):
+    """Categories and whole numbers are counted by code, others by hash; with missing keys, weights and sub-groups."""
+    rng = np.random.default_rng(7)
+    n = 500
+    frame = pd.DataFrame({
+        "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(-3, 12, n)), "job": rng.choice([*"abcd", None], n),
+        "region": rng.choice(["n", "s"], n), "height": rng.integers(0, 9, n) / 2, "ill": rng.choice(["y", "n"], n),
+        "w": rng.uniform(1, 9, n),
+    }).astype({"age": "Int64"})
+    roles = {"confidential": ["ill"], "non_confidential": ["age", "job", "height"], "sub_groups": ["region"], "weight": "w"}
+    coded = examine(frame, roles, keys=columns)
+    monkeypatch.setattr(key_codes, "MOST_CODES", 0)
+    hashed = examine(frame, roles, keys=columns)
+    assert coded.by_record == pytest.approx(hashed.by_record)
+    assert coded.value == pytest.approx(hashed.value)
+    assert [dict(r) for r in coded.by_group] == [pytest.approx(dict(r)) for r in hashed.by_group]
+    assert set(coded.details) == set(hashed.details)
+    for name in ("key_summary", "class_sizes", "anonymity", "diversity", "without_key", "suda_sizes"):
+        for one, other in zip(coded.details[name], hashed.details[name], strict=True):
+            assert dict(one) == pytest.approx(dict(other))
+
+
+def test_which_keys_have_codes():
+    frame = pd.DataFrame({"whole": [1, 2, 10**7], "half": [0.5, 1, 2], "name": ["a", "b", "a"], "x": [1.0, 2, 3]})
+    data = lv.read(frame, confidential=["x"], key=["whole", "half", "name"])
+    assert key_codes.KeyCodes.of(data, ["name"]).cells == 3  # two levels and missing
+    assert key_codes.KeyCodes.of(data, ["name", "half"]) is None
+    assert key_codes.KeyCodes.of(data, ["whole"]) is None  # too wide a range

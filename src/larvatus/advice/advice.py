@@ -11,6 +11,7 @@ from typing import Any
 from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_values, record_numbering
 from larvatus.advice.column_relations import Relation, find_relations
 from larvatus.advice.draft_constraints import DraftConstraints, advise_constraints
+from larvatus.advice.key_advice import key_sentences
 from larvatus.advice.likely_codes import code_sentence, likely_codes
 from larvatus.advice.mask_reasons import (
     COMPARED,
@@ -114,6 +115,7 @@ def advice(
     seen += [*_related(related), *([pooling.sentence()] if pooling else [])]
     seen += [*_rule_sentences(rules.identities, perhaps), *(t.sentence() for t in rules.totals)]
     seen += _names(data, written, odd, places)
+    seen += key_sentences(data)
     seen += _singled_out(data, running)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])

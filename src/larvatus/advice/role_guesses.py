@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from larvatus.advice.column_kinds import ColumnKind
+from larvatus.advice.key_advice import looks_like_key
 from larvatus.advice.likely_codes import code_sentence
 from larvatus.core.number_format import share
 from larvatus.data.design import MOST_LEVELS
@@ -256,6 +257,11 @@ class RoleGuesses:
         body += ["", "[roles]"]
         for role in ("confidential", "non_confidential", "identifiers"):
             body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
+        keys = [g.name for g in self.guesses if g.role == "non_confidential" and looks_like_key(g.name)]
+        if keys:
+            body += ["# Columns by which persons may be recognised. To recode or suppress them, move them from "
+                     "non_confidential to:",
+                     f"# key = [{', '.join(map(_quoted, keys))}]"]
         body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
         body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
         body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.is_ordered]

@@ -57,6 +57,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "log_linear"): "Sample uniques that are population uniques, by log-linear model",
     ("key_risk", "suda_keys"): "Contribution of each key to special uniques",
     ("key_risk", "suda_scores"): "SUDA and DIS scores",
+    ("key_risk", "suda_sets"): "Sets of keys in which most records are alone",
     ("key_risk", "suda_sizes"): "Minimal sample uniques by number of keys",
     ("key_risk", "superpopulation"): "Population uniques by superpopulation model",
     ("key_risk", "without_key"): "Risk without each key",

@@ -1,9 +1,11 @@
-"""Figures of key risk that limits refer to: k, l, t, expected re-identifications, and records above the threshold."""
+"""Figures of key risk that limits refer to (k, l, t, expected re-identifications), and a sentence on keys that identify."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from larvatus.comparison.tiers import TIERS
+from larvatus.core.number_format import interval_text, share
 from larvatus.data.score import Score
 
 KEY_RISK = "key_risk"
@@ -13,6 +15,25 @@ KEY_LIMITS: Mapping[str, str] = {  # what a limit on key risk may be on, and wha
     "re_identifications": "expected re-identifications", "above_threshold": "records above the threshold",
 }
 AT_LEAST = frozenset({"k", "l"})  # limits that are minima
+
+
+def key_sentence(scores: Iterable[Score]) -> str:
+    """The keys that identify persons, by the score with the highest risk; empty if hardly any record is at risk.
+
+    Records are at risk if the individual risk of some is above the threshold, or the mean is above that of a public file.
+    """
+    score = max((s for s in scores if s.method == KEY_RISK), key=lambda s: s.value, default=None)
+    if score is None or not ((_summary(score, ABOVE) or 0) > 0 or score.value > TIERS["public"].key_risk):
+        return ""
+    keys = sorted(score.details.get("without_key", ()), key=lambda r: -float(r["reduction"] or 0))
+    records, expected = _summary(score, "records") or 0, _summary(score, RE_IDENTIFICATIONS) or 0
+    low, high = score.interval or (score.value, score.value)
+    ends = f"; interval {interval_text(low, high)}" if high > low else ""
+    named = ", ".join(str(r["variable"]) for r in keys)
+    said = f"The keys ({named}) identify an expected {expected:,.0f} of {records:,.0f} records ({share(score.value)}{ends})."
+    if len(keys) < 2:
+        return said
+    return f"{said} Most of it is due to {keys[0]['variable']}: without it, {share(keys[0]['risk without it'])}."
 
 
 def key_figure(score: Score, figure: str, upper: bool = False) -> float | None:

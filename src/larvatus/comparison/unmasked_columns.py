@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from larvatus.comparison.key_figures import KEY_RISK, key_sentence
 from larvatus.core.number_format import quote
 from larvatus.data.exposure.singled_out import (
     MISSING_CELLS,
@@ -30,19 +31,24 @@ def missing_cells_sentence(scores: Iterable[Score]) -> str:
 
 
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
-    """Identification by the unmasked columns and by missing cells, then records and sub-groups that are not masked."""
+    """Identification by keys, by the unmasked columns and by missing cells, then records and sub-groups that are not masked."""
     found = list(scores)
-    return (*filter(None, (singled_out_sentence(found), missing_cells_sentence(found))),
+    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found))
+    return (*filter(None, first),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details))
 
 
 def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """For the first paragraph of a report: identification by the unmasked columns, then what each release does not mask.
+    """For the first paragraph of a report: identification by keys and by unmasked columns, then what releases do not mask.
 
-    If several releases leave records unchanged, the one with most of them speaks for all.
+    If keys identify, or records are unchanged, in several releases, the worst of them speaks for all.
     """
     every = [s for c in candidates for s in c.scores]
-    out = list(filter(None, (singled_out_sentence(every), missing_cells_sentence(every))))
+    risks = {c.name: s.value for c in candidates for s in c.scores if s.method == KEY_RISK}
+    keys = key_sentence(every)
+    if keys and len(set(risks.values())) > 1:
+        keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
+    out = [sentence for sentence in (keys, singled_out_sentence(every), missing_cells_sentence(every)) if sentence]
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:

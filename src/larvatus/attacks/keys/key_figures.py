@@ -28,6 +28,7 @@ from larvatus.stats.key_risk.superpopulation import population_uniques
 
 ANONYMITY = (2, 3, 5, 10)
 _MOST_COLUMNS = 20
+_MOST_SETS = 15
 _SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
 
 
@@ -106,7 +107,11 @@ def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Ro
                       {"figure": "highest SUDA score", "value": float(found.score.max(initial=0.0))}]
     dis += [{"figure": f"records with a DIS score above {limit}", "value": int((found.dis_score > limit).sum())}
             for limit in (0.1, 0.3, 0.5, 0.7)]
-    return {"suda_sizes": Rows.of(sizes), "suda_keys": Rows.of(keys), "suda_scores": Rows.of(dis)}, ""
+    worst = sorted(found.sets, key=lambda pair: (-pair[1], pair[0]))[:_MOST_SETS]
+    sets: list[Row] = [{"keys": " × ".join(table.names[j] for j in chosen), "records": n, "share": n / max(table.records, 1)}
+                       for chosen, n in worst]
+    return {"suda_sizes": Rows.of(sizes), "suda_sets": Rows.of(sets), "suda_keys": Rows.of(keys),
+            "suda_scores": Rows.of(dis)}, ""
 
 
 def anonymity_rows(table: KeyTable) -> tuple[Rows, str]:

@@ -83,6 +83,8 @@ def class_totals(table: KeyTable, missing: Missing) -> tuple[Ints, Floats | None
     if missing == "any" and pattern_count(table.codes) > MOST_MISSING_PATTERNS:
         raise RiskError(f"there are more than {MOST_MISSING_PATTERNS} patterns of missing keys. Name fewer keys, or set "
                         'missing = "value".', subject="key_risk.missing")
+    if table.distinct and missing == "value":
+        return table.count, table.weight
     size = matching_records(table.codes, table.count, missing)
     if table.weight is None:
         return size, None

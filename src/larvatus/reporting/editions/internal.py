@@ -36,6 +36,7 @@ from larvatus.reporting.page.tables import LONG, fold_table, summary_table
 from larvatus.reporting.sections.analyses import analyses_section
 from larvatus.reporting.sections.chosen_release import choice_section, score_sentences
 from larvatus.reporting.sections.exactness import exactness_section
+from larvatus.reporting.sections.keys import keys_section
 from larvatus.reporting.sections.limitations import limitations_section
 from larvatus.reporting.sections.limits import limits_section
 from larvatus.reporting.sections.release_pages import pages
@@ -110,7 +111,9 @@ def _data(subject: Subject) -> Section:
         figures.append(KeyFigure("Sub-groups", count(len(sizes)), beside))
     roles = (
         ("Confidential", "values to protect; every release masks them", about.confidential),
-        ("Non-confidential", "released unchanged; an intruder may know them for anyone", about.non_confidential),
+        ("Keys", "columns by which persons are recognised; changed only by steps that name them", about.keys),
+        ("Non-confidential", "released unchanged; an intruder may know them for anyone",
+         tuple(n for n in about.non_confidential if n not in about.keys)),
         ("Sub-groups", "released unchanged; masking and scoring run within their combinations", about.sub_groups),
         ("Weight", "released unchanged; the number of people a record represents", (about.weight,) if about.weight else ()),
     )
@@ -129,6 +132,10 @@ def _sizes(subject: Subject) -> tuple[ReportBlock, ...]:
     rows = tuple((n, of_all(s, total)) for n, s in groups)
     table = ReportTable("Sub-groups, smallest first", ("Sub-group", "Records"), rows)
     return (Fold(f"Sizes of all {plural(len(groups), 'sub-group')}", (table,)),)
+
+
+def _keys(subject: Subject) -> Section | None:
+    return keys_section(subject.comparison.candidates, subject.heads)
 
 
 def _intruder(subject: Subject) -> Section:
@@ -225,6 +232,6 @@ def _where(names: list[str], of: int) -> str:
 
 
 _SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
-    _summary, _chosen, _decided, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
-    _reproduction, _sign_off,
+    _summary, _chosen, _decided, _data, _keys, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,
+    _limitations, _reproduction, _sign_off,
 )

@@ -62,11 +62,12 @@ def individual_risk(count: NDArray[np.int64], p: Floats) -> Floats:
 
 def _by_recurrence(f: Floats, p: Floats) -> Floats:
     a = (1 - p) / p
-    risk = np.log1p(a) / a
-    out = risk.copy()
-    for size in range(1, int(f.max(initial=1.0))):
-        risk = (1 / size - risk) / a
-        out[f == size + 1] = risk[f == size + 1]
+    risk, left, out = np.log1p(a) / a, np.arange(len(f)), np.empty(len(f))
+    for size in range(1, int(f.max(initial=1.0)) + 1):  # classes of this size are done, larger ones go on
+        done = f[left] == size
+        out[left[done]] = risk[done]
+        left = left[~done]
+        risk = (1 / size - risk[~done]) / a[left]
     return out
 
 

@@ -30,13 +30,17 @@ _MOST_WORK = 60_000_000  # combinations × sets of keys
 
 @dataclass(frozen=True, slots=True)
 class SpecialUniques:
-    """Scores of each combination of keys that occurs, its number of MSUs by size, and the contribution of each key."""
+    """Scores of each combination of keys that occurs, its number of MSUs by size, and the contribution of each key.
+
+    `sets` has the sets of keys that are an MSU of some record, with the number of these records.
+    """
 
     score: Floats
     dis: float
     dis_score: Floats
     by_size: Ints
     contribution: Floats
+    sets: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
 def sets_of_keys(keys: int, most: int) -> int:
@@ -79,14 +83,16 @@ def special_uniques(codes: Ints, count: Ints, most: int, fraction: float) -> Spe
     most = min(most, keys)
     weight = [0.0, *(msu_weight(size, keys, most) for size in range(1, most + 1))]
     score, by_size, contribution = np.zeros(rows), np.zeros((rows, most), dtype=np.int64), np.zeros(keys)
+    sets: list[tuple[tuple[int, ...], int]] = []
     for chosen, minimal in minimal_uniques(codes, count, most):
         score[minimal] += weight[len(chosen)]
         by_size[minimal, len(chosen) - 1] += 1
         contribution[list(chosen)] += weight[len(chosen)] * int(minimal.sum())
+        sets.append((chosen, int(minimal.sum())))
     dis = matching_probability(count, fraction)
     total = float(score.sum())
     return SpecialUniques(score, dis, _dis_scores(score, int((count == 1).sum()), dis, keys), by_size,
-                          contribution / total if total > 0 else contribution)
+                          contribution / total if total > 0 else contribution, tuple(sets))
 
 
 def msu_weight(size: int, keys: int, most: int) -> float:
