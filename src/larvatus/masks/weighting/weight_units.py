@@ -11,7 +11,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Masked
 from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out
-from larvatus.data.households import RecordUnits, household_units
+from larvatus.data.households.record_units import RecordUnits, household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
@@ -32,7 +32,7 @@ class WeightUnits:
         return self.units.size
 
     @property
-    def shared(self) -> bool:
+    def are_households(self) -> bool:
         """Whether households share a weight."""
         return len(self.units.size) < len(self.units.record)
 

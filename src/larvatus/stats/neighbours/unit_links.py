@@ -52,7 +52,7 @@ class UnitBlocks:
 
     def candidates(self) -> Ints:
         """Number of units in the block of each unit."""
-        return np.bincount(self.block)[self.block]
+        return np.asarray(np.bincount(self.block)[self.block])
 
     def records(self, units: Ints) -> Ints:
         """Places of the records of units of one block, units × records."""
