@@ -24,6 +24,7 @@ from larvatus.attacks.keys.key_figures import (
     log_linear_rows,
     suda_rows,
     superpopulation_rows,
+    weight_rows,
     without_key_rows,
 )
 from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
@@ -115,6 +116,7 @@ class KeyRisk(Attack):
             notes.append(f"the released keys are treated as true: {law.why_not}")
         size = class_totals(table, self.missing)[0]
         details, more = self._details(data, table, population, risk, size)
+        details |= weight_rows(original, data, names)
         details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = _with_interval(table.count, risk, spread, float(table.records))
         clear = tuple(n for n in names if n not in data.confidential)

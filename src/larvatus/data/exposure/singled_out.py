@@ -46,6 +46,11 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     return Rows.of(rows)
 
 
+def count_singled_out(data: Microdata, names: Sequence[str]) -> int:
+    """Number of records that are alone in the columns, or alone with their household."""
+    return round(float(singled_out(data, names)[0][SINGLED_OUT] or 0.0) * data.rows)
+
+
 def _records_alone(joint: Floats, household: Ints | None) -> int:
     """Number of records that share their values with nobody, or only with members of their household."""
     _, place, times = np.unique(joint, return_inverse=True, return_counts=True)
