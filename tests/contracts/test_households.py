@@ -159,3 +159,15 @@ def test_local_suppression_keeps_its_promise_and_the_households():
     assert inconsistent(release, families().family, ["house"]) == 0
     counts = release[["region", "rooms", "house"]].astype(object).fillna("missing").groupby(["region", "rooms", "house"]).size()
     assert counts.min() >= 4
+
+
+def test_households_with_a_suppressed_member_are_suppressed_whole():
+    frame = families().copy()
+    frame["part"] = np.where(np.arange(len(frame)) % 97 == 0, "rare", "common")
+    data = lv.read(frame, confidential=["income"], household="family",
+                   sub_groups=lv.SubGroups(columns=("part",), smallest=20, small="suppress"))
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    after = release.frame()
+    broken = frame.family.isin(frame.family[frame.part == "rare"])
+    assert set(after.index) == set(frame.index[~broken])
+    assert any("other members of their households" in n.text for n in release.notes)

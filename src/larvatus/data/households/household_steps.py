@@ -151,6 +151,18 @@ def blank_whole_households(data: Microdata, households: RecordUnits, names: Sequ
     return map_rows(data, blank, names), True
 
 
+def with_whole_households_only(data: Microdata, fewer: Microdata) -> Microdata | None:
+    """The data without the households of which `fewer` lacks a member; None if it lacks none, or only whole households."""
+    households = household_units(data) if fewer.rows < data.rows else None
+    if households is None:
+        return None
+    gone = ~np.isin(households.record, collect(fewer, ())[0])
+    broken = np.bincount(households.unit, weights=gone, minlength=len(households.size)) > 0
+    if int(households.size[broken].sum()) == int(gone.sum()):
+        return None
+    return take_rows(data, lambda g, b: ~broken[households.units_of(b.record)], ())
+
+
 def _among(record: Ints, some: Ints) -> Array:
     place = np.minimum(np.searchsorted(some, record), len(some) - 1)
     return np.asarray(some[place] == record)
