@@ -33,4 +33,5 @@ def with_families(frame: pd.DataFrame, seed: int = 8, shared: tuple[str, ...] = 
 def inconsistent(release: pd.DataFrame, family: pd.Series, names: list[str]) -> int:
     """Households whose members differ in one of the columns; a missing value is a value."""
     of = family.loc[release.index]
-    return max(int((release[n].astype(object).where(release[n].notna(), "missing").groupby(of).nunique() > 1).sum()) for n in names)
+    values = [release[n].astype(object).where(release[n].notna(), "missing") for n in names]
+    return max(int((v.groupby(of).nunique() > 1).sum()) for v in values)

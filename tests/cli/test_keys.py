@@ -125,3 +125,35 @@ method = "moments"
 def test_errors_of_steps(file, arguments, message, capsys):
     assert main(["keys", file[0], *arguments]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_households_and_what_the_weight_singles_out(file, tmp_path, capsys):
+    frame = file[1].assign(family=np.arange(300) // 3)
+    frame["w"] = frame.groupby("family").w.transform("first")
+    frame.to_csv(tmp_path / "families.csv", index=False)
+    assert main(["keys", str(tmp_path / "families.csv"), "--keys", "age", "--keys", "sex", "--household", "family",
+                 "--weight", "w"]) == 0
+    shown = capsys.readouterr().out
+    assert "Risk of households: that any member is found" in shown
+    assert "Risk of households by number of members" in shown
+    row = next(line for line in shown.splitlines() if line.startswith("records singled out by w alone"))
+    assert row.split()[-2:] == ["300", "300"]
+
+
+def test_masks_of_households_and_weights_on_the_command_line(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    frame = file[1].assign(family=np.arange(300) // 3, rent=rng.normal(size=100)[np.arange(300) // 3])
+    frame.to_csv("families.csv", index=False)
+    (tmp_path / "secret").write_bytes(b"sixteen bytes or more for tests")
+    roles = ["--confidential", "income,rent", "--non-confidential", "age,sex", "--household", "family", "--household-columns",
+             "rent", "--weight", "w", "--secret-file", "secret"]
+    steps = ["--step", "additive_noise", "--step", "weight_grouping(k=20, scope='file')",
+             "--step", "weight_calibration(margins=['sex'])"]
+    assert main(["mask", "families.csv", "-o", "out.csv", *roles, *steps, "--row-order", "keep"]) == 0
+    out = pd.read_csv("out.csv")
+    assert "family" not in out.columns
+    assert (out.rent.groupby(frame.family).nunique() == 1).all()
+    np.testing.assert_allclose(out.groupby("sex").w.sum(), frame.groupby("sex").w.sum(), rtol=1e-9)
+    assert main(["mask", "families.csv", "-o", "less.csv", *roles, "--no-release-weight", "--step", "additive_noise"]) == 0
+    assert "w" not in pd.read_csv("less.csv").columns

@@ -53,7 +53,7 @@ def test_the_weight_is_mentioned_only_if_there_is_one(weight):
     found = Comparison((released("a", attack("cluster_match", 1.0, 0.01, 1.0)),), replace(ABOUT, weight=weight))
     first = found.explain()[0]["sentence"]
     assert "No mask helps against that: release fewer or coarser columns" in first
-    assert first.endswith("columns; this includes the weight." if weight else "coarser columns.")
+    assert first.endswith("columns; group or round the weight, or do not release it." if weight else "coarser columns.")
 
 
 def test_attacks_that_decide_nothing_are_told_apart():

@@ -117,6 +117,31 @@ def test_identification_by_s_alone_stands_first_wherever_a_release_is_judged():
     assert ALONE in lv.advise(data).text()
 
 
+def test_a_grouped_weight_no_longer_identifies_anybody():
+    data = _weighted()
+    release = lv.mask(data, "additive_noise", "weight_grouping(classes=2, scope='file')", secret=SECRET)
+    made = lv.compare(data, [release], ["nearest_record", "uniqueness"], ["moments"], limits="secure", secret=SECRET)
+    assert not any(ALONE in str(row["sentence"]) for row in made.explain())
+    lead = html.unescape(re.sub("<[^>]+>", "", re.search(r'<p class="lead">(.*?)</p>', made.html()).group(1)))
+    assert ALONE not in lead
+    assert ALONE not in limits_of("secure").judge(made.candidates[0].scores).warnings
+    found = [float(lv.risk(data, r, ["uniqueness"])[0].details["singled_out"][0]["singled_out"])
+             for r in (lv.mask(data, "additive_noise", secret=SECRET), release)]
+    assert found[0] == 1.0
+    assert found[1] < 0.2
+
+
+def test_a_weight_that_only_a_household_shares_identifies_the_household():
+    rng = np.random.default_rng(3)
+    frame = _survey(300).assign(family=np.arange(300) // 3, weight=rng.uniform(1, 9, 100)[np.arange(300) // 3])
+    roles = {"confidential": MASKED, "non_confidential": ["job"], "weight": "weight"}
+    read = lv.read(frame, **roles), lv.read(frame, **roles, household="family")
+    scores = [lv.risk(d, lv.mask(d, "additive_noise", secret=SECRET), ["uniqueness"])[0] for d in read]
+    alone = [float(s.details["singled_out"][0]["singled_out"]) for s in scores]
+    assert alone[1] == 1.0
+    assert alone[0] < 1.0
+
+
 def test_unchanged_records_and_unmasked_sub_groups_are_counted_and_named():
     frame = _survey(400)
     released = _fresh(frame)

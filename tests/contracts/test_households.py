@@ -38,7 +38,8 @@ def release_or_refusal(mask, **roles: object) -> pd.DataFrame | None:
     try:
         return release_of(mask, **roles)
     except lv.LarvatusError as refusal:
-        assert len(str(refusal)) > 40
+        if len(str(refusal)) < 40:
+            raise  # a refusal is a sentence
         return None
 
 
@@ -51,7 +52,8 @@ def test_no_household_becomes_inconsistent(mask):
     assert (release is None) == (mask.name() in REFUSED)
     if release is not None:
         assert inconsistent(release, families().family, household_columns(mask)) == 0
-        assert mask.drops or mask.blanks or (release[household_columns(mask)[0]] != families()[household_columns(mask)[0]]).any()
+        first = household_columns(mask)[0]
+        assert mask.drops or mask.blanks or (release[first] != families()[first]).any()
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -137,7 +139,7 @@ def test_columns_masked_together_must_be_of_one_kind():
 
 def test_stated_household_columns_must_be_equal_within_households():
     data = lv.read(families(), confidential=["income", "wealth"], household="family", household_columns=["wealth", "income"])
-    with pytest.raises(lv.LarvatusError, match="'income' in .* households"):
+    with pytest.raises(lv.LarvatusError, match=r"'income' in .* households"):
         lv.mask(data, "additive_noise", secret=SECRET)
     stated = lv.read(families(), confidential=["income", "wealth"], household="family", household_columns=["wealth"])
     release = lv.mask(stated, "additive_noise", secret=SECRET)
@@ -157,3 +159,15 @@ def test_local_suppression_keeps_its_promise_and_the_households():
     assert inconsistent(release, families().family, ["house"]) == 0
     counts = release[["region", "rooms", "house"]].astype(object).fillna("missing").groupby(["region", "rooms", "house"]).size()
     assert counts.min() >= 4
+
+
+def test_households_with_a_suppressed_member_are_suppressed_whole():
+    frame = families().copy()
+    frame["part"] = np.where(np.arange(len(frame)) % 97 == 0, "rare", "common")
+    data = lv.read(frame, confidential=["income"], household="family",
+                   sub_groups=lv.SubGroups(columns=("part",), smallest=20, small="suppress"))
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    after = release.frame()
+    broken = frame.family.isin(frame.family[frame.part == "rare"])
+    assert set(after.index) == set(frame.index[~broken])
+    assert any("other members of their households" in n.text for n in release.notes)

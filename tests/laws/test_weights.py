@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,7 +55,7 @@ def test_groups_are_neighbours_of_at_least_k_and_never_part_equal_values(values,
     group = equal_groups(value, k)
     assert np.bincount(group).min() >= min(k, len(value))
     ends = [(value[group == g].min(), value[group == g].max()) for g in range(group.max() + 1)]
-    assert all(a[1] < b[0] for a, b in zip(ends, ends[1:], strict=False))
+    assert all(a[1] < b[0] for a, b in pairwise(ends))
 
 
 def test_rounded_weights_are_multiples_and_never_zero():
@@ -64,7 +66,7 @@ def test_rounded_weights_are_multiples_and_never_zero():
 
 
 def test_noise_has_its_standard_deviation():
-    """n log factors have sd 0.3: the estimate's standard error is 0.3 / sqrt(2 n); five of them have a false-alarm rate of 6e-7."""
+    """n log factors have sd 0.3, estimated with standard error 0.3 / sqrt(2 n); five of them: false-alarm rate 6e-7."""
     frame = person_file()
     factor = np.log(released("weight_noise(sd=0.3, scope='file')").weight / frame.weight)
     assert factor.std() == pytest.approx(0.3, abs=5 * 0.3 / np.sqrt(2 * len(frame)))
@@ -148,7 +150,7 @@ def test_contradictory_or_unreachable_totals_are_refused(distance):
         calibrate(np.ones((3, 1)), np.ones(3), np.array([9.0]), distance, (0.5, 2.0))
     data = lv.read(person_file(), **ROLES)
     bad = lv.masks.WeightCalibration(totals={"sex": {"0": 100.0, "1": 100.0}, "": 500.0})
-    with pytest.raises(lv.LarvatusError, match="do not reach the totals.*add up to the same population"):
+    with pytest.raises(lv.LarvatusError, match=r"do not reach the totals.*add up to the same population"):
         lv.mask(data, "additive_noise", bad, secret=SECRET)
     lacking = lv.masks.WeightCalibration(totals={"sex": {"0": 100.0}})
     with pytest.raises(lv.LarvatusError, match="no total for 1"):

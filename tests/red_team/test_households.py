@@ -41,7 +41,9 @@ def panel(persons: int = 150, waves: int = 3, seed: int = 3) -> pd.DataFrame:
                          "savings": level[:, 1] + 0.5 * noise[:, 1]})
 
 
-def found_by_all_members(before: pd.DataFrame, after: pd.DataFrame, unit: str, s: str, own: list[str], shared: list[str]) -> float:
+def found_by_all_members(
+    before: pd.DataFrame, after: pd.DataFrame, unit: str, s: str, own: list[str], shared: list[str]
+) -> float:
     """The share of units whose own released unit is the nearest, by brute force over units and matchings of members."""
     rows = {u: part.sort_values(s, kind="stable").index.to_numpy() for u, part in before.groupby(unit)}
     scale = (after[own] - before[own]).std().to_numpy() + 1e-12
@@ -55,9 +57,8 @@ def found_by_all_members(before: pd.DataFrame, after: pd.DataFrame, unit: str, s
         for v, theirs in rows.items():
             if len(mine) != len(theirs) or (code[mine] != code[theirs]).any():
                 continue
-            fit = min(
-                ((x[mine] - y[list(order)]) ** 2).sum() for order in permutations(theirs) if (code[list(order)] == code[mine]).all()
-            )
+            orders = [list(order) for order in permutations(theirs)]
+            fit = min(((x[mine] - y[order]) ** 2).sum() for order in orders if (code[order] == code[mine]).all())
             distance[v] = fit + ((a[mine[0]] - b[theirs[0]]) ** 2).sum()
         least = min(distance.values())
         ties = [v for v, d in distance.items() if d <= least + 1e-9]
@@ -68,7 +69,8 @@ def found_by_all_members(before: pd.DataFrame, after: pd.DataFrame, unit: str, s
 @pytest.mark.parametrize("mask", MASKS)
 def test_whole_households_are_found_no_more_often_than_the_product_says(mask):
     frame = families()
-    data = lv.read(frame, confidential=["wage", "savings", "rent"], non_confidential=["sex"], nominal=["sex"], household="family")
+    data = lv.read(frame, confidential=["wage", "savings", "rent"], non_confidential=["sex"], nominal=["sex"],
+                   household="family")
     release = lv.mask(data, mask, secret=SECRET)
     outsider = found_by_all_members(frame, release.frame(), "family", "sex", ["wage", "savings"], ["rent"])
     own = strongest(data, release, attacks=["household_linkage", "nearest_record"])
@@ -133,7 +135,8 @@ def test_swapped_households_are_found_no_more_often_than_the_product_says(mask):
     family = np.repeat(np.arange(200), rng.integers(1, 4, 200))
     frame = pd.DataFrame({"family": family, "region": rng.integers(0, 5, 200)[family], "sex": rng.integers(0, 2, len(family)),
                           "age": rng.integers(0, 4, len(family))})
-    data = lv.read(frame, confidential=["region"], non_confidential=["sex", "age"], nominal=["region", "sex"], household="family")
+    data = lv.read(frame, confidential=["region"], non_confidential=["sex", "age"], nominal=["region", "sex"],
+                   household="family")
     release = lv.mask(data, mask, secret=SECRET)
     outsider = found_despite_swaps(frame, release.frame(), ["sex", "age"])
     own = strongest(data, release, attacks=["household_linkage", "exact_match"])

@@ -22,14 +22,14 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block
-from larvatus.data.households import RecordUnits, record_units
+from larvatus.data.households.record_units import RecordUnits, record_units
 from larvatus.data.intruder import Guesses, Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.linkage.coordinates import name_keys, number_keys, same_rows, stack_coordinates, whitening
 
-Unit = Literal["household", "person"]
+_Unit = Literal["household", "person"]
 _PLURAL = {"household": "households", "person": "persons"}
 _TINY = 1e-12
 
@@ -55,7 +55,7 @@ class HouseholdLinkage(Attack):
         "belong together, as rows that share a masked household value do."
     )
 
-    unit: Unit | None = Field(default=None, description='"household" or "person" (default: each role that the file has)')
+    unit: _Unit | None = Field(default=None, description='"household" or "person" (default: each role that the file has)')
     within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest households that count")
     targets: Annotated[int, Field(ge=1)] = Field(default=2000, description="most households to attack")
 
@@ -85,15 +85,15 @@ class HouseholdLinkage(Attack):
                            for role, s in scores.items()]
         return replace(scores[best], details={**scores[best].details, "units": Rows.of(rows)})
 
-    def _roles(self, data: Microdata) -> tuple[Unit, ...]:
-        every: tuple[Unit, ...] = ("household", "person") if self.unit is None else (self.unit,)
+    def _roles(self, data: Microdata) -> tuple[_Unit, ...]:
+        every: tuple[_Unit, ...] = ("household", "person") if self.unit is None else (self.unit,)
         return tuple(role for role in every if _column(data, role))
 
     def _score(
-        self, role: Unit, units: RecordUnits, keys: Keys, original: Microdata, release: Release, intruder: Intruder,
+        self, role: _Unit, units: RecordUnits, keys: Keys, original: Microdata, release: Release, intruder: Intruder,
         guesses: Sequence[int], random: RecordRandom,
     ) -> Score:
-        from larvatus.stats.linkage.unit_links import UnitBlocks, unit_credits
+        from larvatus.stats.neighbours.unit_links import UnitBlocks, unit_credits
 
         record, group, values = collect(keys.joined, keys.columns)
         here = units if len(record) == len(units.record) else units.of_records(record)
@@ -129,7 +129,7 @@ class HouseholdLinkage(Attack):
             return every
         return np.sort(np.argsort(random.words(units.reference, purpose="targets")[0], kind="stable")[: self.targets])
 
-    def _notes(self, role: Unit, units: RecordUnits, targets: Ints, keys: Keys) -> list[str]:
+    def _notes(self, role: _Unit, units: RecordUnits, targets: Ints, keys: Keys) -> list[str]:
         count = len(units.size)
         notes = [*keys.notes, f"targets are {count:,} {_PLURAL[role]} with {units.size.mean():.3g} records on average"]
         if len(targets) < count:
@@ -137,7 +137,7 @@ class HouseholdLinkage(Attack):
         return notes
 
 
-def _column(data: Microdata, role: Unit) -> str | None:
+def _column(data: Microdata, role: _Unit) -> str | None:
     return data.roles.household if role == "household" else data.roles.person
 
 

@@ -25,6 +25,7 @@ from larvatus.attacks.keys.key_figures import (
     log_linear_rows,
     suda_rows,
     superpopulation_rows,
+    weight_rows,
     without_key_rows,
 )
 from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
@@ -112,6 +113,7 @@ class KeyRisk(Attack):
         table, risk, spread = found.table, found.risk, found.spread
         details, more = self._details(data, table, population, risk, found.size)
         details |= self._before_and_after(original, release, found)
+        details |= weight_rows(original, data, names)
         details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = found.whole
         clear = tuple(n for n in names if n not in data.confidential)

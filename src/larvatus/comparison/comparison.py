@@ -93,7 +93,8 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "
     """Collect what a report may say about the data."""
     groups = data.groups
     return About(
-        data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
+        data.rows, data.confidential, data.non_confidential, data.sub_groups.columns,
+        data.roles.weight if data.roles.release_weight else None,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
         intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].kind_for_people) for n in data.released),
         value_labels(data.labels, [n for n in data.released if data.table.columns[n].kind == "nominal"]),

@@ -60,6 +60,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "suda_sets"): "Sets of keys in which most records are alone",
     ("key_risk", "suda_sizes"): "Minimal sample uniques by number of keys",
     ("key_risk", "superpopulation"): "Population uniques by superpopulation model",
+    ("key_risk", "weight"): "What the survey weight singles out",
     ("key_risk", "without_key"): "Risk without each key",
     ("mixed_linkage", "links"): "Records linked alone, and one to one",
     ("nearest_record", "distance"): "By distance",

@@ -71,7 +71,7 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
 def _without(comparison: Comparison) -> list[Row]:
     """Records singled out by S alone, and the attack that gains most from it, which no mask can prevent."""
     first = singled_out_sentence(s for c in comparison.candidates for s in c.scores)
-    no_mask = f"{_NO_MASK}{'; this includes the weight' if comparison.about.weight else ''}."
+    no_mask = f"{_NO_MASK}{'; group or round the weight, or do not release it' if comparison.about.weight else ''}."
     rows = [_row(_TOGETHER, "", f"{first} {no_mask}", "uniqueness", None)] if first else []
     scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.decides and finite_number(s.s_alone) is not None]
     top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)

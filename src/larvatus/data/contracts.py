@@ -265,7 +265,7 @@ class Mask(Method):
     - `follows`: true if it only makes sense after another mask
     - `random`: false if it draws no random numbers
     - `keeps_households`: true if it keeps household variables equal within households by itself; any other mask is given one
-      record per household for them (`data/household_steps.py`)
+      record per household for them (`data/households/household_steps.py`)
     - `masks_weight`: true if it changes the survey weight and no confidential column
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change

@@ -14,8 +14,8 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_numbers import DateKind, out_of_calendar
-from larvatus.data.household_steps import HouseholdStep, with_whole_households
-from larvatus.data.households import household_units
+from larvatus.data.households.household_steps import HouseholdStep, with_whole_households
+from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import level_nearness

@@ -25,7 +25,14 @@ _SIZES: Mapping[str, str] = {
     "similarity": "similarity to the original deviations: {}", "smooth": "least number of records between quantiles: {}",
     "stay": "probability that a category is kept: {}", "tail": "share of values cut at each side: {}",
     "together": "columns treated together: {}", "tolerance": "largest difference of a mean, in standard deviations: {}",
+    "record_swap.match": "columns in which both households agree: {}",
     "variance": "noise variance relative to the variance of the column: {}",
+    "weight_calibration.lower": "smallest factor of a weight: {}",
+    "weight_calibration.margins": "totals of the collected data that hold: {}",
+    "weight_calibration.upper": "largest factor of a weight: {}",
+    "weight_grouping.classes": "number of different weights, in each sub-group or in the file: {}",
+    "weight_grouping.k": "smallest number of records with the same weight: {}",
+    "weight_noise.sd": "standard deviation of the logarithm of the factors: {}",
 }
 _SWITCHES: Mapping[tuple[str, Any], str] = {
     ("bias", "gamma"): "gamma factor", ("bias", "lognormal"): "lognormal factor", ("bias", "normal"): "normal factor",
@@ -63,6 +70,8 @@ _SWITCHES: Mapping[tuple[str, Any], str] = {
     ("together", True): "all columns are treated together",
     ("top_coding.replacement", "bound"): "values cut are replaced by the bound",
     ("top_coding.replacement", "mean"): "values cut are replaced by their mean",
+    ("weight_calibration.distance", "linear"): "weights are linear in the margins",
+    ("weight_calibration.distance", "raking"): "weights are raked",
     ("weighted", False): "means and covariances are unweighted",
     ("weighted", True): "weighted means and covariances are preserved",
     ("zeros", "keep"): "zeros are released unchanged", ("zeros", "latent"): "zeros are treated as tied values",

@@ -17,8 +17,8 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.household_steps import blank_whole_households, household_variables
-from larvatus.data.households import household_units
+from larvatus.data.households.household_steps import blank_whole_households, household_variables
+from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column

@@ -18,13 +18,13 @@ from larvatus.core.arrays import Bools, Ints
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.households import RecordUnits, household_units
+from larvatus.data.households.record_units import RecordUnits, household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
 
 if TYPE_CHECKING:
-    from larvatus.stats.linkage.unit_links import UnitBlocks
+    from larvatus.stats.neighbours.unit_links import UnitBlocks
 
 
 class RecordSwap(Mask):
@@ -72,7 +72,7 @@ class RecordSwap(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.stats.grouping.swap_pairs import swap_pairs
         from larvatus.stats.linkage.coordinates import same_rows
-        from larvatus.stats.linkage.unit_links import UnitBlocks
+        from larvatus.stats.neighbours.unit_links import UnitBlocks
 
         names = current.confidential
         self._check(current)

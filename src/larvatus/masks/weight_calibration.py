@@ -90,7 +90,7 @@ class WeightCalibration(Mask):
         bounds = None if self.lower is None or self.upper is None else (self.lower, self.upper)
         cells, place = np.unique(x, axis=0, return_inverse=True)
         place = place.reshape(-1)
-        weight = np.bincount(place, before.weight, minlength=len(cells))
+        weight = np.asarray(np.bincount(place, before.weight, minlength=len(cells)), dtype=np.float64)
         try:
             return calibrate(cells, weight, totals, self.distance, bounds)[place]
         except CalibrationError as error:

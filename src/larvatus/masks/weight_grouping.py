@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
@@ -55,7 +55,7 @@ class WeightGrouping(Mask):
             own = np.flatnonzero(before.group == g)
             after[own] = self._means(before.weight[own], before.size[own])
         count = np.unique(after, return_counts=True)[1]
-        what = "households" if before.shared else "records"
+        what = "households" if before.are_households else "records"
         said = Note(f"{len(count):,} different weights remain, each of {int(count.min()):,} {what} or more")
         few = int(count.min()) < self.k and self.classes is None
         return with_weights(current, before, after, [said, *([_TOO_FEW] if few else [])])
@@ -66,7 +66,7 @@ class WeightGrouping(Mask):
     def public_sentence(self) -> str:
         return "Survey weights were replaced by means of groups of similar weights."
 
-    def _means(self, weight: Floats, size: Floats) -> Floats:
+    def _means(self, weight: Floats, size: Ints) -> Floats:
         from larvatus.stats.grouping.equal_groups import equal_groups
 
         k = self.k if self.classes is None else max(1, -(-len(weight) // self.classes))

@@ -9,6 +9,7 @@ import numpy as np
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.data.contracts import Array, Block, Mask
 from larvatus.data.exposure.value_changes import ColumnChange
+from larvatus.data.households.household_steps import with_whole_households_only
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import FEW_RECORDS, level_nearness, pools_in_words, resolved_columns
@@ -140,6 +141,12 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
     after = settle_groups(data, outcome)
+    whole = with_whole_households_only(data, after)
+    if whole is not None:
+        fewer, notes = in_workable_groups(whole, masks)
+        notes.append(Note(f"{data.rows - fewer.rows:,} records are not released in all: those of small sub-groups, and the other "
+                          "members of their households", "warning", "sub_groups"))
+        return fewer, notes
     notes = []
     for g, held in enumerate(outcome.declared):
         if len(held) > 1:

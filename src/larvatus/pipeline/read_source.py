@@ -119,10 +119,13 @@ def read(
 
     `person` and `household` are columns that tell which records belong together; they are never released. Releases of other
     waves are joined by person (docs/guides/intruders.md). Confidential columns that are equal within every household stay so:
-    those in `household_columns`, or by default all of them (docs/guides/households-and-weights.md). `taxonomies` are hierarchies of categorical columns: nested tables,
-    or the name of a CSV file from leaf to root. `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in
-    memory if they fit comfortably, and otherwise works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame
-    is processed by Spark; `master` is the address of a cluster on which to start a session.
+    those in `household_columns`, or by default all of them (docs/guides/households-and-weights.md). A `weight` is released
+    unless `release_weight` is false.
+
+    `taxonomies` are hierarchies of categorical columns: nested tables, or the name of a CSV file from leaf to root. `engine` is
+    "auto", the name of an engine, or an engine. "auto" keeps data in memory if they fit comfortably, and otherwise works on
+    disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame is processed by Spark; `master` is the address of a
+    cluster on which to start a session.
 
     How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
     ("point", "space", "apostrophe"), `encoding` ("windows-1252"), `quote` ("single", "none") and `dates` ({"birth":

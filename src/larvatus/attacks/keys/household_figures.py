@@ -6,7 +6,7 @@ import numpy as np
 
 from larvatus.attacks.keys.key_table import KeyTable, record_figures
 from larvatus.core.arrays import Floats
-from larvatus.data.households import RecordUnits, household_units
+from larvatus.data.households.record_units import RecordUnits, household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
 from larvatus.stats.key_risk.household_risk import HouseholdRisk, household_risk
@@ -22,7 +22,7 @@ def household_rows(
     A release that was read from a file has no household column: its records have the households of the original.
     """
     households = household_units(data)
-    place = record_figures(data, table, np.arange(len(table.count))).astype(np.int64)
+    place = record_figures(data, table, np.arange(len(table.count), dtype=np.float64)).astype(np.int64)
     if households is None:
         whole = household_units(original)
         if whole is None:

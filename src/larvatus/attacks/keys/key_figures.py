@@ -9,8 +9,10 @@ import numpy as np
 from larvatus.attacks.keys.key_population import Population, class_totals
 from larvatus.attacks.keys.key_table import KeyTable, class_values, without_key
 from larvatus.core.arrays import Floats, Ints
-from larvatus.data.microdata import Microdata
+from larvatus.data.exposure.singled_out import count_singled_out
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.score import Row, Rows
+from larvatus.stats.estimates.calibration import design_effect
 from larvatus.stats.key_risk.class_diversity import class_diversity
 from larvatus.stats.key_risk.individual_risk import individual_risk
 from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of
@@ -157,3 +159,31 @@ def without_key_rows(table: KeyTable, population: Population, value: float, miss
         rows.append({"variable": name, "levels": len(np.unique(table.codes[:, j])), "risk without it": left,
                      "reduction": value - left, "sample uniques without it": int(table.count[size == 1].sum())})
     return Rows.of(rows)
+
+
+def weight_rows(original: Microdata, data: Microdata, keys: Sequence[str]) -> dict[str, Rows]:
+    """Records that the weight singles out, alone and with the keys, and its design effect; none without a released weight.
+
+    A weight with noise is compared by distance, and singles out nobody by itself.
+    """
+    name = data.roles.weight
+    if name is None or not data.roles.release_weight or name not in data.table.columns or name not in original.table.columns:
+        return {}
+    if original.table.columns[name].kind != "number" or data.table.columns[name].kind != "number":
+        return {}
+    others = [n for n in keys if n != name]
+    sets = {f"{name} alone": [name], "keys": others, f"keys and {name}": [*others, name]}
+    noisy = data.table.columns[name].noisy
+    figures: list[Row] = [
+        {"figure": f"records singled out by {what}", "original": _alone(original, names),
+         "release": None if noisy and name in names else _alone(data, names)}
+        for what, names in sets.items() if names
+    ]
+    before, after = (design_effect(collect(d, [name])[2][name]) for d in (original, data))
+    figures.append({"figure": "design effect of the weights (1 + cv²)", "original": before, "release": after})
+    return {"weight": Rows.of(figures)}
+
+
+def _alone(data: Microdata, names: Sequence[str]) -> int | None:
+    """Number of records alone in these columns; None if the file lacks one of them."""
+    return count_singled_out(data, names) if all(n in data.table.columns for n in names) else None

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from larvatus.data.contracts import Attack, Mask
-from larvatus.data.household_steps import household_variables, step_for
-from larvatus.data.households import household_units
+from larvatus.data.households.household_steps import household_variables, step_for
+from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score

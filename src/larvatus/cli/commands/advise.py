@@ -21,8 +21,8 @@ from larvatus.cli.output.terminal import Terminal
 if TYPE_CHECKING:  # a help text needs nothing of the package
     from larvatus.study import Study
 
-_OTHER_ROLES = ("identifiers", "weight", "release_weight", "record_id", "person", "household", "household_columns", "nominal", "numeric",
-                "missing", "taxonomies")
+_OTHER_ROLES = ("identifiers", "weight", "release_weight", "record_id", "person", "household", "household_columns", "nominal",
+                "numeric", "missing", "taxonomies")
 
 
 def advise(

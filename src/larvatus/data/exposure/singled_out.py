@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
 from larvatus.data.labelling.labels import code_column
@@ -23,25 +23,49 @@ _MOST_ROWS = 200_000
 def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     """Share of records that are alone in the columns, then the columns that do it, in the order in which each adds most.
 
-    The columns are chosen from the first 200,000 records of a larger file. A missing value counts as a value.
+    Members of a household who share their values with nobody else count too: their household is alone. The columns are chosen
+    from the first 200,000 records of a larger file. A missing value counts as a value.
     """
     from larvatus.stats.linkage.row_hash import combination
     from larvatus.stats.linkage.separating_columns import separating_columns
 
+    household = data.roles.household if data.roles.household in data.table.columns else None
     joint: list[Floats] = []
+    units: list[Ints] = []
     codes: dict[str, list[Floats]] = {n: [] for n in names}
     seen = 0
-    for _, block in data.table.blocks(names) if names else ():
+    for _, block in data.table.blocks([*names, *([household] if household else [])]) if names else ():
         joint.append(combination([block[n] for n in names], len(block)))
+        if household:
+            units.append(block[household].astype(np.int64))
         if seen < _MOST_ROWS:
             for n in names:
                 codes[n].append(combination([block[n]], len(block)))
         seen += len(block)
-    times = np.unique(np.concatenate(joint), return_counts=True)[1] if joint else np.zeros(0)
-    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float((times == 1).sum() / max(data.rows, 1))}]
+    alone = _records_alone(np.concatenate(joint), np.concatenate(units) if units else None) if joint else 0
+    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float(alone / max(data.rows, 1))}]
     chosen = separating_columns({n: np.concatenate(parts)[:_MOST_ROWS] for n, parts in codes.items()}) if joint else []
     rows += [{"column": n, SINGLED_OUT: v} for n, v in chosen]
     return Rows.of(rows)
+
+
+def count_singled_out(data: Microdata, names: Sequence[str]) -> int:
+    """Number of records that are alone in the columns, or alone with their household."""
+    return round(float(singled_out(data, names)[0][SINGLED_OUT] or 0.0) * data.rows)
+
+
+def _records_alone(joint: Floats, household: Ints | None) -> int:
+    """Number of records that share their values with nobody, or only with members of their household."""
+    _, place, times = np.unique(joint, return_inverse=True, return_counts=True)
+    if household is None:
+        return int((times == 1).sum())
+    place = place.reshape(-1)
+    unit = np.where(household < 0, -2 - np.arange(len(household)), household)  # a missing household is one of its own
+    low = np.full(len(times), np.iinfo(np.int64).max)
+    high = np.full(len(times), np.iinfo(np.int64).min)
+    np.minimum.at(low, place, unit)
+    np.maximum.at(high, place, unit)
+    return int(times[low == high].sum())
 
 
 def singled_out_in_words(tables: Iterable[Rows]) -> str:

@@ -117,7 +117,8 @@ def _label(levels: Sequence[object], code: int) -> str:
 
 
 def _plain(label: str) -> str:
-    return f" {_CROSS} ".join(part.strip() for part in str(label).split(_CROSS))
+    """The label of crossed categories with one blank on either side of each star."""
+    return f" {_CROSS} ".join(columns_of(label)) or label
 
 
 def add_by_unit(unit: Array, x: Floats, units: int) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Masked
-from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out
-from larvatus.data.households import RecordUnits, household_units
+from larvatus.data.exposure.singled_out import count_singled_out
+from larvatus.data.households.record_units import RecordUnits, household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
@@ -32,7 +32,7 @@ class WeightUnits:
         return self.units.size
 
     @property
-    def shared(self) -> bool:
+    def are_households(self) -> bool:
         """Whether households share a weight."""
         return len(self.units.size) < len(self.units.record)
 
@@ -83,22 +83,16 @@ def with_weights(
 def _power(before: Microdata, after: Microdata, name: str) -> Note:
     """How many records the weight singles out, alone and with the other unmasked columns, before and after."""
     others = tuple(n for n in (*before.sub_groups.columns, *before.non_confidential) if n != name)
-    alone = [_alone(d, (name,)) for d in (before, after)]
+    alone = [count_singled_out(d, (name,)) for d in (before, after)]
     text = f"{name} alone singles out {alone[0]:,} of {before.rows:,} records before and {alone[1]:,} after"
     if others:
-        joint = [_alone(d, (*others, name)) for d in (before, after)]
+        joint = [count_singled_out(d, (*others, name)) for d in (before, after)]
         text += f"; with {', '.join(others)}: {joint[0]:,} before and {joint[1]:,} after"
-        text += f" ({_alone(before, others):,} without the weight)"
+        text += f" ({count_singled_out(before, others):,} without the weight)"
     return Note(text, "warning" if alone[1] else "information")
 
 
 def _noise(before: Microdata, name: str) -> Note:
-    alone = _alone(before, (name,))
+    alone = count_singled_out(before, (name,))
     return Note(f"{name} alone singles out {alone:,} of {before.rows:,} records before; the released weights have noise, and "
                 "attacks compare them with the original ones by distance")
-
-
-def _alone(data: Microdata, names: Sequence[str]) -> int:
-    """Number of records that are alone in their values."""
-    share = float(singled_out(data, names)[0][SINGLED_OUT] or 0.0)
-    return round(share * data.rows)

@@ -1,4 +1,4 @@
-"""Calibrate weights to known totals (Deville and Särndal 1992): new weights w = d g(xᵀλ) with Σ w x = t, as near to d as possible.
+"""Calibrate weights to known totals (Deville and Särndal 1992): w = d g(xᵀλ) with Σ w x = t, as near to d as possible.
 
     linear    g(u) = 1 + u,  cut to [L, U] if bounds are given         (generalised regression)
     raking    g(u) = exp(u)                                            (iterative proportional fitting)
@@ -19,8 +19,8 @@ import numpy as np
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import LarvatusError
 
-Distance = Literal["raking", "linear"]
-TOLERANCE = 1e-11
+CalibrationDistance = Literal["raking", "linear"]
+_CLOSE = 1e-11
 _MOST_STEPS, _MOST_HALVES = 200, 30
 _LARGEST_EXPONENT = 700.0
 
@@ -34,7 +34,8 @@ class CalibrationError(LarvatusError):
 
 
 def calibrate(
-    x: Floats, weight: Floats, totals: Floats, distance: Distance = "raking", bounds: tuple[float, float] | None = None
+    x: Floats, weight: Floats, totals: Floats, distance: CalibrationDistance = "raking",
+    bounds: tuple[float, float] | None = None,
 ) -> Floats:
     """Factors g of the units: rows of x are units, columns are calibration variables, `weight` the design weights d."""
     scale = np.maximum(np.abs(totals), np.maximum(np.einsum("i,ij->j", weight, np.abs(x)), 1e-300))
@@ -43,7 +44,7 @@ def calibrate(
     g, slope = _factors(x @ step, distance, bounds)
     off = totals - np.einsum("i,ij->j", weight * g, x)
     for _ in range(_MOST_STEPS):
-        if np.abs(off).max(initial=0.0) <= TOLERANCE:
+        if np.abs(off).max(initial=0.0) <= _CLOSE:
             return g
         matrix = np.einsum("i,ij,ik->jk", weight * slope, x, x)
         towards = np.linalg.lstsq(matrix, off, rcond=1e-12)[0]
@@ -56,13 +57,13 @@ def calibrate(
         else:
             break
         step, g, slope, off = tried, g_tried, slope_tried, off_tried
-    if np.abs(off).max(initial=0.0) <= 100 * TOLERANCE:
+    if np.abs(off).max(initial=0.0) <= 100 * _CLOSE:
         return g
     worst = int(np.argmax(np.abs(off)))
     raise CalibrationError("the totals cannot be reached", worst, float(off[worst]))
 
 
-def _factors(u: Floats, distance: Distance, bounds: tuple[float, float] | None) -> tuple[Floats, Floats]:
+def _factors(u: Floats, distance: CalibrationDistance, bounds: tuple[float, float] | None) -> tuple[Floats, Floats]:
     """g(u) and its derivative."""
     if distance == "linear":
         if bounds is None:

@@ -21,7 +21,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.households import RecordUnits, columns_equal_within, household_units
+from larvatus.data.households.record_units import RecordUnits, columns_equal_within, household_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, take_rows
@@ -64,7 +64,8 @@ class HouseholdStep:
             return self.apply(step, current, original, random)
         data, notes = current, list[Note]()
         if own:
-            done = self.apply(step_for(step, own, names), current.with_confidential(own), original.with_confidential(own), random)
+            part = step_for(step, own, names)
+            done = self.apply(part, current.with_confidential(own), original.with_confidential(own), random)
             data, notes = done.data.with_confidential(names), list(done.notes)
         part = step_for(step, shared, names)
         few = self._one_per_household(part, data.with_confidential(shared), original.with_confidential(shared), households)
@@ -148,6 +149,18 @@ def blank_whole_households(data: Microdata, households: RecordUnits, names: Sequ
         return {n: np.where(every[n][unit], missing[n], block[n]) for n in names}
 
     return map_rows(data, blank, names), True
+
+
+def with_whole_households_only(data: Microdata, fewer: Microdata) -> Microdata | None:
+    """The data without the households of which `fewer` lacks a member; None if it lacks none, or only whole households."""
+    households = household_units(data) if fewer.rows < data.rows else None
+    if households is None:
+        return None
+    gone = ~np.isin(households.record, collect(fewer, ())[0])
+    broken = np.bincount(households.unit, weights=gone, minlength=len(households.size)) > 0
+    if int(households.size[broken].sum()) == int(gone.sum()):
+        return None
+    return take_rows(data, lambda g, b: ~broken[households.units_of(b.record)], ())
 
 
 def _among(record: Ints, some: Ints) -> Array:

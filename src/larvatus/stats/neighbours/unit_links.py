@@ -52,7 +52,8 @@ class UnitBlocks:
 
     def candidates(self) -> Ints:
         """Number of units in the block of each unit."""
-        return np.bincount(self.block)[self.block]
+        size: Ints = np.bincount(self.block)[self.block]
+        return size
 
     def records(self, units: Ints) -> Ints:
         """Places of the records of units of one block, units × records."""

@@ -1,0 +1,1 @@
+"""Households and persons: which records belong together, and steps that keep households consistent."""
