@@ -10,7 +10,7 @@ from typing import Protocol
 from larvatus.core.number_format import EXACT, SPACE, minus
 from larvatus.reporting.figures.svg import AxisScale, tick_text
 
-ZERO_SLOT = 0.06  # part of a logarithmic axis that stands for values below its lowest tick
+ZERO_SLOT = 0.09  # part of a logarithmic axis that stands for values below its lowest tick
 _SPREAD = 20.0  # a largest value this many times the smallest reference is easier to read on a logarithmic scale
 _LOWEST = 1e-4
 
@@ -59,12 +59,12 @@ class LogScale:
 
     def at(self, value: float) -> float:
         if value < self.low * (1 - 1e-9):
-            return ZERO_SLOT / 3
+            return 0.0
         part = math.log(min(value, self.high) / self.low) / math.log(self.high / self.low)
         return ZERO_SLOT + (1 - ZERO_SLOT) * part
 
     def ticks(self) -> list[tuple[float, str]]:
-        out = [(ZERO_SLOT / 3, "0")]
+        out = [(0.0, "0")]
         decade = self.low
         while decade <= self.high * (1 + 1e-9):
             out.append((self.at(decade), _percent(decade)))
