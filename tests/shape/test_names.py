@@ -60,7 +60,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
     "reporting/editions/public.py": "the list of what may be published, read as one page",
     "reporting/editions/compose.py": "the door from a comparison to a report",
-    "reporting/figures/map_points.py": "what the interactive map is given, beside its drawing",
     "reporting/figures/propensity.py": "one figure, as its neighbours",
     "reporting/figures/registry.py": "which score has which figure: a table to add a line to",
     "reporting/page/search_table.py": "one block of the page, as its neighbours",

@@ -28,7 +28,7 @@ def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
 
 
 def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """For the first paragraph of a report: identification by the unmasked columns, then what each release does not mask.
+    """For the first screen of a report: identification by the unmasked columns, then what each release does not mask.
 
     If several releases leave records unchanged, the one with most of them speaks for all.
     """
