@@ -55,7 +55,7 @@ def card_of(head: Headline, subject: Subject) -> Card:
 def badge_of(head: Headline, subject: Subject) -> str:
     """Whether a release is proposed, or what the rule chooses."""
     said = [PROPOSED] if head.name == subject.chosen else []
-    if len(subject.heads) > 1 and subject.preferred is not None and subject.preferred.number == head.number:
+    if len(subject.heads) > 1 and subject.rules_choice is not None and subject.rules_choice.number == head.number:
         said.append(RULES_CHOICE)
     return " · ".join(said)
 

@@ -33,7 +33,7 @@ def decision_title(subject: Subject) -> str:
         return "No attack was run: the disclosure risk is unknown"
     if many == 1:
         return f"{quote(head.name)} {verdict_of(head, subject)[0]}"
-    if subject.preferred is None:
+    if subject.rules_choice is None:
         return f"No release passes the rule; {quote(head.name)} comes closest"
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
 
@@ -47,7 +47,7 @@ def decision_screen(subject: Subject) -> DecisionScreen:
 
 def rule_sentence(subject: Subject) -> str:
     """What the rule chooses, and why."""
-    heads, best, limits = subject.heads, subject.preferred, subject.limits
+    heads, best, limits = subject.heads, subject.rules_choice, subject.limits
     if all(h.risk is None for h in heads):
         least = min((h for h in heads if h.loss is not None), key=lambda h: h.loss or 0.0, default=None)
         lost = f" {quote(least.name)} has the least loss." if least and len(heads) > 1 else ""
@@ -148,7 +148,7 @@ def _keys(subject: Subject) -> Iterator[str]:
 
 def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
     """The releases without a card, in a table."""
-    later = subject.ordered[len(subject.on_cards) :]
+    later = subject.in_order[len(subject.on_cards) :]
     if not later:
         return ()
     many = len(subject.measures)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from larvatus.comparison.attack_limits import broken_limits
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline
-from larvatus.comparison.limits_by_release import JudgedLimits
+from larvatus.comparison.headline import Headline, common_measures, headlines
+from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.selection_rule import closest_release, passes_rule, preferred_release, ratio_of
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.data.score import Score
@@ -35,7 +36,7 @@ class Subject:
         return self.comparison.candidates
 
     @property
-    def preferred(self) -> Headline | None:
+    def rules_choice(self) -> Headline | None:
         """The release that the rule chooses, if any passes it."""
         return preferred_release(self.heads, self.limits)
 
@@ -43,13 +44,13 @@ class Subject:
     def favourite(self) -> Headline:
         """The release that the report is about: the proposed one, the rule's choice, the closest one, or the least loss."""
         proposed = next((h for h in self.heads if h.name == self.chosen), None)
-        found = proposed or self.preferred or closest_release(self.heads, self.limits)
+        found = proposed or self.rules_choice or closest_release(self.heads, self.limits)
         return found or min(self.heads, key=lambda h: (h.loss is None, h.loss or 0.0))
 
     @property
-    def ordered(self) -> tuple[Headline, ...]:
+    def in_order(self) -> tuple[Headline, ...]:
         """All releases: the favourite, the rule's choice, those that pass by loss, then the others, best first."""
-        first = {self.favourite.number, self.preferred.number if self.preferred else 0}
+        first = {self.favourite.number, self.rules_choice.number if self.rules_choice else 0}
 
         def key(head: Headline) -> tuple[bool, bool, bool, int, float, int]:
             passes = passes_rule(head, self.limits)
@@ -62,7 +63,17 @@ class Subject:
     @property
     def on_cards(self) -> tuple[Headline, ...]:
         """The releases that have a card and are drawn in the pictures."""
-        return self.ordered[:MOST_CARDS]
+        return self.in_order[:MOST_CARDS]
 
     def candidate(self, head: Headline) -> Candidate:
         return self.candidates[head.number - 1]
+
+
+def subject_of(
+    comparison: ComparisonLike, version: str = "", chosen: str | None = None, why: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (), approved: Mapping[str, str] = MappingProxyType({}),
+) -> Subject:
+    """The subject of a report, or of a plot, on a comparison."""
+    candidates = comparison.candidates
+    return Subject(comparison, headlines(candidates), common_measures(candidates), version, chosen, why,
+                   judge_limits(comparison), warned, approved)

@@ -11,8 +11,6 @@ from statistics import median
 from types import MappingProxyType
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.headline import common_measures, headlines
-from larvatus.comparison.limits_by_release import judge_limits
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule
@@ -21,10 +19,10 @@ from larvatus.comparison.unmasked_columns import release_warnings
 from larvatus.core.number_format import count, list_names, of_all, plural
 from larvatus.reporting.board.analyst_losses import losses_story
 from larvatus.reporting.board.assumptions import assumptions_story
+from larvatus.reporting.board.attack_results import attacks_story
 from larvatus.reporting.board.decision import decision_screen, decision_title
-from larvatus.reporting.board.found_records import found_story
 from larvatus.reporting.board.foundations import foundations_story
-from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.worst_sub_groups import sub_groups_story
 from larvatus.reporting.page.blocks import (
     Fold,
@@ -63,9 +61,7 @@ def internal(
 
     `chosen` is the release proposed to the board, `why` gives reasons, `warned` lists warnings, `approved` says by whom.
     """
-    candidates = comparison.candidates
-    measures, limits = common_measures(candidates), judge_limits(comparison)
-    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned, approved)
+    subject = subject_of(comparison, version, chosen, why, warned, approved)
     closing = (
         f"Made with larvatus {version}. This edition contains figures about the original data and must not be published with "
         "the release. No report contains the secret of a release."
@@ -209,7 +205,7 @@ def _where(names: list[str], of: int) -> str:
 
 
 _STORIES: tuple[Callable[[Subject], Story], ...] = (
-    found_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
+    attacks_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
 )
 _APPENDIX: tuple[Callable[[Subject], Section | None], ...] = (
     _rule, _summary, _chosen, _decided, _data, _methods, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,

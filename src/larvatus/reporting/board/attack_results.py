@@ -25,7 +25,7 @@ _REASON = re.compile(r"not run: (\w+): (.*)", re.DOTALL)
 _MOST = 3
 
 
-def found_story(subject: Subject) -> Story:
+def attacks_story(subject: Subject) -> Story:
     """The dot plot of attacks, and the attacks that did not run."""
     attacks = by_method(subject.candidates, "risk")
     if not attacks:
