@@ -108,8 +108,7 @@ def test_a_publication_warning_and_an_approval_stand_there(comparison):
 @pytest.mark.parametrize("many", [1, 6, 7, 40])
 def test_up_to_six_releases_have_a_card_and_the_others_a_row(comparison, parsed, many):
     page = parsed(comparison(many).html())
-    cards = [a for a in page.named("article")]
-    assert len(cards) == min(many, MOST_CARDS)
+    assert len(page.named("article")) == min(many, MOST_CARDS)
     text = first_screen(comparison(many).html())
     assert all(f"noise {i}" in text for i in range(many))
     assert ("more releases" in text) == (many > MOST_CARDS + 1)

@@ -67,7 +67,8 @@ def test_plots_are_saved_by_their_ending(made, tmp_path):
 
 @pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF")])
 def test_pictures_and_documents_are_written(made, tmp_path, ending, start):
-    pytest.importorskip("cairosvg", reason="no library for PNG and PDF: install the extra plots", exc_type=(ImportError, OSError))
+    missing = "no library for PNG and PDF: install the extra plots"
+    pytest.importorskip("cairosvg", reason=missing, exc_type=(ImportError, OSError))
     assert made[2].plot().save(tmp_path / f"map{ending}").read_bytes().startswith(start)
 
 

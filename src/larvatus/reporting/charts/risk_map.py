@@ -78,7 +78,7 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     order = sorted(drawn.points, key=lambda p: (p.number != drawn.favourite, not p.named, not p.best, p.y))
     names = [p.name if p.named else str(p.number) for p in order]
     room = Box(frame.left + 2, frame.top + 2, frame.right, frame.bottom - 1)
-    widest = min(190.0, (frame.right - frame.left) * 0.42)
+    widest = min(230.0, (frame.right - frame.left) * 0.42)
     labels = place_point_labels([at[p.number] for p in order], names, room, widest, _limit_name(drawn, frame))
     body = [_limits(drawn, frame), _axes(drawn, frame), _frontier(drawn, frame, at)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]

@@ -248,6 +248,25 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class FactCard:
+    """A question that a user of a file asks, and its answers; `link` leads to more."""
+
+    title: str
+    items: tuple[str, ...]
+    tone: Literal["good", "bad", "open"] = "open"
+    link: str = ""
+    link_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactCards:
+    """The first screen for users of a file."""
+
+    kind: ClassVar[str] = "fact_cards"
+    cards: tuple[FactCard, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """A short section: its name in the contents, one sentence that says what was found, a picture, and remarks beside it."""
 
@@ -261,7 +280,7 @@ class Story:
 
 ReportBlock: TypeAlias = (
     Paragraph | Listing | KeyFigures | ReportTable | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList
-    | Findings | Fold | Page | Section | DecisionScreen | Story
+    | Findings | Fold | Page | Section | DecisionScreen | FactCards | Story
 )
 
 
@@ -278,4 +297,5 @@ class Report:
     label: str = ""  # above the title, in place of the edition
     stories: tuple[Story, ...] = ()  # between the opening and the sections
     appendix: tuple[Section, ...] = ()  # closed by default, and printed apart
+    wide: bool = False  # use the width of the screen, as reports with stories do
     glossary: tuple[tuple[str, str], ...] = ()  # terms of the opening and the stories, with their explanations
