@@ -15,10 +15,14 @@ def frequency(value: Cell) -> str:
 
 
 def frequencies(values: Sequence[Cell]) -> list[str]:
-    """Several shares out of the same number, so that readers can compare them."""
+    """Several shares out of the same number, so that readers can compare them; larger if different shares would look alike."""
     known = [finite_number(v) for v in values]
-    of = _common_denominator([v for v in known if v is not None])
-    return [NONE if v is None else _said(v, of) for v in known]
+    first = _OF.index(_common_denominator([v for v in known if v is not None]))
+    for of in _OF[first:]:
+        said = [NONE if v is None else _said(v, of) for v in known]
+        if len(set(said)) == len({v for v in known if v is None or v == v}):
+            break
+    return said
 
 
 def _common_denominator(values: Sequence[float]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, property_name
+from larvatus.comparison.release_sentences import capitalise, property_name
 from larvatus.core.number_format import EXACT, count, finite_number, list_names, plural
 from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
@@ -18,6 +18,7 @@ from larvatus.reporting.sections.how_to_analyse import advice_in_short
 from larvatus.reporting.sections.public_losses import SMALLEST, rounded_text, unmasked_columns
 
 _MOST = 8
+_NEARLY = 0.01
 _ANALYSE, _LOSSES = "How to analyse the file", "What analysts lose"
 
 
@@ -52,9 +53,11 @@ def _exact(known: list[Score], about: About) -> list[str]:
 
 
 def _changed(known: list[Score]) -> list[str]:
-    moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: -s.relative_loss)
-    items = [f"{capitalise(property_name(s.method))}: {'nearly unchanged' if nearly_unchanged(s) else 'changed'} "
+    """Order and words follow from the rounded losses alone: finer ones would say more than the figures."""
+    moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: (-round(s.value, 2), s.method))
+    items = [f"{capitalise(property_name(s.method))}: {'nearly unchanged' if round(s.value, 2) <= _NEARLY else 'changed'} "
              f"(loss {rounded_text(s.value)})." for s in moved[:_MOST]]
-    more = [f"{plural(len(moved) - _MOST, 'more property', 'more properties')} changed less."] if len(moved) > _MOST else []
+    rest = len(moved) - _MOST
+    more = [f"{plural(rest, 'more property', 'more properties')} did not change more than these."] if rest > 0 else []
     return [*items, *more, "What was not measured may have changed more."]
 
