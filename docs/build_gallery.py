@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "gallery"
 NOT_A_SECRET = b"made-up households have nothing to hide"
 NAMES = ["home_value", "mortgage_balance", "net_assets"]
 ATTACKS = ["nearest_record", "rank_disclosure", "value_disclosure"]
-MEASURES = ["moments", "correlation", "rank_correlation", "marginal", "distributions(bins=20, shown=1)", "scatter(cells=12)",
+MEASURES = ["moments", "correlation", "rank_correlation", "marginal", "distributions(bins=20, shown=1)", "scatter(cells=10)",
             "propensity(model='logit')"]
 PURPOSE = "Teaching survey methods with made-up households."
 

@@ -149,8 +149,8 @@ def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys
 
 def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys):
     """Under a prior that is far off, known records mislead: publishing is not blamed for what they do."""
-    found = asked(capsys, "--known-records", "20", "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
-    alone = asked(capsys, "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
+    prior = ("--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
+    found, alone = asked(capsys, "--known-records", "20", *prior), asked(capsys, *prior)
     rows = found["scenarios"]
     assert {r["targets"] for r in rows} == {40}
     assert {r["not_published_by"] for r in rows} & {"the target alone"}

@@ -38,10 +38,10 @@ def text_of(comparison: Comparison, **more: object) -> str:
 
 
 def test_the_rule_picks_among_releases_that_keep_the_limits():
-    assert "The rule in the first paragraph selects “low”" in text_of(compared(None))
+    assert "The rule on the first screen selects “low”" in text_of(compared(None))
     said = text_of(compared({"nearest_record": {"above_chance": 0.25}}))
     assert "2 of 3 releases meet every limit. Among these, “middle” has the least loss" in said
-    assert "The rule in the first paragraph selects “middle”" in said
+    assert "The rule on the first screen selects “middle”" in said
     assert "That counts as much better than its baseline" in said
     said = text_of(compared({"moments": 0.6}))
     assert ("None of the 3 releases meets both conditions: every limit is met, and no attack does much better than its "
@@ -60,7 +60,7 @@ def test_the_chosen_section_has_every_limit_with_its_figure_and_the_codebook():
     assert re.search(r"Nearest-record linkage above chance 19 percentage points 25 percentage points met", said)
     assert re.search(r"Means and standard deviations value 0.5 0.05 BROKEN", said)
     assert "the x of it" in said
-    assert "The rule in the first paragraph selects no release." in said
+    assert "The rule on the first screen selects no release." in said
     one = text_of(compared({"moments": 1}, candidate("only", 0.3, 0.2)))
     assert "“only” meets the only limit (means and standard deviations: value 0.2, limit 1)" in one
     assert "the x of it" in one

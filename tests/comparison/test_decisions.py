@@ -135,8 +135,8 @@ def test_every_sentence_has_its_figure():
         if (r["release"], r["score"]) in values:
             assert r["figure"] == values[r["release"], r["score"]]
     page = found.html()
-    assert all(text in page for text in (">Limits</h2>", "it keeps ranks.", "Combined scores and their parts"))
-    assert ">Limits</h2>" not in compared(candidate("a", 0.1, 0.1)).html()
+    assert all(text in page for text in (">Limits</h3>", "it keeps ranks.", "Combined scores and their parts"))
+    assert ">Limits</h3>" not in compared(candidate("a", 0.1, 0.1)).html()
     assert any(r["sentence"] == "Breaks a limit: means and standard deviations: value 0.1, limit 0.05." for r in rows)
 
 

@@ -9,18 +9,23 @@ import pytest
 
 from larvatus.core.errors import LarvatusError
 from larvatus.data.score import Rows, Score, Scores
+from larvatus.reporting.editions.compose import compose_report
 from larvatus.study.redaction import redacted_study
 
-PARTS = (
-    "Summary", "The chosen release", "Purpose, data and roles", "What the intruder is assumed to know", "Each release", "Risk",
-    "Loss", "What is exact and what is not", "Rules for values", "Statuses and warnings", "Limitations",
-    "How to reproduce this", "Sign-off",
+STORIES = ("Who could be found", "What analysts lose", "Where it is worst", "What was assumed", "What it rests on")
+APPENDIX = (
+    "The rule and its result", "All figures at a glance", "The chosen release", "Purpose, data and roles",
+    "Names and meaning of attacks and measures", "Each release", "Risk", "Loss", "What is exact and what is not",
+    "Rules for values", "Statuses and warnings", "How to reproduce this",
 )
 
 
 def test_every_part_is_there_in_order(comparison, parsed):
+    report = compose_report(comparison(), "internal")
+    assert tuple(story.title for story in report.stories) == STORIES
+    assert tuple(section.title for section in report.appendix) == APPENDIX
     text = parsed(comparison().html()).text.split("Purpose: teaching")[1]
-    places = [text.index(part) for part in PARTS]
+    places = [text.index(part) for part in (*STORIES, "Decision and signatures", "Everything that was computed")]
     assert places == sorted(places)
 
 
@@ -60,10 +65,13 @@ def test_the_map_carries_every_score_as_an_axis(comparison, parsed):
     made = comparison(3)
     figure = next(a for a in parsed(made.html()).named("figure") if "data-points" in a)
     data = json.loads(figure["data-points"])
-    assert [a["key"] for a in data["axes"]] == ["risk: nearest_record", "mean loss", "loss: moments", "loss: correlation"]
+    assert [a["key"] for a in data["axes"]] == [
+        "excess risk", "risk: nearest_record", "mean loss", "loss: moments", "loss: correlation",
+    ]
     assert {data["x"], data["y"]} <= {a["key"] for a in data["axes"]}
-    assert data["axes"][0]["values"] == [float(f"{0.4 / (i + 1):.4g}") for i in range(3)]
-    assert data["axes"][0]["without"] == [0.006] * 3
+    assert data["axes"][1]["values"] == [float(f"{0.4 / (i + 1):.4g}") for i in range(3)]
+    assert data["axes"][1]["without"] == ["0.60\N{NO-BREAK SPACE}%"] * 3
+    assert all(0 <= at <= 1 for axis in data["axes"] for at in (*axis["at"], *(at for at, _ in axis["ticks"])))
     assert [p["name"] for p in data["points"]] == ["noise 0", "noise 1", "noise 2"]
 
 

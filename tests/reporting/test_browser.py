@@ -19,7 +19,10 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installe
 MARK = 'document.querySelector(".live a[data-number=\'2\']")'
 HINT = 'document.querySelector(".hint")'
 CHOOSE = "(s => { s.value = %r; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[%d])"
-PLACE = f"{MARK}.querySelector('.point').getAttribute('cx')"
+PLACE = f"{MARK}.querySelector('.point').getAttribute('x')"
+OVERLAPS = """(svg => { const b = [...svg.querySelectorAll('text')].map(t => t.getBoundingClientRect());
+  return b.flatMap((p, i) => b.slice(i + 1).filter(q => p.left + 1 < q.right && q.left + 1 < p.right && p.top + 2 < q.bottom
+  && q.top + 2 < p.bottom)).length; })"""
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +44,14 @@ def tab() -> Iterator[Browser]:
 
 def test_hover_shows_name_and_figures(tab, files):
     tab.open(files["few"])
+    tab.run(CHOOSE % ("risk: nearest_record", 0))
     assert tab.run(f"{HINT}.hidden")
     tab.point_at(f"{MARK}.querySelector('.point')")
     said = tab.run(f"{HINT}.innerText")
     assert "2. noise 1" in said
     assert "nearest-record linkage: 20.0\u00a0%" in said
     assert "baseline: 0.60\u00a0%" in said
-    assert "mean over 2 measures: 0.020" in said
+    assert "mean loss over 2 measures: 2.0\u00a0%" in said
     tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     assert tab.run(f"{HINT}.hidden")
 
@@ -55,11 +59,12 @@ def test_hover_shows_name_and_figures(tab, files):
 def test_axes_can_be_chosen_among_all_scores(tab, files):
     tab.open(files["few"])
     options = tab.run("[...document.querySelectorAll('.controls select')[1].options].map(o => o.value)")
-    assert options == ["risk: nearest_record", "mean loss", "loss: moments", "loss: correlation"]
+    assert options == ["excess risk", "risk: nearest_record", "mean loss", "loss: moments", "loss: correlation"]
     before = tab.run(PLACE)
     tab.run(CHOOSE % ("risk: nearest_record", 1))
+    tab.run(CHOOSE % ("risk: nearest_record", 0))
     assert tab.run(PLACE) != before
-    assert "risk: nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
+    assert "nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
     said = tab.run("document.querySelector('.live .quiet').textContent")
     assert "On the frontier (no other release beats it on both axes): 3." in said
 
@@ -73,12 +78,11 @@ def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):
     assert set(tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent)")) >= {"model, d = 0"}
 
 
-def test_the_frontier_is_drawn_on_request(tab, files):
+def test_the_frontier_is_drawn_and_the_others_are_hollow(tab, files):
     tab.open(files["many"])
-    assert tab.run("document.querySelectorAll('.live .frontier, .live .dim').length") == 0
-    tab.run("document.querySelector('.controls input').click()")
     assert tab.run("document.querySelectorAll('.live .frontier').length") == 1
-    dim = tab.run("[...document.querySelectorAll('.live a.dim')].map(a => Number(a.dataset.number))")
+    hollow = "[...document.querySelectorAll('.live a')].filter(a => a.querySelector('.beaten'))"
+    dim = tab.run(f"{hollow}.map(a => Number(a.dataset.number))")
     data = json.loads(tab.run("document.querySelector('.map').dataset.points"))
     axes = {a["key"]: a["values"] for a in data["axes"]}
     points = list(zip(axes[data["x"]], axes[data["y"]], strict=True))
@@ -102,18 +106,17 @@ def test_a_click_opens_the_page_of_the_release(tab, files):
 def test_a_link_opens_every_fold_around_the_page_it_leads_to(tab, files):
     tab.open(files["many"])
     folds = "[...document.querySelectorAll('details')].filter(d => d.contains(document.querySelector('#release-30')))"
-    assert tab.run(f"{folds}.map(d => d.open)") == [False, False]
-    link = "[...document.querySelectorAll('table a[href=\\'#release-30\\']')][0]"
-    tab.run(f"{link}.closest('details').open = true")
+    assert tab.run(f"{folds}.map(d => d.open)") == [False, False, False]
+    link = "[...document.querySelectorAll('.rest table a[href=\\'#release-30\\']')][0]"
     tab.point_at(link, click=True)
     assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-30"
-    assert tab.run(f"{folds}.map(d => d.open)") == [True, True]
+    assert tab.run(f"{folds}.map(d => d.open)") == [True, True, True]
     assert tab.run("document.activeElement.id") == "release-30"
 
 
 def test_a_fold_opens_from_the_keyboard(tab, files):
     tab.open(files["few"])
-    tab.run("document.querySelector('main details:not(.page) > summary').focus()")
+    tab.run("document.querySelector('main details.chapter > summary').focus()")
     tab.press("Enter", 13)
     assert tab.run("new Promise(done => setTimeout(() => done(document.activeElement.parentElement.open), 100))")
 
@@ -145,7 +148,7 @@ def test_without_scripts_the_drawing_stands(tab, files):
     tab.call("Emulation.setScriptExecutionDisabled", value=True)
     tab.open(files["few"])
     tab.call("Emulation.setScriptExecutionDisabled", value=False)
-    assert tab.run("document.querySelectorAll('.map .static svg circle.point').length") == 3
+    assert tab.run("document.querySelectorAll('.map .static .at-wide svg .point').length") == 3
     assert tab.run("getComputedStyle(document.querySelector('.map .static')).display") == "block"
     assert tab.run("document.querySelectorAll('.live').length") == 0
 
@@ -177,9 +180,34 @@ def test_every_releases_figure_can_be_found(tab, files):
 
 
 @pytest.mark.parametrize("name", ["few", "many", "public"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_window(tab, files, name, width):
+@pytest.mark.parametrize("width", [390, 768, 1400])
+def test_nothing_is_wider_than_the_window_and_no_label_covers_another(tab, files, name, width):
     tab.open(files[name], width)
+    board = ".live svg, .story svg"
+    drawn = f"[...document.querySelectorAll('{board}')].filter(s => s.checkVisibility())"
+    assert tab.run(f"{drawn}.map({OVERLAPS}).filter(n => n).length") == 0
+    assert tab.run(f"{drawn}.filter(s => s.textContent.includes('…')).length") == 0, "no name is cut"
     tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     assert tab.run("document.documentElement.scrollWidth") <= width
     assert not tab.run("[...document.querySelectorAll('svg')].filter(s => !s.querySelector('circle,path,rect,line')).length")
+
+
+def test_terms_explain_themselves_on_focus_and_on_hover(tab, files):
+    tab.open(files["few"])
+    said = "document.querySelector('.telltale')"
+    assert tab.run(f"{said}.hidden")
+    tab.run("document.querySelector('.term').focus()")
+    assert "least mean loss" in tab.run(f"{said}.innerText")
+    tab.press("Escape", 27)
+    assert tab.run(f"{said}.hidden")
+    tab.point_at("[...document.querySelectorAll('.term')].find(t => t.textContent === 'Nearest-record linkage')")
+    assert "nearest to each person" in tab.run(f"{said}.innerText")
+
+
+def test_the_appendix_can_be_searched(tab, files):
+    tab.open(files["few"])
+    field = "document.querySelector('.appendix-tools input')"
+    tab.run(f"(i => {{ i.value = 'name in a study'; i.dispatchEvent(new Event('input')); }})({field})")
+    shown = "[...document.querySelectorAll('.chapter')].filter(c => !c.hidden)"
+    found = tab.run(f"{shown}.map(c => [c.open, c.querySelector('h3').textContent])")
+    assert found == [[True, "Names and meaning of attacks and measures"]]

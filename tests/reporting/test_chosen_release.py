@@ -13,7 +13,7 @@ from larvatus.reporting.sections.chosen_release import NO_LIMITS
 
 
 def chosen(made, name: str | None) -> Section:
-    return next(s for s in compose_report(made, "internal", None, name).sections if s.title == "The chosen release")
+    return next(s for s in compose_report(made, "internal", None, name).appendix if s.title == "The chosen release")
 
 
 def sentences(section: Section) -> list[tuple[str, ...]]:
@@ -49,5 +49,5 @@ def test_where_none_is_chosen_all_are_spoken_of_together(comparison):
 
 def test_one_release_of_several_is_told_of_alone(comparison):
     report = compose_report(comparison(3), "internal", "noise 1", "noise 1")
-    section = next(s for s in report.sections if s.title == "The chosen release")
+    section = next(s for s in report.appendix if s.title == "The chosen release")
     assert sentences(section)

@@ -32,6 +32,7 @@ from larvatus.advice.pooling_preview import POOLED, Pooling, foreseen_pooling
 from larvatus.advice.rule_detection import DetectedRules, detect_rules
 from larvatus.advice.study_changes import StudyChanges
 from larvatus.constraints.rules import parse_rule
+from larvatus.core.display import view
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.exposure.singled_out import (
@@ -63,6 +64,9 @@ class Advice:
 
     def __repr__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_advice"))
 
     def text(self) -> str:
         """The whole advice as text."""

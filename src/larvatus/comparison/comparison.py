@@ -11,6 +11,7 @@ from typing import Any, Literal
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.labelled_levels import with_level_labels
 from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
+from larvatus.core.display import view
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Mask
@@ -129,6 +130,13 @@ class Comparison:
         loud = "".join(f"\nWARNING: {w}" for w in self.warnings)
         n = len(self.candidates)
         return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_comparison"))
+
+    def plot(self) -> Any:
+        """The risk–utility map: it shows itself in a notebook, and `.save("map.svg")` writes it as SVG, PNG or PDF."""
+        return view(self, "plot_comparison")
 
     def table(self) -> Rows:
         """One row per release and score."""

@@ -6,41 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline, baseline_ratio
+from larvatus.comparison.plain_names import PLAIN
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.number_format import EXACT, finite_number, loss, plural, times, words
 from larvatus.data.score import Score
 
 NEARLY_UNCHANGED = 0.02  # relative loss
-# What each measure looks at: the words for sentences such as "unchanged: means and standard deviations".
-KEPT = {
-    "acceptance": "plausible values", "analyses": "the named analyses", "cluster": "clusters of records",
-    "correlation": "correlations", "distributions": "histograms", "ecdf_max": "the joint distribution at its worst point",
-    "ecdf_mean": "the joint distribution on average", "inequality": "inequality", "marginal": "the distribution of each column",
-    "moments": "means and standard deviations", "propensity": "the joint distribution by propensity score",
-    "rank_correlation": "rank correlations", "regression_overlap": "regression coefficients", "scatter": "scatter plots",
-    "table": "cross-tabulations",
-}
-# Every attack and measure by the name that reports use.
-NAMES = {
-    **KEPT,
-    "acceptance": "implausible values",
-    "ecdf_max": "largest difference between the joint distributions",
-    "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
-    "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
-    "bayesian_intruder": "the Bayesian intruder", "category_disclosure": "category disclosure",
-    "cluster_match": "cluster matching", "every_attack": "every attack",
-    "exact_equations": "exact equations", "exact_match": "exact matching",
-    "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
-    "interval_match": "rounding-interval matching", "mixed_linkage": "linkage by categories and numbers",
-    "key_risk": "matching by key variables",
-    "nearest_record": "nearest-record linkage",
-    "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
-    "simulated_release": "linkage by simulated releases",
-    "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
-    "rank_window": "rank-window linkage", "rerun": "a rerun of the steps", "swap_chain": "chains through swapped pairs",
-    "shared_values": "averages over records with equal S",
-    "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
-}
+KEPT = {method: plain.looks_at for method, plain in PLAIN.items() if plain.looks_at}  # what each measure looks at
+NAMES = {**{method: plain.name for method, plain in PLAIN.items()}, "every_attack": "every attack"}
 
 
 def plain_name(method: str) -> str:

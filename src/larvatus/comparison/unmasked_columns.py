@@ -39,7 +39,7 @@ def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
 
 
 def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """For the first paragraph of a report: identification by keys and by unmasked columns, then what releases do not mask.
+    """For the first screen of a report: identification by keys and by unmasked columns, then what releases do not mask.
 
     If keys identify, or records are unchanged, in several releases, the worst of them speaks for all.
     """

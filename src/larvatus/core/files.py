@@ -148,6 +148,13 @@ def _umask() -> int:
     return mask
 
 
+def write_bytes(path: Path, made: bytes, overwrite: bool) -> None:
+    """Write bytes to a file, all or nothing."""
+    check_free(path, overwrite)
+    with replace_file(path) as temporary:
+        temporary.write_bytes(made)
+
+
 def write_text(path: Path, text: str, overwrite: bool) -> None:
     """Write a text file atomically."""
     check_free(path, overwrite)

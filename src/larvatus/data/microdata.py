@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.display import view
 from larvatus.core.errors import ReadError
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.contracts import Block, Engine, RecordTable
@@ -96,6 +97,9 @@ class Microdata:
     def __repr__(self) -> str:
         groups = f", {len(self.groups)} sub-groups by {', '.join(self.groups.columns)}" if self.groups.columns else ""
         return f"Microdata({self.rows:,} records, confidential: {', '.join(self.confidential)}{groups})"
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_microdata"))
 
     def __len__(self) -> int:
         """The number of records."""

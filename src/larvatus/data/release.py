@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from larvatus.core.display import view
 from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
@@ -60,6 +61,13 @@ class Release:
         copies = f"{len(self.copies)} copies of " if len(self.copies) > 1 else ""
         notes = f"{len(self.notes)} note{'' if len(self.notes) == 1 else 's'}"
         return f"Release({self.name!r}: {steps}; {copies}{self.data.rows:,} records, {notes})"
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_release"))
+
+    def plot(self, column: str) -> Any:
+        """The released values of a column: shows itself in a notebook, and `.save("income.png")` writes it."""
+        return view(self, "plot_release", column)
 
     @property
     def data(self) -> Microdata:

@@ -13,6 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.display import view
 from larvatus.core.number_format import Cell, cell_text
 
 Row = Mapping[str, Cell]
@@ -194,6 +195,13 @@ class Scores(tuple[Score, ...]):
 
     def __repr__(self) -> str:
         return str(self.summary()) if self else "no scores"
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_scores"))
+
+    def plot(self, kind: Literal["risk", "loss"] | None = None) -> Any:
+        """The attacks with their baselines, or the losses: shows itself in a notebook, `.save("scores.png")` writes it."""
+        return view(self, "plot_scores", kind)
 
     def summary(self) -> Rows:
         """One row per score."""

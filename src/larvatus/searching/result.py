@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from larvatus.core.display import view
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import redacted_settings, short_text
 from larvatus.data.notes import Note
@@ -101,6 +102,9 @@ class SearchResult:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate met the limits"
         n = len(self.tried)
         return f"Search of {n} candidate{'' if n == 1 else 's'}; {said}\n{self.confirmed()}"
+
+    def _repr_html_(self) -> str:
+        return str(view(self, "html_of_search"))
 
     def with_search_notes(self, records: int, of: int) -> SearchResult:
         """The result, with a note if the exploration used a sample; the release notes that it was selected."""

@@ -37,6 +37,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path, chosen: str | Non
         for c in comparison.candidates for s in c.of_kind("risk")
     ]
     terminal.table(list(comparison.headline()), "\nStrongest attack on each release, with its baseline")
+    terminal.bars(_headline_bars(comparison), "\nAll releases: excess risk and mean loss, the best first")
     terminal.table(risks, "\nRisk of every attack, with its baselines: chance and S alone (the non-confidential columns only)")
     terminal.table(_losses(comparison.candidates), "\nLoss (0 is best)")
     _decided(terminal, comparison)
@@ -57,6 +58,13 @@ def summary(terminal: Terminal, comparison: Any, output: Path, chosen: str | Non
     for text in comparison.warnings:
         terminal.warn(text)
     terminal.data(comparison.plain())
+
+
+def _headline_bars(comparison: Any) -> list[tuple[str, str, float | None, float | None]]:
+    """Name, verdict, excess risk and mean loss of each release."""
+    from larvatus.reporting.notebook.views import headline_bars
+
+    return headline_bars(comparison)[:_MOST_ROWS] if comparison.candidates else []
 
 
 def _decided(terminal: Terminal, comparison: Any) -> None:

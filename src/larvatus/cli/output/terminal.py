@@ -82,6 +82,26 @@ class Terminal:
         for line in lay_out(rows, self.width):
             self.out.print(Text(line.text, style="bold" if line.heading else ""), soft_wrap=True)
 
+    def bars(self, rows: Sequence[tuple[str, str, float | None, float | None]], title: str = "") -> None:
+        """Print a bar of excess risk and one of mean loss for each release; only on a terminal, where bars can be seen."""
+        if self.quiet or self.as_json or not rows or not self.out.is_terminal:
+            return
+        from rich.bar import Bar
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("release", "verdict", "excess risk", "", "mean loss", ""):
+            table.add_column(name, no_wrap=name in ("excess risk", "mean loss"))
+        for name, verdict, risk, loss in rows:
+            style = "green" if verdict == "may be released" else "red"
+            cells = [c for value, colour in ((risk, "blue"), (loss, "yellow")) for c in (
+                Text("–" if value is None else f"{100 * value:.1f} %"),
+                Bar(1.0, 0.0, min(max(value or 0.0, 0.0), 1.0), width=20, color=colour))]
+            table.add_row(Text(name), Text(verdict, style=style), *cells)
+        if title:
+            self.say(title)
+        self.out.print(table)
+
     @property
     def width(self) -> int | None:
         """Width of the terminal; None if results go to a file or another program."""

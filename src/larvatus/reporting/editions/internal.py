@@ -1,25 +1,29 @@
 """The internal edition: everything except the data, for readers who may see the data.
 
-A section is a function of the comparison; add a new one to _SECTIONS.
+The first screen and the stories are the board's part; everything else is in the appendix. A story or a section is a function
+of the subject; add a new one to _STORIES or _APPENDIX.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from statistics import median
 from types import MappingProxyType
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.headline import Headline, common_measures, headlines
-from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
+from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.comparison.unmasked_columns import release_warnings
 from larvatus.core.number_format import count, list_names, of_all, plural
-from larvatus.data.score import Score
-from larvatus.reporting.figures.choice import map_block
+from larvatus.reporting.board.analyst_losses import losses_story
+from larvatus.reporting.board.assumptions import assumptions_story
+from larvatus.reporting.board.attack_results import attacks_story
+from larvatus.reporting.board.decision import decision_screen, decision_title
+from larvatus.reporting.board.foundations import foundations_story
+from larvatus.reporting.board.subject import Subject, subject_of
+from larvatus.reporting.board.worst_sub_groups import sub_groups_story
 from larvatus.reporting.page.blocks import (
     Fold,
     KeyFigure,
@@ -30,14 +34,14 @@ from larvatus.reporting.page.blocks import (
     ReportBlock,
     ReportTable,
     Section,
-    SignOff,
+    Story,
 )
+from larvatus.reporting.page.glossary import glossary_for
 from larvatus.reporting.page.tables import LONG, fold_table, summary_table
 from larvatus.reporting.sections.analyses import analyses_section
 from larvatus.reporting.sections.chosen_release import choice_section, score_sentences
 from larvatus.reporting.sections.exactness import exactness_section
-from larvatus.reporting.sections.keys import keys_section
-from larvatus.reporting.sections.limitations import limitations_section
+from larvatus.reporting.sections.keys import keys_section, keys_story
 from larvatus.reporting.sections.limits import limits_section
 from larvatus.reporting.sections.release_pages import pages
 from larvatus.reporting.sections.reproduction import reproduction_section
@@ -48,23 +52,6 @@ from larvatus.reporting.sections.verdict import verdict
 
 _MOST_NOTES = 200
 _KINDS = ("warning", "status", "information")
-DECISIONS = ("Released without conditions", "Released on these conditions: ", "Not released")
-BOARD = ("Methodologist", "Data owner", "Chair of the board")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A comparison with the values that every section needs."""
-
-    comparison: ComparisonLike
-    heads: tuple[Headline, ...]
-    measures: dict[str, list[Score]]
-    version: str
-    chosen: str | None
-    why: tuple[str, ...]
-    limits: JudgedLimits | None
-    warned: tuple[str, ...]
-    approved: Mapping[str, str]
 
 
 def internal(
@@ -75,27 +62,36 @@ def internal(
 
     `chosen` is the release proposed to the board, `why` gives reasons, `warned` lists warnings, `approved` says by whom.
     """
-    candidates = comparison.candidates
-    measures, limits = common_measures(candidates), judge_limits(comparison)
-    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned, approved)
-    aside, said = attacks_outside_rule(candidates), release_warnings(candidates)
-    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits, aside, said), "lead")]
-    if comparison.about.purpose:
-        opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
+    subject = subject_of(comparison, version, chosen, why, warned, approved)
     closing = (
         f"Made with larvatus {version}. This edition contains figures about the original data and must not be published with "
         "the release. No report contains the secret of a release."
     )
-    sections = tuple(made for section in _SECTIONS if (made := section(subject)) is not None)
-    title = "Comparison of masked releases" if len(subject.heads) > 1 else "Assessment of a masked release"
-    return Report(title, "internal", tuple(opening), sections, closing)
+    many = len(subject.heads)
+    what = f"comparison of {plural(many, 'masked release')}" if many > 1 else "assessment of a masked release"
+    return Report(
+        decision_title(subject), "internal", (decision_screen(subject),), (), closing,
+        label=f"Internal edition: not for publication · {what}", stories=tuple(s for story in _STORIES if (s := story(subject))),
+        appendix=tuple(made for section in _APPENDIX if (made := section(subject)) is not None), glossary=_glossary(subject),
+    )
+
+
+def _glossary(subject: Subject) -> tuple[tuple[str, str], ...]:
+    scores = (s for c in subject.candidates for s in c.scores)
+    return glossary_for(dict.fromkeys((s.method, s.kind, s.meaning) for s in scores))
+
+
+def _rule(subject: Subject) -> Section:
+    """The rule in full, with its result."""
+    aside, said = attacks_outside_rule(subject.candidates), release_warnings(subject.candidates)
+    text = verdict(subject.heads, len(subject.measures), subject.limits, aside, said)
+    return Section("The rule and its result", (Paragraph(text),))
 
 
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
-    drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
     seen = glance(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
-    return Section("Summary", (*seen, drawn, fold_table("All releases in one table", table)))
+    return Section("All figures at a glance", (*seen, fold_table("All releases in one table", table)))
 
 
 def _decided(subject: Subject) -> Section | None:
@@ -138,24 +134,23 @@ def _keys(subject: Subject) -> Section | None:
     return keys_section(subject.comparison.candidates, subject.heads)
 
 
-def _intruder(subject: Subject) -> Section:
-    """The assumed intruder, and what each attack measures."""
-    about = subject.comparison.about
-    known = about.intruder_knows
-    whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
-    columns = "all released columns" if whole else f"{list_names(known, 20)} ({plural(len(known), 'column')})"
-    text = (
-        f"The intruder has the release and wants to identify records or learn original values. "
-        f"{about.intruder + ' ' if about.intruder else ''}"
-        f"Columns known for every target: {columns}. "
-        "The attacks use this knowledge and no more. An intruder who knows less succeeds less often."
-    ) if known else "Nothing is stated."
-    tried = [
-        (plain_title(name), next(s.meaning for s in scores if s) or "not described")
-        for name, scores in by_method(subject.comparison.candidates, "risk").items()
+def _keys_story(subject: Subject) -> Story | None:
+    return keys_story(subject.comparison.candidates, subject.heads)
+
+
+def _methods(subject: Subject) -> Section:
+    """Every attack and measure that was run: its plain name, its name in a study, and what its figure is."""
+    rows = [
+        (plain_title(name), kind, next(s.meaning for s in scores if s) or plain_words(name).explanation or "not described",
+         next(s.method for s in scores if s))
+        for kind, of in (("attack", "risk"), ("measure", "loss"))
+        for name, scores in by_method(subject.candidates, "risk" if of == "risk" else "loss").items()
     ]
-    table = ReportTable("What each attack measures", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
-    return Section("What the intruder is assumed to know", (Paragraph(text), *([table] if tried else [])))
+    title = "Names and meaning of attacks and measures"
+    if not rows:
+        return Section(title, (Paragraph("No attack and no measure was run."),))
+    columns = ("Name", "Kind", "Its figure", "Name in a study")
+    return Section(title, (ReportTable("What each attack and measure is", columns, tuple(rows), frozenset({0, 1, 2, 3})),))
 
 
 def _chosen(subject: Subject) -> Section:
@@ -188,19 +183,8 @@ def _rules(subject: Subject) -> Section:
     return rules_section(subject.comparison.candidates, subject.heads)
 
 
-def _limitations(subject: Subject) -> Section:
-    return limitations_section(subject.comparison, subject.heads)
-
-
 def _reproduction(subject: Subject) -> Section:
     return reproduction_section(subject.comparison, subject.version)
-
-
-def _sign_off(subject: Subject) -> Section:
-    what = f"the release “{subject.chosen}”" if subject.chosen else "a release"
-    said = f"By signing, the board confirms that it has read this report and has decided on {what}."
-    columns = ("Role", "Name", "Decision", "Date", "Signature")
-    return Section("Sign-off", (SignOff(said, DECISIONS, "Decision and signatures", columns, BOARD),))
 
 
 def _notes(subject: Subject) -> Section:
@@ -231,7 +215,10 @@ def _where(names: list[str], of: int) -> str:
     return " (all releases)" if len(names) == of else f" ({list_names(names, 5)})"
 
 
-_SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
-    _summary, _chosen, _decided, _data, _keys, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,
-    _limitations, _reproduction, _sign_off,
+_STORIES: tuple[Callable[[Subject], Story | None], ...] = (
+    _keys_story, attacks_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
+)
+_APPENDIX: tuple[Callable[[Subject], Section | None], ...] = (
+    _rule, _summary, _chosen, _decided, _data, _keys, _methods, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,
+    _reproduction,
 )

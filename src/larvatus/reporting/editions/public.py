@@ -8,12 +8,12 @@ the released figure would reveal the original figure.
 from __future__ import annotations
 
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.core.number_format import count
-from larvatus.reporting.page.blocks import KeyFigure, KeyFigures, Paragraph, Report, ReportBlock
+from larvatus.reporting.page.blocks import FactCards, Report
 from larvatus.reporting.sections.codebook import codebook_section
 from larvatus.reporting.sections.how_to_analyse import how_to_analyse
 from larvatus.reporting.sections.preservation import preservation_items
 from larvatus.reporting.sections.public_description import done_section, public_limitations
+from larvatus.reporting.sections.public_facts import public_facts
 from larvatus.reporting.sections.public_losses import SMALLEST, public_losses, rounded_text, unmasked_columns
 
 
@@ -24,15 +24,7 @@ def public(candidate: Candidate, about: About, version: str) -> Report:
         done_section(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about),
         public_losses(candidate, about), public_limitations(candidate, about), codebook_section(candidate, about),
     )
-    opening = Paragraph("How these data were masked, how much accuracy analysts lose, and what to keep in mind.", "lead")
+    place = {section.title: f"#s{i}" for i, section in enumerate(sections, 1)}
     closing = f"Made with larvatus {version}."
-    return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
-
-
-def _size(candidate: Candidate, about: About) -> ReportBlock:
-    released = len(about.confidential) + len(unmasked_columns(about))
-    copies = (KeyFigure("Copies", count(candidate.copies)),) if candidate.copies > 1 else ()
-    return KeyFigures((
-        KeyFigure("Records", count(candidate.records)), KeyFigure("Columns", count(released)),
-        KeyFigure("Masked columns", count(len(about.confidential))), *copies,
-    ))
+    opening = (FactCards(public_facts(candidate, about, place)),)
+    return Report("How these data were protected, and how to use them", "public", opening, sections, closing, wide=True)

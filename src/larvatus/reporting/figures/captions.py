@@ -5,32 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from larvatus.comparison.headline import Headline, unbeaten
-from larvatus.comparison.risk_text import risk_text
+from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import count, loss, plural, quote, share
-from larvatus.reporting.figures.risk_utility_map import MOST_NAMES, Point
 from larvatus.reporting.page.chart_rows import FEW, Lane
-
-
-def map_sentence(points: Sequence[Point], left_out: int) -> str:
-    """The releases with the lowest risk and the least loss, and the number on the frontier."""
-    low, least = min(points, key=lambda p: (p.risk, p.loss)), min(points, key=lambda p: (p.loss, p.risk))
-    lowest, other = (risk_text(p.head.attack, p.risk) for p in (low, least))
-    if len(points) == 1:
-        found = f"{quote(low.head.name)} has risk {lowest} and loss {loss(low.loss)}."
-    elif low is least:
-        found = f"{quote(low.head.name)} has both the lowest risk ({lowest}) and the least loss ({loss(low.loss)})."
-    else:
-        found = (
-            f"{quote(low.head.name)} has the lowest risk ({lowest}, loss {loss(low.loss)}); "
-            f"{quote(least.head.name)} has the least loss ({loss(least.loss)}, risk {other})."
-        )
-    best = unbeaten([p.head for p in points])
-    if 1 < len(points) != len(best):
-        found += " Filled points: no other release has both a lower risk under this attack and less loss."
-    missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be shown." if left_out else ""
-    numbered = " Points are labelled with the numbers of the releases in the table below." if len(points) > MOST_NAMES else ""
-    return f"{found}{numbered}{missing}"
 
 
 def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -> str:

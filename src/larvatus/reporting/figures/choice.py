@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import by_method
-from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.excess_risk import baseline_ratio
-from larvatus.comparison.headline import Headline, unbeaten, under
-from larvatus.comparison.release_sentences import plain_name
+from larvatus.comparison.headline import Headline, unbeaten
 from larvatus.core.number_format import EXACT, count, loss, plural, share
-from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
+from larvatus.reporting.figures.captions import loss_sentence, risk_sentence
 from larvatus.reporting.figures.dot_plot import DotTone, draw_dots
-from larvatus.reporting.figures.map_points import live_points
-from larvatus.reporting.figures.risk_utility_map import draw_map, map_points
 from larvatus.reporting.figures.strip_chart import draw_strips
-from larvatus.reporting.page.blocks import Figure, Fold, LiveMap, Paragraph, ReportBlock
+from larvatus.reporting.page.blocks import Figure, Fold, Paragraph, ReportBlock
 from larvatus.reporting.page.chart_rows import FEW, Lane, select_marks
 from larvatus.reporting.page.search_table import search_table
 from larvatus.reporting.page.tables import MOST_ACROSS, lanes_table
@@ -23,35 +17,6 @@ from larvatus.reporting.page.tables import MOST_ACROSS, lanes_table
 _MOST_LANES = 20
 FEWER_LANES = 15
 MOST_STRIPS = 80
-
-
-def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
-    """The risk–utility map for the attack furthest above its baseline in any release, or why there is none."""
-    attacks = by_method(candidates, "risk")
-    if not attacks or not measures:
-        lacking = "attack was run" if not attacks else "measure has a value for every release"
-        return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
-    weighing = [n for n in attacks if any(s and s.decides for s in attacks[n])] or list(attacks)
-    name = max(weighing, key=lambda n: max(baseline_ratio(s) for s in attacks[n] if s))
-    drawn = attack_map(name, under(heads, attacks[name]), heads, measures)
-    if not isinstance(drawn, Figure):
-        return drawn
-    return LiveMap(drawn.title, drawn.sentence, drawn.svg, live_points(candidates, heads, name, measures))
-
-
-def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
-    """The map for one attack; `strongest` are the same releases, each with its own strongest attack."""
-    points = map_points(heads)
-    if not points:
-        return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
-    title = f"Risk and loss of each release: {plain_name(name)}"
-    sentence = map_sentence(points, len(heads) - len(points))
-    others = sum(a.attack is not b.attack for a, b in zip(heads, strongest, strict=True))
-    if others:
-        sentence += f" For {plural(others, 'release')} a different attack is the strongest."
-    every = f"mean relative loss over {count(len(measures))} measures"
-    axis = f"loss: {plain_name(measures[0])}" if len(measures) == 1 else every
-    return Figure(title, sentence, draw_map(points, title, sentence, plain_name(name), axis))
 
 
 def lanes_blocks(

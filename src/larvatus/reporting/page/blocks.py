@@ -94,23 +94,78 @@ class HeatTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing as SVG text, with a caption."""
+    """A drawing as SVG text, with a caption; `narrow` is the same for a phone."""
 
     kind: ClassVar[str] = "figure"
     title: str
     sentence: str
     svg: str
+    narrow: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveMap:
-    """A map as SVG text, with its points as JSON so that readers can choose other axes; in print, the drawing."""
+    """A map as SVG text, with its geometry as JSON so that readers can choose other axes; in print, the drawing."""
 
     kind: ClassVar[str] = "live_map"
     title: str
     sentence: str
     svg: str
     points: str
+    narrow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar from 0 to a part of its width, with marks at other parts; `said` is what it shows, for those who do not see it."""
+
+    part: float
+    said: str
+    tone: Literal["risk", "loss"]
+    baseline: float | None = None
+    limit: float | None = None
+    beyond: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A property with what became of it: exact, nearly exact, changed, or not measured."""
+
+    says: str
+    tone: Literal["good", "mixed", "bad", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One release on the first screen: the verdict, its strongest attack, its losses, and what is exact."""
+
+    number: int
+    name: str
+    link: str
+    badge: str  # "proposed", "the rule's choice", or empty
+    verdict: str
+    tone: Literal["good", "bad", "open"]
+    attack: str
+    success: str
+    attack_bar: Bar | None
+    lost: str
+    loss_bar: Bar | None
+    worst: str
+    chips: tuple[Chip, ...]
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionScreen:
+    """The first screen: what the rule chooses, what speaks against it, what to know, a card per release, and the map."""
+
+    kind: ClassVar[str] = "decision_screen"
+    rule: str
+    against: str
+    alerts: tuple[tuple[str, str], ...]
+    cards: tuple[Card, ...]
+    beside: ReportBlock
+    rest: tuple[ReportBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +247,40 @@ class Section:
     blocks: tuple[ReportBlock, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FactCard:
+    """A question that a user of a file asks, and its answers; `link` leads to more."""
+
+    title: str
+    items: tuple[str, ...]
+    tone: Literal["good", "bad", "open"] = "open"
+    link: str = ""
+    link_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactCards:
+    """The first screen for users of a file."""
+
+    kind: ClassVar[str] = "fact_cards"
+    cards: tuple[FactCard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A short section: its name in the contents, one sentence that says what was found, a picture, and remarks beside it."""
+
+    kind: ClassVar[str] = "story"
+    title: str
+    finding: str
+    picture: tuple[ReportBlock, ...]
+    beside: tuple[ReportBlock, ...] = ()
+    below: tuple[ReportBlock, ...] = ()
+
+
 ReportBlock: TypeAlias = (
     Paragraph | Listing | KeyFigures | ReportTable | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList
-    | Findings | Fold | Page | Section
+    | Findings | Fold | Page | Section | DecisionScreen | FactCards | Story
 )
 
 
@@ -209,3 +295,7 @@ class Report:
     closing: str
     styles: tuple[str, ...] = ()  # in addition to report.css, for rare blocks
     label: str = ""  # above the title, in place of the edition
+    stories: tuple[Story, ...] = ()  # between the opening and the sections
+    appendix: tuple[Section, ...] = ()  # closed by default, and printed apart
+    wide: bool = False  # use the width of the screen, as reports with stories do
+    glossary: tuple[tuple[str, str], ...] = ()  # terms of the opening and the stories, with their explanations

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from larvatus.reporting.page.blocks import Report
+from larvatus.reporting.page.glossary import TermMarker
 
 
 @cache
@@ -28,4 +29,4 @@ def render(report: Report) -> str:
     """The page as HTML. All text is escaped; drawings are inserted unchanged, because their text is already escaped."""
     ids = _ids()
     page = _environment().get_template("report.html.j2")
-    return page.render(report=report, new_id=lambda: next(ids), drawing=Markup)
+    return page.render(report=report, new_id=lambda: next(ids), drawing=Markup, explain=TermMarker(report.glossary))

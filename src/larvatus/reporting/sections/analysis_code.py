@@ -17,7 +17,7 @@ found = analysis.combine(estimates, variances, rule="partially_synthetic")
 print(found.estimate, found.interval(0.95))
 '''
 COPIES_R = '''\
-copies <- lapply(1:{copies}, function(i) arrow::read_parquet(sprintf("release-%d.parquet", i)))
+copies <- lapply(1:{copies}, function(i) read.csv(sprintf("release-%d.csv", i), check.names = FALSE))
 q <- sapply(copies, function(d) mean(d[[{quoted}]]))
 u <- sapply(copies, function(d) var(d[[{quoted}]]) / nrow(d))
 m <- length(copies)
@@ -33,7 +33,7 @@ release = pd.read_parquet("release.parquet")
 print(release[{column!r}].mean())
 '''
 PLAIN_R = '''\
-release <- arrow::read_parquet("release.parquet")
+release <- read.csv("release.csv", check.names = FALSE)
 mean(release[[{quoted}]])
 '''
 
@@ -64,7 +64,7 @@ def noise_r(noise: Mapping[str, Any], columns: Sequence[str], groups: Sequence[s
     names = _vector(columns)
     inside = f"interaction(release[{_vector(groups)}], drop = TRUE)" if groups else "factor(rep(1, nrow(release)))"
     head = (
-        'release <- as.data.frame(arrow::read_parquet("release.parquet"))\n'
+        'release <- read.csv("release.csv", check.names = FALSE)\n'
         f"columns <- {names}\n"
         f"groups <- {inside}\n"
     )

@@ -39,9 +39,9 @@ def choice_section(
         best = preferred_release(heads, limits)
         said = "No release is chosen yet; the board decides."
         if best is not None and len(heads) > 1:
-            said += f" The rule in the first paragraph selects {quote(best.name)}."
+            said += f" The rule on the first screen selects {quote(best.name)}."
         elif limits is not None and len(heads) > 1:
-            said += " The rule in the first paragraph selects none: no release meets every limit."
+            said += " The rule on the first screen selects none: no release meets every limit."
         only = _details(candidates[0], heads[0], limits) if len(heads) == 1 else ()
         return Section(_TITLE, (*loud, Paragraph(said), *given, *only))
     head = next(h for h in heads if h.name == chosen)
@@ -106,10 +106,10 @@ def _frontier(head: Headline, heads: Sequence[Headline]) -> str:
 def _rule(head: Headline, heads: Sequence[Headline], limits: JudgedLimits | None) -> str:
     best = preferred_release(heads, limits)
     if len(heads) < 2 or best is None:
-        return "The rule in the first paragraph selects no release." if len(heads) > 1 else ""
+        return "The rule on the first screen selects no release." if len(heads) > 1 else ""
     if best.number == head.number:
-        return "It is the release that the rule in the first paragraph selects."
-    return f"The rule in the first paragraph selects {quote(best.name)} instead."
+        return "It is the release that the rule on the first screen selects."
+    return f"The rule on the first screen selects {quote(best.name)} instead."
 
 
 _TOGETHER = "together"

@@ -57,6 +57,26 @@ def how_to_analyse(candidate: Candidate, about: About) -> Section:
     return Section("How to analyse the file", tuple(blocks))
 
 
+def advice_in_short(candidate: Candidate, about: About) -> list[str]:
+    """The advice in a few sentences, for the first screen."""
+    columns = tuple(n for n, kind in about.kinds if kind == "number" and n in about.confidential) or tuple(about.confidential)
+    out = []
+    if candidate.copies > 1:
+        combined = f"Analyse each of the {count(candidate.copies)} copies and combine the results."
+        out += [combined, "One copy alone looks more precise than it is."]
+    if _published_noise(candidate, columns) is not None:
+        out.append("Correct variances, correlations and regressions for the published noise; means need no correction.")
+    elif not candidate.publishable:
+        out.append("The masking method is not described, so no correction can be given.")
+    elif not out:
+        altered = bool(_changed(candidate, about))
+        plain = "Analyse it as you would analyse the collected data."
+        out.append("Analyse it with the changes described below in mind." if altered else plain)
+    if about.weight:
+        out.append(f"Use the weights in the column {quote(about.weight)} for the population.")
+    return [*out, "Ready-made code is below."]
+
+
 def _copies(copies: int, columns: tuple[str, ...]) -> list[ReportBlock]:
     said = Paragraph(
         f"The release has {count(copies)} copies. Compute each estimate and its variance from every copy, then combine them. "
@@ -109,12 +129,12 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
         "that account for the noise."
     )
     python, r = noise_python(noise, columns, groups), noise_r(noise, columns, groups)
-    return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
+    return [said, Code("Python", python), Fold("The same in R, which reads the file as CSV", (Code("R", r),), "whole")]
 
 
 def _both(python: str, r: str, column: str, **more: int) -> list[ReportBlock]:
     names = {"column": column, "quoted": in_r(column), **more}
-    return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),), "whole")]
+    return [Code("Python", python.format(**names)), Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")]
 
 
 def _within(candidate: Candidate) -> bool:

@@ -10,14 +10,32 @@ from larvatus.comparison.key_figures import KEY_RISK, key_sentence
 from larvatus.core.number_format import cell_text, finite_number, interval_text, list_names, plural, quote, share
 from larvatus.data.score import Row, Score
 from larvatus.reporting.figures.dot_plot import draw_dots
-from larvatus.reporting.page.blocks import Figure, Fold, Paragraph, ReportBlock, ReportTable, Section
+from larvatus.reporting.page.blocks import Figure, Fold, Paragraph, ReportBlock, ReportTable, Section, Story
 from larvatus.reporting.page.chart_rows import FEW, Lane, Mark
 
+_TITLE = "What the keys give away"
 _MOST_LANES = 20
 _ABOUT = (
     "The intruder knows the keys of everyone in the population, but not who is in the file. The risk of a record is the "
     "expected value of 1 / F, where F is the number of persons with its keys."
 )
+
+
+def keys_story(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Story | None:
+    """The finding on keys with the picture of risk by key, before the attacks; None if key risk was not estimated."""
+    found = [(h, s) for h, c in zip(heads, candidates, strict=True) for s in c.scores if s.method == KEY_RISK]
+    if not found:
+        return None
+    few = found[:FEW]
+    pictures = _picture(few, "without_key", "reduction", "Risk by key",
+                        "How much lower the mean risk would be without each key.", "reduction of the mean risk")
+    return Story(_TITLE, _finding([s for _, s in found]), tuple(pictures) or (_releases(found),),
+                 (Paragraph(_ABOUT, "quiet"), *((_releases(few),) if pictures else ())))
+
+
+def _finding(scores: Sequence[Score]) -> str:
+    names = [str(r["variable"]) for r in scores[0].details.get("without_key", ())]
+    return key_sentence(scores) or f"The keys ({list_names(names)}) identify few records."
 
 
 def keys_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section | None:
@@ -26,10 +44,8 @@ def keys_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
     if not found:
         return None
     scores = [s for _, s in found]
-    names = [str(r["variable"]) for r in scores[0].details.get("without_key", ())]
-    said = key_sentence(scores) or f"The keys ({list_names(names)}) identify few records."
     few = found[:FEW]
-    blocks: list[ReportBlock] = [Paragraph(said), Paragraph(_ABOUT, "quiet"), _releases(found)]
+    blocks: list[ReportBlock] = [Paragraph(_finding(scores)), Paragraph(_ABOUT, "quiet"), _releases(found)]
     blocks += _picture(few, "without_key", "reduction", "Risk by key",
                        "How much lower the mean risk would be without each key.", "reduction of the mean risk")
     blocks += _picture(few, "suda_sets", "share", "Sets of keys that single out records",

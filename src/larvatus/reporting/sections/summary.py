@@ -72,7 +72,7 @@ def _which(
     first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None, limits: JudgedLimits | None
 ) -> str:
     named = ["the chosen one"] if chosen else []
-    named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads, limits) else []
+    named += ["the one that the rule on the first screen selects"] if preferred_release(heads, limits) else []
     named += ["some that no other release beats on both excess risk and loss" if on_frontier(heads) else "the first ones"]
     return f"{count(len(first))} of {count(len(heads))} releases are shown here: {', '.join(named)}. The tables below show all."
 

@@ -1,4 +1,4 @@
-"""The first paragraph: what the figures show by one stated rule, and what the rule ignores."""
+"""The rule in full: what the figures show by one stated rule, and what the rule ignores."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 document.querySelectorAll("figure.map").forEach(function (figure) {
   var data = JSON.parse(figure.dataset.points);
   var space = figure.querySelector("svg").namespaceURI;
-  var wide = 760, high = 460, left = 62, right = 740, top = 34, bottom = 408;
-  var axes = {};
+  var axes = {}, frame = data.frames[0];
   data.axes.forEach(function (axis) { axes[axis.key] = axis; });
   var box = document.createElement("div");
   var controls = document.createElement("div");
@@ -17,12 +16,29 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   said.setAttribute("role", "status");
   scroll.className = "scroll";
 
+  function px(part) { return frame.left + frame.pad + (frame.right - frame.left - 2 * frame.pad) * part; }
+  function py(part) { return frame.bottom - frame.pad - (frame.bottom - frame.top - 2 * frame.pad) * part; }
   function part(tag, attributes, inside) {
     var made = document.createElementNS(space, tag);
     Object.keys(attributes).forEach(function (name) { made.setAttribute(name, attributes[name]); });
     if (typeof inside === "string") made.textContent = inside;
     else (inside || []).forEach(function (one) { made.append(one); });
     return made;
+  }
+  function lines(text, most, at) {
+    var rows = [];
+    text.split(" ").forEach(function (word) {
+      while (word.length > most) { rows.push(word.slice(0, most)); word = word.slice(most); }
+      var last = rows.length - 1;
+      if (last >= 0 && rows[last].length + 1 + word.length <= most) rows[last] += " " + word;
+      else rows.push(word);
+    });
+    at.inside = rows.map(function (row, i) { return part("tspan", { x: at.x, dy: i ? 15 : 0 }, row); });
+    at.rows = rows;
+    return at;
+  }
+  function written(text, x, y, most, name, anchor) {
+    return part("text", { x: x, y: y, "class": name, "text-anchor": anchor || "start" }, lines(text, most, { x: x }).inside);
   }
   function chooser(label, chosen) {
     var field = document.createElement("label");
@@ -31,9 +47,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       var group = document.createElement("optgroup");
       group.label = kind === "risk" ? "Risk" : "Loss";
       data.axes.forEach(function (axis) {
-        if (axis.kind !== kind) return;
-        var option = new Option(axis.name, axis.key, false, axis.key === chosen);
-        group.append(option);
+        if (axis.kind === kind) group.append(new Option(axis.name, axis.key, false, axis.key === chosen));
       });
       if (group.children.length) list.append(group);
     });
@@ -42,23 +56,6 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     list.addEventListener("change", draw);
     return list;
   }
-  function scale(values, from, to, share) {
-    var most = Math.max.apply(null, values.concat(0));
-    if (!(most > 1e-9)) most = 1;
-    var rough = most / 5, power = Math.pow(10, Math.floor(Math.log10(rough)));
-    var step = [1, 2, 2.5, 5, 10].map(function (m) { return m * power; }).find(function (m) { return m >= rough * 0.999; });
-    var end = step * Math.ceil(most / step - 1e-9), ticks = [];
-    if (share && most <= 1) end = Math.min(end, 1);
-    for (var i = 0; i * step <= end * 1.0001; i += 1) ticks.push(i * step);
-    var unit = share ? 100 * step : step;
-    var digits = 0;
-    while (digits < 8 && Math.abs(unit - Number(unit.toFixed(digits))) > 1e-6 * unit) digits += 1;
-    return {
-      at: function (value) { return from + (to - from) * Math.min(Math.max(value / end, 0), 1); },
-      ticks: ticks,
-      text: function (value) { return share ? (100 * value).toFixed(digits) + "\u00a0%" : value.toFixed(digits); }
-    };
-  }
   function unbeaten(points) {
     var best = points.filter(function (p) {
       return !points.some(function (q) { return q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y); });
@@ -66,44 +63,54 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     return best.sort(function (a, b) { return a.y - b.y || a.x - b.x; });
   }
   function told(point, x, y) {
-    var ends = y.ends && y.ends[point.place], without = y.without && y.without[point.place];
-    var lines = [point.number + ". " + point.name, "↑ " + y.name + ": " + figureText(y.kind, point.y)];
-    if (ends) lines[1] += " (" + figureText(y.kind, ends[0]) + " to " + figureText(y.kind, ends[1]) + ")";
-    if (without !== null && without !== undefined) lines.push("baseline: " + figureText(y.kind, without));
-    lines.push("→ " + x.name + ": " + figureText(x.kind, point.x));
-    return lines;
+    var without = y.without && y.without[point.place];
+    var rows = [point.number + ". " + point.name, "↑ " + y.name + ": " + y.said[point.place]];
+    if (without) rows.push("baseline: " + without);
+    rows.push("→ " + x.name + ": " + x.said[point.place]);
+    return rows;
   }
-  function labels(points, at, taken, first) {
-    var busy = at.map(function (p) { return [p[0] - 6, p[1] - 6, p[0] + 6, p[1] + 6]; }).concat(taken), out = [];
-    var order = points.map(function (point, i) { return i; });
-    order.sort(function (a, b) { return (first.indexOf(points[a].number) < 0) - (first.indexOf(points[b].number) < 0) || points[a].y - points[b].y; });
-    order.forEach(function (i) {
-      var point = points[i];
-      var short = point.name.length > 28 ? point.name.slice(0, 14) + "…" + point.name.slice(-12) : point.name;
-      (points.length <= 12 ? [short, String(point.number)] : [String(point.number)]).some(function (text) {
-        var width = 7.4 * text.length;
-        return [
-          [10, 4, "start"], [-10, 4, "end"], [9, -10, "start"], [-9, -10, "end"], [9, 19, "start"], [-9, 19, "end"],
-          [0, -10.5, "middle"], [0, 19, "middle"], [0, -27, "middle"]
-        ].some(function (to) {
-          var x = at[i][0] + to[0], y = at[i][1] + to[1];
-          var start = x - { start: 0, middle: width / 2, end: width }[to[2]];
-          var room = [start - 3, y - 12, start + width + 3, y + 4];
-          var free = room[0] >= left && room[2] <= wide && room[1] >= top - 8 && room[3] <= bottom && busy.every(function (b) {
-            return room[0] >= b[2] || room[2] <= b[0] || room[1] >= b[3] || room[3] <= b[1];
-          });
-          if (free) {
-            busy.push(room);
-            out.push(part("text", { x: x, y: y, "class": "label name", "text-anchor": to[2], "aria-hidden": "true" }, text));
-          }
-          return free;
-        });
-      });
+  function labels(svg, points, first, taken) {
+    var spots = [], busy = points.map(function (p) { return [p.px - 7, p.py - 7, p.px + 7, p.py + 7]; }).concat(taken);
+    points.slice().sort(function (a, b) {
+      return (b.favourite - a.favourite) || (b.named - a.named) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
+    }).forEach(function (p) {
+      var text = p.named ? p.name : String(p.number);
+      var here = spots.find(function (s) { return Math.abs(s.px - p.px) < 3 && Math.abs(s.py - p.py) < 3; });
+      if (here) here.text += ", " + text;
+      else spots.push({ px: p.px, py: p.py, text: text });
     });
-    return out;
+    spots.forEach(function (spot) {
+      var most = Math.max(8, Math.floor((frame.right - frame.left) * 0.42 / 7.4)), made = lines(spot.text, most, { x: 0 });
+      var label = part("text", { x: 0, y: 0, "class": "label name", "aria-hidden": "true" }, made.inside), rows = made.rows.length;
+      svg.append(label);
+      var wide = label.getBBox().width;
+      function fits(x, y, anchor, far) {
+        var start = x - { start: 0, middle: wide / 2, end: wide }[anchor];
+        var room = [start - 1, y - 12, start + wide + 1, y + 4 + 15 * (rows - 1)];
+        if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
+        if (busy.some(function (b) { return room[0] < b[2] && room[2] > b[0] && room[1] < b[3] && room[3] > b[1]; })) return false;
+        busy.push(room);
+        label.setAttribute("text-anchor", anchor);
+        label.setAttribute("y", y);
+        label.setAttribute("x", x);
+        Array.from(label.children).forEach(function (row) { row.setAttribute("x", x); });
+        if (far) svg.insertBefore(part("line", { x1: spot.px, y1: spot.py, x2: anchor === "start" ? room[0] - 1 : room[2] + 1, y2: (room[1] + room[3]) / 2, "class": "leader" }), label);
+        return true;
+      }
+      var done = data.offsets.some(function (to) {
+        return fits(spot.px + to[0], spot.py + to[1] - 15 * (rows - 1) * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false);
+      });
+      for (var ring = 2; ring < 30 && !done; ring += 1) {
+        for (var turn = 0; turn < 24 && !done; turn += 1) {
+          var angle = 2 * Math.PI * turn / 24 - Math.PI / 4;
+          done = fits(spot.px + 14 * ring * Math.cos(angle), spot.py + 14 * ring * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true);
+        }
+      }
+      if (!done) label.remove();
+    });
   }
-  function show(mark, lines) {
-    hint.replaceChildren.apply(hint, lines.map(function (line) {
+  function show(mark, rows) {
+    hint.replaceChildren.apply(hint, rows.map(function (line) {
       var row = document.createElement("div");
       row.textContent = line;
       return row;
@@ -118,75 +125,64 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   function hide() { hint.hidden = true; }
 
   function draw() {
-    var x = axes[across.value], y = axes[up.value], front = frontier.checked;
-    var points = [];
+    frame = data.frames[matchMedia("(max-width: 40rem)").matches ? 1 : 0];
+    var x = axes[across.value], y = axes[up.value], points = [];
     data.points.forEach(function (point, place) {
-      if (x.values[place] === null || y.values[place] === null) return;
-      points.push({ number: point.number, name: point.name, page: point.page, place: place, x: x.values[place], y: y.values[place] });
+      if (x.at[place] === null || y.at[place] === null) return;
+      points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
     });
     hide();
-    var ends = [];
-    points.forEach(function (p) {
-      ends.push(p.y);
-      if (y.ends && y.ends[p.place] && y.ends[p.place][1] !== null) ends.push(y.ends[p.place][1]);
-      if (y.without && y.without[p.place] !== null) ends.push(y.without[p.place]);
+    var inside = [], taken = [];
+    if (y.limits) {
+      var low = py(y.limits[0]), high = py(y.limits[1]);
+      inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
+      if (low - high > 1) inside.push(part("rect", { x: frame.left, y: high, width: frame.right - frame.left, height: low - high, "class": "forbidden some" }));
+      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: low, y2: low, "class": "limit" }));
+      inside.push(part("text", { x: frame.right - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
+      taken.push([frame.right - 4 - 6.6 * data.limit.length, low - 17, frame.right, low + 1]);
+    }
+    y.ticks.forEach(function (t) {
+      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(t[0]), y2: py(t[0]), "class": "grid" }));
+      inside.push(part("text", { x: frame.left - 6, y: py(t[0]) + 4, "class": "tick", "text-anchor": "end" }, t[1]));
     });
-    var sx = scale(points.map(function (p) { return p.x; }), left + 14, right - 24, x.kind === "risk");
-    var sy = scale(ends, bottom, top, y.kind === "risk");
-    var inside = [];
-    sy.ticks.forEach(function (t) {
-      inside.push(part("line", { x1: left, x2: right, y1: sy.at(t), y2: sy.at(t), "class": "grid" }));
-      inside.push(part("text", { x: left - 8, y: sy.at(t) + 4, "class": "tick", "text-anchor": "end" }, sy.text(t)));
+    var end = -1e9;
+    x.ticks.forEach(function (t) {
+      var half = 3.7 * t[1].length;
+      if (px(t[0]) - half < end + 4) return;
+      end = px(t[0]) + half;
+      inside.push(part("line", { x1: px(t[0]), x2: px(t[0]), y1: frame.bottom, y2: frame.bottom + 5, "class": "axis" }));
+      inside.push(part("text", { x: px(t[0]), y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, t[1]));
     });
-    sx.ticks.forEach(function (t) {
-      inside.push(part("line", { x1: sx.at(t), x2: sx.at(t), y1: bottom, y2: bottom + 5, "class": "axis" }));
-      inside.push(part("text", { x: sx.at(t), y: bottom + 20, "class": "tick", "text-anchor": "middle" }, sx.text(t)));
-    });
-    inside.push(part("line", { x1: left, x2: right, y1: bottom, y2: bottom, "class": "axis" }));
-    inside.push(part("text", { x: left - 52, y: 16, "class": "axis-name" }, y.kind + ": " + y.name + " ↑"));
-    inside.push(part("text", { x: right, y: high - 10, "class": "axis-name", "text-anchor": "end" }, x.kind + ": " + x.name + " →"));
-    var taken = [];
-    var known = (y.without || []).filter(function (v, place) { return v !== null && y.values[place] !== null; });
-    if (known.length) {
-      var base = Math.max.apply(null, known);
-      inside.push(part("line", { x1: left, x2: right, y1: sy.at(base), y2: sy.at(base), "class": "reference alone" }));
-      var named = (Math.min.apply(null, known) < base ? "baseline: at most " : "baseline: ") + figureText(y.kind, base);
-      var long = 7.2 * named.length, places = [];
-      [sy.at(base) - 5, sy.at(base) + 15].forEach(function (at) {
-        [right - long, left + 4, (left + right - long) / 2].forEach(function (start) {
-          var room = [start, at - 13, start + long, at + 4];
-          var met = points.filter(function (p) {
-            var e = (y.ends && y.ends[p.place]) || [p.y, p.y];
-            var top = Math.min(sy.at(Math.max(p.y, e[1])), sy.at(p.y) - 6), foot = Math.max(sy.at(Math.min(p.y, e[0])), sy.at(p.y) + 6);
-            return sx.at(p.x) + 6 > room[0] && sx.at(p.x) - 6 < room[2] && foot > room[1] && top < room[3];
-          }).length;
-          if (at + 4 <= bottom + 2) places.push([met, room, start, at]);
-        });
-      });
-      places.sort(function (a, b) { return a[0] - b[0]; });
-      taken.push(places[0][1]);
-      inside.push(part("text", { x: places[0][2], y: places[0][3], "class": "tick name" }, named));
+    var wide = Math.floor(frame.wide / 6.6);
+    inside.push(part("line", { x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom, "class": "axis" }));
+    inside.push(written("↑ " + y.name, 0, 14, wide, "axis-name"));
+    inside.push(written(x.name + " →", frame.right, frame.bottom + 38, wide, "axis-name", "end"));
+    if (y.base) {
+      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(y.base[0]), y2: py(y.base[0]), "class": "reference alone" }));
+      inside.push(part("text", { x: frame.right - 4, y: py(y.base[0]) + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
+      taken.push([frame.right - 4 - 6.6 * y.base[1].length, py(y.base[0]), frame.right, py(y.base[0]) + 18]);
     }
     var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
-    if (front && best.length) {
-      var path = "M" + sx.at(best[0].x) + " " + sy.at(best[0].y);
-      best.slice(1).forEach(function (p) { path += "V" + sy.at(p.y) + "H" + sx.at(p.x); });
-      inside.push(part("path", { d: path, "class": "frontier" }));
+    if (best.length) {
+      var path = "M" + frame.right + " " + best[0].py + "H" + best[0].px;
+      best.slice(1).forEach(function (p) { path += "V" + p.py + "H" + p.px; });
+      inside.push(part("path", { d: path + "V" + frame.top, "class": "frontier" }));
     }
     points.forEach(function (p) {
       var e = y.ends && y.ends[p.place];
-      if (e && e[1] > e[0]) inside.push(part("line", { x1: sx.at(p.x), x2: sx.at(p.x), y1: sy.at(e[0]), y2: sy.at(e[1]), "class": "whisker risk" }));
+      if (e && e[1] > e[0]) inside.push(part("line", { x1: p.px, x2: p.px, y1: py(e[0]), y2: py(e[1]), "class": "whisker risk" }));
     });
     var marks = points.map(function (p, i) {
       var good = numbers.indexOf(p.number) >= 0;
-      var lines = told(p, x, y);
-      var name = lines.join("; ") + (good ? "; no other release beats it on both" : "");
-      var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number, "class": front && !good ? "dim" : "" }, [
-        part("circle", { cx: sx.at(p.x), cy: sy.at(p.y), r: 12, "class": "reach" }),
-        part("circle", { cx: sx.at(p.x), cy: sy.at(p.y), r: front && good ? 7 : 5, "class": good ? "point" : "point beaten" })
+      var rows = told(p, x, y), name = rows.join("; ") + (good ? "; on the frontier" : "") + (p.passes ? "; may be released" : "");
+      var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (good ? "" : " beaten"), r = p.favourite ? 7 : 5.5;
+      var shape = p.passes ? part("circle", { cx: p.px, cy: p.py, r: r, "class": look }) :
+        part("rect", { x: p.px - r + 0.7, y: p.py - r + 0.7, width: 2 * r - 1.4, height: 2 * r - 1.4, "class": look });
+      var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number }, [
+        part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shape
       ]);
-      mark.addEventListener("mouseenter", function () { show(mark, lines); });
-      mark.addEventListener("focus", function () { show(mark, lines); });
+      mark.addEventListener("mouseenter", function () { show(mark, rows); });
+      mark.addEventListener("focus", function () { show(mark, rows); });
       mark.addEventListener("mouseleave", hide);
       mark.addEventListener("blur", hide);
       mark.addEventListener("keydown", function (event) {
@@ -200,22 +196,19 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       });
       return mark;
     });
-    var at = points.map(function (p) { return [sx.at(p.x), sy.at(p.y)]; });
-    inside = inside.concat(labels(points, at, taken, numbers), [part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks)]);
-    scroll.replaceChildren(part("svg", { viewBox: "0 0 " + wide + " " + high, width: wide, height: high }, inside));
+    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks));
+    var svg = part("svg", { viewBox: "0 0 " + frame.wide + " " + frame.high, width: frame.wide, height: frame.high }, inside);
+    scroll.replaceChildren(svg);
+    labels(svg, points, numbers, taken);
     said.textContent = points.length + " of " + data.points.length + " releases are shown. On the frontier (no other release beats " +
       (best.length === 1 ? "it" : "them") + " on both axes): " + numbers.join(", ") + ".";
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
-  var frontier = document.createElement("input"), field = document.createElement("label");
-  frontier.type = "checkbox";
-  frontier.addEventListener("change", draw);
-  field.append(frontier, " Highlight the frontier");
-  controls.append(field);
-  box.append(controls, scroll, hint, said);
+  box.append(scroll, hint, said, controls);
   figure.append(box);
   figure.classList.add("is-live");
   draw();
+  matchMedia("(max-width: 40rem)").addEventListener("change", draw);
 });
 function reveal() {
   var wanted = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -1,0 +1,48 @@
+"""Shares as natural frequencies, the way people say them: 7 in 1,000."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.core.number_format import NONE, SPACE, Cell, finite_number
+
+_OF = (100, 1_000, 10_000)
+
+
+def frequency(value: Cell) -> str:
+    """0.007 as "7 in 1,000"; 0 and 1 only if exact."""
+    return frequencies([value])[0]
+
+
+def frequencies(values: Sequence[Cell]) -> list[str]:
+    """Several shares out of the same number, so that readers can compare them; larger if different shares would look alike."""
+    known = [finite_number(v) for v in values]
+    first = _OF.index(_common_denominator([v for v in known if v is not None]))
+    for of in _OF[first:]:
+        said = [NONE if v is None else _said(v, of) for v in known]
+        if len(set(said)) == len({v for v in known if v is None or v == v}):
+            break
+    return said
+
+
+def _common_denominator(values: Sequence[float]) -> int:
+    """The smallest of 100, 1,000 and 10,000 that shows the largest value with two digits, or with one if it is rare."""
+    parts = [v for v in values if 0 < v < 1]
+    if not parts:
+        return _OF[0]
+    if min(parts) >= 0.1:
+        return _OF[0]
+    return _OF[1] if max(parts) >= 0.002 else _OF[2]
+
+
+def _said(value: float, of: int) -> str:
+    if value <= 0:
+        return f"0{SPACE}in{SPACE}{of:,}"
+    if value >= 1:
+        return f"all{SPACE}{of:,}{SPACE}in{SPACE}{of:,}"
+    number = round(value * of)
+    if number == 0:
+        return f"fewer than 1{SPACE}in{SPACE}{of:,}"
+    if number == of:
+        return f"nearly all{SPACE}{of:,}{SPACE}in{SPACE}{of:,}"
+    return f"{number:,}{SPACE}in{SPACE}{of:,}"

@@ -1,0 +1,137 @@
+"""A card for each release: the verdict in one line, the strongest attack, the losses, and what is exact."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
+from larvatus.comparison.comparison import Candidate
+from larvatus.comparison.excess_risk import baseline, baseline_ratio
+from larvatus.comparison.headline import Headline
+from larvatus.comparison.limits_by_release import limit_figure
+from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, plain_name, plain_title
+from larvatus.comparison.score_figures import UPPER_END
+from larvatus.comparison.selection_rule import passes_rule, rule_rows
+from larvatus.core.number_format import EXACT, finite_number, plural
+from larvatus.data.score import Row, Score
+from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, value_texts, worst_loss
+from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.page.blocks import Bar, Card, Chip
+from larvatus.reporting.page.chart_rows import anchor
+
+MAY, UNSAFE, UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
+PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
+_EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
+              ("distributions", ("marginal", "distributions", "ecdf_max")))
+_ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
+Tone = Literal["good", "bad", "open"]
+
+
+def verdict_of(head: Headline, subject: Subject) -> tuple[str, Tone]:
+    """The verdict on a release in one line, and whether it is good."""
+    broken = broken_limits(head, subject.limits)
+    if broken:
+        return f"breaks {plural(broken, 'limit')}", "bad"
+    if head.risk is None:
+        return UNKNOWN, "open"
+    return (MAY, "good") if passes_rule(head, subject.limits) else (UNSAFE, "bad")
+
+
+def card_of(head: Headline, subject: Subject) -> Card:
+    """The card of a release."""
+    candidate, many = subject.candidate(head), len(subject.measures)
+    verdict, tone = verdict_of(head, subject)
+    worst = worst_loss(candidate)
+    attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
+    lost = mean_loss_text(head.loss, many)
+    return Card(
+        head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
+        success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
+        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost",
+        tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS), broken_sentences(head, subject),
+    )
+
+
+def badge_of(head: Headline, subject: Subject) -> str:
+    """Whether a release is proposed, or what the rule chooses."""
+    said = [PROPOSED] if head.name == subject.chosen else []
+    if len(subject.heads) > 1 and subject.rules_choice is not None and subject.rules_choice.number == head.number:
+        said.append(RULES_CHOICE)
+    return " · ".join(said)
+
+
+def broken_sentences(head: Headline, subject: Subject) -> tuple[str, ...]:
+    """Every limit that a release breaks; without limits, every attack that the default rule does not accept."""
+    if subject.limits is not None and subject.limits.broken(head.name):
+        return tuple(broken_in_short(r) for r in sorted(subject.limits.broken(head.name), key=_nearness))
+    if head.attack is None or passes_rule(head, subject.limits):
+        return ()
+    candidate = subject.candidate(head)
+    scores = {s.method: s for s in candidate.of_kind("risk")}
+    out = []
+    for row in sorted(rule_rows(candidate), key=lambda r: -baseline_ratio(scores[str(r["attack"])])):
+        if row["met"] is True:
+            continue
+        score = scores[str(row["attack"])]
+        most = limit_on_value(score, None, head.name)
+        reached, limit = value_texts(score, most)
+        reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
+        out.append(f"{plain_title(score.method)}: {reason}")
+    return tuple(out)
+
+
+def broken_in_short(row: Row) -> str:
+    """A broken limit in a few words; the appendix has the reason."""
+    name, value, most = plain_title(str(row["score"])), finite_number(row["value"]), finite_number(row["limit"])
+    if value is None or most is None:
+        return f"{name}: {row['reason']}"
+    figure = str(row["figure"])
+    upper = figure.endswith(UPPER_END)
+    what = figure.removesuffix(UPPER_END)
+    said = f"{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if what == 'value' else f' {what}'}"
+    only = "; the estimate meets it" if str(row["reason"] or "").startswith("the estimate") else ""
+    return f"{name}: {said}, limit {limit_figure(row, most)}{only}"
+
+
+def _nearness(row: Row) -> float:
+    """Sort key of broken limits: the furthest beyond first, those without a figure last."""
+    value, most = finite_number(row["value"]), finite_number(row["limit"])
+    return 0.0 if value is None or most is None else -value / max(most, EXACT)
+
+
+def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
+    """The strongest attack on an axis that ends a little beyond the largest of its value, its baseline and its limit."""
+    score = head.attack
+    if score is None or head.risk is None:
+        return None
+    base, most = baseline(score), limit_on_value(score, subject.limits, head.name)
+    top = _ROOM * max(head.risk, base or 0.0, most or 0.0, EXACT)
+    beyond = breaks_limit(score, subject.limits, head.name)
+    reached, limit = value_texts(score, most)
+    said = f"Bar: {reached}; limit {limit}" if most is not None else f"Bar: {reached}; no limit"
+    return Bar(_part(head.risk, top), said, "risk", None if base is None else _part(base, top),
+               None if most is None else _part(most, top), beyond)
+
+
+def _part(value: float, top: float) -> float:
+    return min(max(value / top, 0.0), 1.0)
+
+
+def _loss_bar(head: Headline, said: str) -> Bar | None:
+    if head.loss is None:
+        return None
+    return Bar(_part(head.loss, 1.0), f"Bar: {said}; 100 % means that everything is lost", "loss")
+
+
+def _chip(says: str, methods: tuple[str, ...], candidate: Candidate) -> Chip:
+    """The first of the measures that were run, in words."""
+    score = next((s for m in methods for s in candidate.scores if _has_value(s, m)), None)
+    if score is None:
+        return Chip(f"{says} not measured", "open")
+    if abs(score.value) < EXACT:
+        return Chip(f"{says} exact", "good")
+    return Chip(f"{says} nearly exact", "mixed") if nearly_unchanged(score) else Chip(f"{says} changed", "bad")
+
+
+def _has_value(score: Score, method: str) -> bool:
+    return score.method == method and score.kind == "loss" and finite_number(score.value) is not None

@@ -1,0 +1,169 @@
+"""The first screen: what is decided, what speaks against it, what a reader must know, a card per release, and the map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from larvatus.comparison.headline import Headline
+from larvatus.comparison.limits_by_release import JudgedLimits
+from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
+from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
+from larvatus.comparison.unmasked_columns import release_warnings, unmasked_in_words
+from larvatus.core.number_format import count, list_names, plural, quote
+from larvatus.data.score import Score
+from larvatus.reporting.board.cards import badge_of, broken_sentences, card_of, verdict_of
+from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, worst_loss
+from larvatus.reporting.board.map_block import map_block
+from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
+from larvatus.reporting.page.chart_rows import anchor
+from larvatus.reporting.sections.verdict import not_counted_sentence
+
+_LARGE = 0.1  # a relative loss that speaks against a release
+_NO_MASK = "No mask helps against that: release fewer or coarser columns."
+UNKNOWN = "No attack was run, so the disclosure risk is unknown."
+
+
+def decision_title(subject: Subject) -> str:
+    """What is decided, as the title of the page."""
+    head, many = subject.favourite, len(subject.heads)
+    if head.name == subject.chosen:
+        return f"Proposed for release: {quote(head.name)}"
+    if head.risk is None:
+        return "No attack was run: the disclosure risk is unknown"
+    if many == 1:
+        return f"{quote(head.name)} {verdict_of(head, subject)[0]}"
+    if subject.rules_choice is None:
+        return f"No release passes the rule; {quote(head.name)} comes closest"
+    return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
+
+
+def decision_screen(subject: Subject) -> DecisionScreen:
+    """The first screen as a block."""
+    cards = tuple(card_of(h, subject) for h in subject.on_cards)
+    return DecisionScreen(rule_sentence(subject), against_sentence(subject), tuple(_alerts(subject)), cards,
+                          map_block(subject), _rest(subject))
+
+
+def rule_sentence(subject: Subject) -> str:
+    """What the rule chooses, and why."""
+    heads, best, limits = subject.heads, subject.rules_choice, subject.limits
+    if all(h.risk is None for h in heads):
+        least = min((h for h in heads if h.loss is not None), key=lambda h: h.loss or 0.0, default=None)
+        lost = f" {quote(least.name)} has the least loss." if least and len(heads) > 1 else ""
+        return f"The rule chooses no release: no attack was run.{lost}"
+    if best is None:
+        closest = subject.favourite
+        if len(heads) == 1:
+            return f"The rule does not choose {quote(closest.name)}: it {_fails(closest, limits)}."
+        return f"The rule chooses no release: none {_condition(limits)}."
+    fit = sum(passes_rule(h, limits) for h in heads)
+    if len(heads) == 1:
+        return f"The rule accepts {quote(best.name)}: it {_condition(limits)}."
+    if fit == 1:
+        return f"The rule chooses {quote(best.name)}, the only one of {count(len(heads))} releases that {_condition(limits)}."
+    lost = mean_loss_text(best.loss, len(subject.measures)) if best.loss is not None else ""
+    least = f"it loses least ({lost})" if lost else "its risk is lowest"
+    return f"The rule chooses {quote(best.name)}: {least} of the {count(fit)} releases that {_plural_condition(limits)}."
+
+
+def _condition(limits: JudgedLimits | None) -> str:
+    if limits is None:
+        return "keeps every attack near what guessing finds"
+    return "meets every limit" if limits.of_attacks else "meets every limit and keeps every attack near what guessing finds"
+
+
+def _plural_condition(limits: JudgedLimits | None) -> str:
+    return _condition(limits).replace("keeps", "keep").replace("meets", "meet")
+
+
+def _fails(head: Headline, limits: JudgedLimits | None) -> str:
+    if limits is not None and not limits.meets(head.name):
+        return f"breaks {plural(len(limits.broken(head.name)), 'limit')}"
+    return "does not keep every attack near what guessing finds"
+
+
+def against_sentence(subject: Subject) -> str:
+    """What speaks against the release that the report is about: at most one risk and one loss."""
+    head = subject.favourite
+    candidate = subject.candidate(head)
+    worst = worst_loss(candidate)
+    found = [s for s in (next(_risks_against(head, subject), ""),) if s]
+    if worst is not None and (worst.relative_loss >= _LARGE or not found):
+        found.append(f"{plain_name(worst.method)} {_lose(worst)} {relative_text(worst)} of what could be lost")
+    if not found:
+        return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
+    return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
+
+
+def _lose(score: Score) -> str:
+    name = plain_name(score.method)
+    return "lose" if name.endswith("s") and name not in ("uniqueness",) else "loses"
+
+
+def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
+    """Objections by risk, the most serious first."""
+    broken = broken_sentences(head, subject)
+    if broken and subject.limits is not None and not subject.limits.meets(head.name):
+        yield f"it breaks {plural(len(broken), 'limit')}"
+    if head.risk is None:
+        yield "no attack was run on it"
+    elif broken and head.attack is not None:
+        yield f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+    for said in unmasked_in_words(subject.candidate(head).scores):
+        yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
+
+
+def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
+    """What a reader must know besides: warnings first, then what holds for every release."""
+    yield from (("warning", said) for said in subject.warned)
+    about = subject.comparison.about
+    warnings = release_warnings(subject.candidates)
+    for said in warnings:
+        alone = said.startswith("The unmasked columns alone")
+        yield "warning", f"{said} {_NO_MASK}" if alone else said
+    if all(h.risk is None for h in subject.heads):
+        yield "warning", UNKNOWN
+    if about.weight:
+        yield "information", f"The weight ({about.weight}) is released unchanged; it can help to single out records."
+    yield from (("information", said) for said in _keys(subject))
+    if not subject.comparison.limits:
+        yield "information", "The study sets no limits; the default rule is used."
+    aside = not_counted_sentence(attacks_outside_rule(subject.candidates)).strip("()")
+    if aside:
+        yield "information", f"{aside.rstrip('.')}: every useful release allows some of it."
+    yield from (("information", f"{quote(name)} was approved by {who}.") for name, who in subject.approved.items())
+    if about.purpose:
+        yield "information", f"Purpose: {about.purpose}"
+
+
+def _keys(subject: Subject) -> Iterator[str]:
+    """What the key variables reveal of the release that the report is about."""
+    for score in subject.candidate(subject.favourite).of_kind("risk"):
+        if score.method == "key_risk":
+            keys = score.settings.get("keys") or ()
+            named = f" ({list_names([str(k) for k in keys], 8)})" if isinstance(keys, list | tuple) and keys else ""
+            yield f"{capitalise(plain_name(score.method))}{named}: {success_text(score)}."
+
+
+def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
+    """The releases without a card, in a table."""
+    later = subject.in_order[len(subject.on_cards) :]
+    if not later:
+        return ()
+    many = len(subject.measures)
+    rows = tuple(_row(h, subject, many) for h in later)
+    columns = ("Release", "No.", "Verdict", "Strongest attack", "Success", "Mean loss", "Largest single loss")
+    table = ReportTable(f"{plural(len(later), 'more release')}", columns, rows, frozenset({0, 2, 3, 4, 6}),
+                        links=tuple(f"#{anchor(h)}" for h in later))
+    return (table,)
+
+
+def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
+    worst = worst_loss(subject.candidate(head))
+    verdict = verdict_of(head, subject)[0]
+    badge = badge_of(head, subject)
+    attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
+    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost"
+    return (head.name, str(head.number), f"{verdict} ({badge})" if badge else verdict, *attack,
+            mean_loss_text(head.loss, measures), lost)

@@ -1,0 +1,62 @@
+"""Figures as people say them: what an attack finds and what guessing finds, and what analysts lose."""
+
+from __future__ import annotations
+
+from larvatus.comparison.comparison import Candidate
+from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.plain_names import plain_words
+from larvatus.comparison.risk_text import risk_text
+from larvatus.core.frequencies import frequencies
+from larvatus.core.number_format import EXACT, finite_number, loss, share
+from larvatus.data.score import Score
+
+GUESSING, UNMASKED = "by guessing", "from the unmasked columns alone"
+
+
+def success_text(score: Score) -> str:
+    """"7 in 1,000 records found, 5 in 1,000 by guessing"; shares and correlations for what is not counted."""
+    base = baseline(score)
+    reached, guessed = value_texts(score, base)
+    success = plain_words(score.method, "risk", score.meaning).success
+    said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
+    return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
+
+
+def value_texts(score: Score, other: float | None) -> tuple[str, str]:
+    """The value of an attack and another value on its scale, both as natural frequencies if records or values are counted."""
+    counted = score.unit == "share" and not plain_words(score.method, "risk", score.meaning).success.startswith("of ")
+    if counted and all(v is None or -EXACT <= v <= 1 for v in (finite_number(score.value), other)):
+        first, second = frequencies([score.value, other])
+        return first, second
+    return risk_text(score, score.value), risk_text(score, other)
+
+
+def baseline_source(score: Score) -> str:
+    """Where the baseline comes from: a guess, or the columns that are released unmasked."""
+    alone, chance = finite_number(score.s_alone), finite_number(score.chance)
+    return UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
+
+
+def relative_text(score: Score) -> str:
+    """A loss as a share of what could be lost, or as it is if that is not known."""
+    value = score.relative_loss
+    if abs(score.value) < EXACT:
+        return share(0.0)
+    return share(value) if value <= 1 and (score.worst_value or score.value <= 1) else loss(score.value)
+
+
+def mean_loss_text(value: float | None, measures: int) -> str:
+    """The mean relative loss in per cent; a single measure has its own unit."""
+    if value is None:
+        return "not measured"
+    if measures == 1 or value > 1:
+        return loss(value)
+    return share(0.0 if abs(value) < EXACT else value)
+
+
+def worst_loss(candidate: Candidate) -> Score | None:
+    """The measure with the largest relative loss, also among those that do not decide; None if nothing is lost."""
+    known = [s for s in candidate.of_kind("loss") if finite_number(s.value) is not None and s.value >= EXACT]
+    return max(known, key=lambda s: s.relative_loss, default=None)
+
+

@@ -1,0 +1,168 @@
+"""The risk–utility map of all releases: excess risk against mean loss, and the same geometry for every other pair of scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from larvatus.comparison.attack_limits import limit_on_value
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.headline import Headline, on_frontier
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.comparison.risk_text import risk_text
+from larvatus.comparison.selection_rule import passes_rule
+from larvatus.core.number_format import SPACE, count, finite_number, loss, minus, plural, quote
+from larvatus.data.score import Score
+from larvatus.reporting.board.figures_in_words import mean_loss_text
+from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.charts.labels import OFFSETS
+from larvatus.reporting.charts.risk_map import LIMIT_NAME, MOST_NAMES, PHONE, SCREEN, MapPoint, RiskMap, draw_risk_map
+from larvatus.reporting.charts.scales import LinearScale, Scale, scale_of_risks
+from larvatus.reporting.page.blocks import LiveMap, Paragraph, ReportBlock
+from larvatus.reporting.page.chart_rows import anchor
+
+EXCESS, MEAN = "excess risk", "mean loss"
+_Y_NAME = "strongest attack: how far above its baseline (percentage points)"
+
+
+def map_block(subject: Subject) -> ReportBlock:
+    """The map with its geometry for the script, or why there is none."""
+    attacked, measured = any(h.risk is not None for h in subject.heads), bool(subject.measures)
+    if not attacked or not measured:
+        return Paragraph(f"There is no risk–utility map: no {_lacking(attacked)}.", "quiet")
+    drawn = risk_map(subject)
+    if drawn is None:
+        return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
+    svg, narrow = draw_risk_map(drawn, SCREEN), draw_risk_map(drawn, PHONE)
+    return LiveMap(drawn.title, drawn.sentence, svg, live_geometry(subject, drawn), narrow)
+
+
+def _lacking(attacked: bool) -> str:
+    return "measure has a value for every release" if attacked else "attack was run"
+
+
+def risk_map(subject: Subject) -> RiskMap | None:
+    """The map of excess risk and mean loss; None if no release has both."""
+    known = [h for h in subject.heads if h.excess is not None and h.loss is not None]
+    if not known:
+        return None
+    best = {h.number for h in on_frontier(known)}
+    cards = {h.number for h in subject.on_cards}
+    few = len(known) <= MOST_NAMES
+    limits = _limit_ends(subject, known)
+    points = tuple(
+        MapPoint(h.number, h.name, h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best, passes_rule(h, subject.limits),
+                 few or h.number in cards, _hint(h, subject)) for h in known
+    )
+    upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
+    across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
+    sentence = _sentence(subject, known, few)
+    return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _Y_NAME, limits,
+                   subject.favourite.number)
+
+
+def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
+    return len(subject.measures) > 1 and max(losses) <= 1
+
+
+def _x_name(subject: Subject) -> str:
+    if len(subject.measures) == 1:
+        return f"loss: {plain_name(next(iter(subject.measures)))}"
+    return f"mean loss over {count(len(subject.measures))} measures"
+
+
+def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, float] | None:
+    """The lowest and the highest distance above its baseline that the strongest attacks are allowed."""
+    found = []
+    for h in heads:
+        most = limit_on_value(h.attack, subject.limits, h.name) if h.attack else None
+        if h.attack is not None and most is not None:
+            found.append(max(most - (baseline(h.attack) or 0.0), 0.0))
+    return (min(found), max(found)) if found else None
+
+
+def _hint(head: Headline, subject: Subject) -> str:
+    lost = mean_loss_text(head.loss, len(subject.measures))
+    attack = f"{plain_name(head.attack.method)} {risk_text(head.attack, head.risk)}" if head.attack else "no attack"
+    base = f", baseline {risk_text(head.attack, head.base)}" if head.attack else ""
+    return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}"
+
+
+def _sentence(subject: Subject, known: Sequence[Headline], few: bool) -> str:
+    """What the shapes mean; the lowest risk and the least loss."""
+    least, low = min(known, key=lambda h: h.loss or 0.0), min(known, key=lambda h: (h.excess or 0.0, h.loss or 0.0))
+    if len(known) == 1:
+        found = ""
+    elif low is least:
+        found = f"{quote(low.name)} has both the lowest risk and the least loss. "
+    else:
+        found = f"{quote(low.name)} has the lowest risk, {quote(least.name)} the least loss. "
+    missing = len(subject.heads) - len(known)
+    left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
+    numbers = "" if few else " Numbers are those of the table below."
+    return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line is the frontier: "
+            f"no release lies below and to the left of it. Shaded: beyond the limit.{numbers}{left_out}")
+
+
+def live_geometry(subject: Subject, drawn: RiskMap) -> str:
+    """For every axis that readers may choose: where each release lies, its ticks and its texts; and the frames to draw in."""
+    risks, losses = by_method(subject.candidates, "risk"), by_method(subject.candidates, "loss")
+    heads = subject.heads
+    excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
+    axes = [_axis(EXCESS, _Y_NAME, "risk", excess, drawn.upward, [_points(v) for v in excess])]
+    if drawn.limits is not None:
+        axes[0]["limits"] = [_short(drawn.upward.at(v)) for v in drawn.limits]
+    axes += [_risk_axis(name, scores) for name, scores in risks.items()]
+    means = [h.loss for h in heads]
+    if len(subject.measures) > 1:
+        said = [mean_loss_text(v, len(subject.measures)) for v in means]
+        axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said))
+    axes += [_loss_axis(name, scores) for name, scores in losses.items()]
+    first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
+    cards = {h.number for h in subject.on_cards}
+    points = [
+        {"number": h.number, "name": h.name, "page": f"#{anchor(h)}", "passes": passes_rule(h, subject.limits),
+         "named": len(drawn.points) <= MOST_NAMES or h.number in cards, "favourite": h.number == drawn.favourite}
+        for h in heads
+    ]
+    return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "offsets": OFFSETS, "limit": LIMIT_NAME,
+                       "frames": [SCREEN._asdict(), PHONE._asdict()]}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _points(value: float | None) -> str:
+    return "unknown" if value is None else minus(f"{100 * value:.3g}{SPACE}percentage points")
+
+
+def _axis(key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str]) -> dict[str, Any]:
+    return {"key": key, "name": name, "kind": kind, "at": [None if v is None else _short(scale.at(v)) for v in values],
+            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at), t] for at, t in scale.ticks()]}
+
+
+def _risk_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
+    values = [finite_number(s.value) if s else None for s in scores]
+    bases = [baseline(s) if s else None for s in scores]
+    ends = [s.interval if s and s.interval and None not in map(finite_number, s.interval) else None for s in scores]
+    scale = scale_of_risks([v for v in (*values, *(e[1] for e in ends if e)) if v is not None], [b for b in bases if b])
+    axis = _axis(f"risk: {name}", plain_name(name), "risk", values, scale, [risk_text(s, s.value) if s else "" for s in scores])
+    axis["ends"] = [[_short(scale.at(e)) for e in pair] if pair else None for pair in ends]
+    known = [b for b in bases if b is not None]
+    if known:
+        first = next(s for s in scores if s)
+        axis["base"] = [_short(scale.at(max(known))), f"baseline: {'' if min(known) == max(known) else 'at most '}"
+                        f"{risk_text(first, max(known))}"]
+    axis["without"] = ["" if b is None else risk_text(s, b) for s, b in zip(scores, bases, strict=True)]
+    return axis
+
+
+def _loss_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
+    values = [finite_number(s.value) if s else None for s in scores]
+    scale = LinearScale.up_to(max((v for v in values if v is not None), default=1.0), False, steps=5)
+    return _axis(f"loss: {name}", plain_name(name), "loss", values, scale, [loss(v) for v in values])
+
+
+def _short(value: float | None) -> float | None:
+    """Four significant digits."""
+    found = finite_number(value)
+    return None if found is None else float(f"{found:.4g}")

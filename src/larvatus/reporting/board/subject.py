@@ -1,0 +1,79 @@
+"""A comparison with the values that every section of a report needs, and the releases that come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from larvatus.comparison.attack_limits import broken_limits
+from larvatus.comparison.comparison import Candidate
+from larvatus.comparison.headline import Headline, common_measures, headlines
+from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
+from larvatus.comparison.selection_rule import closest_release, passes_rule, preferred_release, ratio_of
+from larvatus.comparison.subset import ComparisonLike
+from larvatus.data.score import Score
+
+MOST_CARDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The comparison, its headlines, the measures that all releases have, and what was decided."""
+
+    comparison: ComparisonLike
+    heads: tuple[Headline, ...]
+    measures: dict[str, list[Score]]
+    version: str
+    chosen: str | None
+    why: tuple[str, ...]
+    limits: JudgedLimits | None
+    warned: tuple[str, ...]
+    approved: Mapping[str, str]
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        return self.comparison.candidates
+
+    @property
+    def rules_choice(self) -> Headline | None:
+        """The release that the rule chooses, if any passes it."""
+        return preferred_release(self.heads, self.limits)
+
+    @property
+    def favourite(self) -> Headline:
+        """The release that the report is about: the proposed one, the rule's choice, the closest one, or the least loss."""
+        proposed = next((h for h in self.heads if h.name == self.chosen), None)
+        found = proposed or self.rules_choice or closest_release(self.heads, self.limits)
+        return found or min(self.heads, key=lambda h: (h.loss is None, h.loss or 0.0))
+
+    @property
+    def in_order(self) -> tuple[Headline, ...]:
+        """All releases: the favourite, the rule's choice, those that pass by loss, then the others, best first."""
+        first = {self.favourite.number, self.rules_choice.number if self.rules_choice else 0}
+
+        def key(head: Headline) -> tuple[bool, bool, bool, int, float, int]:
+            passes = passes_rule(head, self.limits)
+            lost = head.loss if head.loss is not None else 0.0
+            return (head.number != self.favourite.number, head.number not in first, not passes,
+                    broken_limits(head, self.limits), lost if passes else ratio_of(head), head.number)
+
+        return tuple(sorted(self.heads, key=key))
+
+    @property
+    def on_cards(self) -> tuple[Headline, ...]:
+        """The releases that have a card and are drawn in the pictures."""
+        return self.in_order[:MOST_CARDS]
+
+    def candidate(self, head: Headline) -> Candidate:
+        return self.candidates[head.number - 1]
+
+
+def subject_of(
+    comparison: ComparisonLike, version: str = "", chosen: str | None = None, why: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (), approved: Mapping[str, str] = MappingProxyType({}),
+) -> Subject:
+    """The subject of a report, or of a plot, on a comparison."""
+    candidates = comparison.candidates
+    return Subject(comparison, headlines(candidates), common_measures(candidates), version, chosen, why,
+                   judge_limits(comparison), warned, approved)

@@ -1,0 +1,146 @@
+"""The risk–utility map: one labelled point per release, loss to the right, excess risk upwards, the frontier, and the limits.
+
+Positions are parts of an axis between 0 and 1. The script of the page gets the same parts, ticks and frames, so that the map
+that readers can change is drawn from the same geometry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from larvatus.reporting.charts.labels import place_point_labels
+from larvatus.reporting.charts.scales import Scale
+from larvatus.reporting.charts.wrapping import text_lines, wrap
+from larvatus.reporting.figures.label_placement import Box
+from larvatus.reporting.figures.svg import LETTER, document, element, line, text
+
+MOST_NAMES = 12  # points beyond which only the most important have names and the others have numbers
+LIMIT_NAME = "beyond the limit ↑"
+_SMALL = 6.6
+
+
+class MapFrame(NamedTuple):
+    """The plot inside the drawing, in pixels; points stay `pad` away from its sides."""
+
+    wide: float
+    high: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    pad: float = 16.0
+
+    def x(self, part: float) -> float:
+        return self.left + self.pad + (self.right - self.left - 2 * self.pad) * part
+
+    def y(self, part: float) -> float:
+        return self.bottom - self.pad - (self.bottom - self.top - 2 * self.pad) * part
+
+
+SCREEN = MapFrame(640.0, 470.0, 58.0, 632.0, 40.0, 412.0)
+PHONE = MapFrame(360.0, 380.0, 50.0, 356.0, 56.0, 316.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoint:
+    """A release on the map; `best` if it is on the frontier, `passes` if the rule lets it pass, `named` if it gets its name."""
+
+    number: int
+    name: str
+    x: float
+    y: float
+    best: bool
+    passes: bool
+    named: bool
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class RiskMap:
+    """Everything that the map shows; `limits` are the lowest and the highest limit among the releases."""
+
+    title: str
+    sentence: str
+    points: tuple[MapPoint, ...]
+    across: Scale
+    upward: Scale
+    x_name: str
+    y_name: str
+    limits: tuple[float, float] | None
+    favourite: int
+
+
+def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
+    """The map as SVG text."""
+    at = {p.number: (frame.x(drawn.across.at(p.x)), frame.y(drawn.upward.at(p.y))) for p in drawn.points}
+    order = sorted(drawn.points, key=lambda p: (p.number != drawn.favourite, not p.named, not p.best, p.y))
+    names = [p.name if p.named else str(p.number) for p in order]
+    room = Box(frame.left + 2, frame.top + 2, frame.right, frame.bottom - 1)
+    widest = min(230.0, (frame.right - frame.left) * 0.42)
+    labels = place_point_labels([at[p.number] for p in order], names, room, widest, _limit_name(drawn, frame))
+    body = [_limits(drawn, frame), _axes(drawn, frame), _frontier(drawn, frame, at)]
+    body += [line(*label.leader, "leader") for label in labels if label.leader]
+    body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]
+    body += [text_lines(label.x, label.y, list(label.lines), "label name", label.anchor) for label in labels]
+    return document(drawn.title, drawn.sentence, frame.wide, frame.high, "".join(body))
+
+
+def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
+    class_ = f"point {'good' if point.passes else 'bad'}{' favourite' if favourite else ''}{'' if point.best else ' beaten'}"
+    hint = element("title", escape(point.hint))
+    if point.passes:
+        return element("circle", hint, cx=x, cy=y, r=7.0 if favourite else 5.5, class_=class_)
+    r = 6.0 if favourite else 5.0
+    return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_)
+
+
+def _limits(drawn: RiskMap, frame: MapFrame) -> str:
+    """What lies beyond the limits, shaded; lighter where only some releases have so low a limit."""
+    if drawn.limits is None:
+        return ""
+    low, high = (frame.y(drawn.upward.at(v)) for v in drawn.limits)
+    wide = frame.right - frame.left
+    out = [element("rect", x=frame.left, y=frame.top, width=wide, height=max(high - frame.top, 0.0), class_="forbidden")]
+    if low - high > 1:
+        out.append(element("rect", x=frame.left, y=high, width=wide, height=low - high, class_="forbidden some"))
+    out.append(line(frame.left, low, frame.right, low, "limit"))
+    return "".join(out) + text(frame.right - 4, low - 5, LIMIT_NAME, "tick", "end")
+
+
+def _limit_name(drawn: RiskMap, frame: MapFrame) -> list[Box]:
+    """The place of the name of the limit, which labels leave free."""
+    if drawn.limits is None:
+        return []
+    y = frame.y(drawn.upward.at(drawn.limits[0]))
+    return [Box(frame.right - 4 - len(LIMIT_NAME) * _SMALL, y - 17, frame.right, y + 1)]
+
+
+def _axes(drawn: RiskMap, frame: MapFrame) -> str:
+    out: list[str] = []
+    for part, said in drawn.upward.ticks():
+        y = frame.y(part)
+        out += [line(frame.left, y, frame.right, y, "grid"), text(frame.left - 6, y + 4, said, "tick", "end")]
+    taken = -1e9
+    for part, said in drawn.across.ticks():
+        x, half = frame.x(part), len(said) * LETTER / 2
+        if x - half > taken + 4:
+            out += [line(x, frame.bottom, x, frame.bottom + 5, "axis"), text(x, frame.bottom + 19, said, "tick", "middle")]
+            taken = x + half
+    out.append(line(frame.left, frame.bottom, frame.right, frame.bottom, "axis"))
+    out.append(text_lines(0, 14, wrap(f"↑ {drawn.y_name}", frame.wide - 4, _SMALL), "axis-name"))
+    lines = wrap(f"{drawn.x_name} →", frame.wide - 4, _SMALL)
+    out.append(text_lines(frame.right, frame.bottom + 38, lines, "axis-name", "end"))
+    return "".join(out)
+
+
+def _frontier(drawn: RiskMap, frame: MapFrame, at: dict[int, tuple[float, float]]) -> str:
+    best = sorted((at[p.number] for p in drawn.points if p.best), key=lambda xy: (-xy[1], xy[0]))
+    if not best:
+        return ""
+    steps = "".join(f"V{y:.1f}H{x:.1f}" for x, y in best[1:])
+    ends = f"M{frame.right:.1f} {best[0][1]:.1f}H{best[0][0]:.1f}{steps}V{frame.top:.1f}"
+    return element("path", d=ends, class_="frontier")
+
+

@@ -1,0 +1,1 @@
+"""How values look in a notebook, and plots that can be saved as files."""

@@ -1,0 +1,26 @@
+"""Shares as natural frequencies, out of one number for all that are compared."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from larvatus.core.frequencies import frequencies, frequency
+
+
+@pytest.mark.parametrize(("value", "said"), [
+    (0.007, "7 in 1,000"), (0.45, "45 in 100"), (0.0004, "4 in 10,000"), (0.0, "0 in 100"), (1.0, "all 100 in 100"),
+    (1e-9, "fewer than 1 in 10,000"), (0.9999, "nearly all 100 in 100"), (None, "–"), (math.nan, "–"),
+])
+def test_one_share(value, said):
+    assert frequency(value).replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ((0.45, 0.3), ["45 in 100", "30 in 100"]), ((0.007, 0.005), ["7 in 1,000", "5 in 1,000"]),
+    ((0.2, 0.012), ["200 in 1,000", "12 in 1,000"]), ((0.0021, 0.0019), ["21 in 10,000", "19 in 10,000"]),
+    ((0.012, 0.012), ["12 in 1,000", "12 in 1,000"]),
+])
+def test_shares_that_are_compared_are_out_of_one_number(values, said):
+    assert [s.replace("\N{NO-BREAK SPACE}", " ") for s in frequencies(values)] == said

@@ -1,0 +1,115 @@
+"""Values in notebooks: tables with bars, plots that save themselves, and one clear error without the libraries for it."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+import larvatus as lv
+from larvatus.core.errors import LarvatusError
+from larvatus.core.number_format import count
+from sample import ROLES, SECRET, people
+
+
+@pytest.fixture(scope="module")
+def made():
+    data = lv.read(people(200), **ROLES)
+    release = lv.mask(data, "additive_noise", secret=SECRET, name="noise <1>")
+    return data, release, lv.compare(data, [release], ["nearest_record"], ["moments", "correlation"])
+
+
+def drawn(plot) -> str:
+    """The drawing as text, after checking that it stands alone."""
+    text = plot._repr_svg_()
+    ElementTree.fromstring(text)
+    assert "var(" not in text
+    assert ":is(" not in text
+    return text
+
+
+def test_a_comparison_draws_its_map(made):
+    text = drawn(made[2].plot())
+    assert "noise &lt;1&gt;" in text
+    assert 'class="frontier"' in text
+
+
+@pytest.mark.parametrize(("kind", "name"), [(None, "Nearest-record linkage"), ("loss", "Correlations")])
+def test_scores_draw_themselves(made, kind, name):
+    assert name in drawn(made[2].candidates[0].scores.plot(kind))
+
+
+def test_scores_without_the_kind_say_so(made):
+    losses = lv.utility(made[0], made[1], ["moments"])
+    with pytest.raises(LarvatusError, match="no scores of kind 'risk'; the kinds here are loss"):
+        losses.plot("risk")
+
+
+def test_a_release_draws_a_column(made):
+    text = drawn(made[1].plot(ROLES["confidential"][0]))
+    assert len(re.findall('class="shown"', text)) == 24
+    other = next(n for n in made[1].columns if made[1].data.table.columns[n].kind != "number")
+    assert drawn(made[1].plot(other)).count('class="shown"') >= 2
+    with pytest.raises(LarvatusError, match="no released column 'nothing'"):
+        made[1].plot("nothing")
+
+
+def test_plots_are_saved_by_their_ending(made, tmp_path):
+    plot = made[2].plot()
+    assert plot.save(tmp_path / "map.svg").read_text(encoding="utf-8").startswith("<svg ")
+    with pytest.raises(LarvatusError, match="exists already"):
+        plot.save(tmp_path / "map.svg")
+    with pytest.raises(LarvatusError, match=r"ends in none of \.svg, \.png, \.pdf"):
+        plot.save(tmp_path / "map.gif")
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_pictures_and_documents_are_written(made, tmp_path, ending, start):
+    missing = "no library for PNG and PDF: install the extra plots"
+    pytest.importorskip("cairosvg", reason=missing, exc_type=(ImportError, OSError))
+    assert made[2].plot().save(tmp_path / f"map{ending}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("ending", [".png", ".pdf"])
+def test_without_the_libraries_the_error_says_what_to_install(made, tmp_path, monkeypatch, ending):
+    known = builtins.__import__
+
+    def refuse(name, *arguments, **named):
+        if name in ("resvg_py", "cairosvg"):
+            raise ImportError(name)
+        return known(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(LarvatusError, match=r"pip install 'larvatus\[plots\]', or save as \.svg"):
+        made[2].plot().save(tmp_path / f"map{ending}")
+
+
+def test_values_have_rich_and_plain_forms(made):
+    data, release, compared = made
+    advice = lv.advise(data)
+    for value, said in ((data, f"Microdata: {count(200)} records"), (release, "Release noise &lt;1&gt;"),
+                        (compared, "largest single loss"), (compared.candidates[0].scores, "Nearest-record linkage"),
+                        (advice, "does not suit")):
+        html = value._repr_html_()
+        assert said in html
+        assert "noise <1>" not in html
+        assert "<" not in repr(value).replace("noise <1>", "")
+
+
+def test_a_terminal_shows_bars_and_a_file_does_not(made, capsys):
+    import io
+
+    from rich.console import Console
+
+    from larvatus.cli.output.terminal import Terminal
+    from larvatus.reporting.notebook.views import headline_bars
+
+    terminal = Terminal()
+    for is_terminal in (True, False):
+        shown = io.StringIO()
+        terminal.out = Console(file=shown, force_terminal=is_terminal, width=120)
+        terminal.bars(headline_bars(made[2]), "All releases")
+        assert ("█" in shown.getvalue()) == is_terminal
+        assert ("noise <1>" in shown.getvalue()) == is_terminal
