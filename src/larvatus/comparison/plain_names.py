@@ -46,12 +46,17 @@ _ATTACKS = {
         "categories guessed"),
     "cluster_match": PlainName(
         "cluster matching", IDENTIFICATION, "Clusters original and released records together and links within clusters."),
+    "date_intervals": PlainName(
+        "linkage by intervals between dates", IDENTIFICATION, "Finds persons by the number of days between their dates."),
     "exact_equations": PlainName(
         "exact equations", IDENTIFICATION, "Solves the equations of a mask that keeps means and correlations exactly."),
     "exact_match": PlainName(
         "exact matching", IDENTIFICATION, "Links each person to a released record that shares their rarest values."),
     "group_intersection": PlainName(
         "intersection of microaggregates", IDENTIFICATION, "Combines the groups of similar records that each person falls in."),
+    "household_linkage": PlainName(
+        "linkage of whole households", IDENTIFICATION, "Adds up what all members of a household, or all rows of a person, "
+        "resemble."),
     "interval_disclosure": PlainName(
         "interval disclosure", VALUES, "Counts the original values that lie close to their released value.",
         "values nearly disclosed"),

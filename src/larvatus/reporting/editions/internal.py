@@ -71,7 +71,8 @@ def internal(
     what = f"comparison of {plural(many, 'masked release')}" if many > 1 else "assessment of a masked release"
     return Report(
         decision_title(subject), "internal", (decision_screen(subject),), (), closing,
-        label=f"Internal edition: not for publication · {what}", stories=tuple(s for story in _STORIES if (s := story(subject))),
+        label=f"Internal edition: not for publication · {what}",
+        stories=tuple(s for story in _STORIES if (s := story(subject))),
         appendix=tuple(made for section in _APPENDIX if (made := section(subject)) is not None), glossary=_glossary(subject),
     )
 

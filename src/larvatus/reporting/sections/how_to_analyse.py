@@ -134,7 +134,8 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
 
 def _both(python: str, r: str, column: str, **more: int) -> list[ReportBlock]:
     names = {"column": column, "quoted": in_r(column), **more}
-    return [Code("Python", python.format(**names)), Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")]
+    in_r = Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")
+    return [Code("Python", python.format(**names)), in_r]
 
 
 def _within(candidate: Candidate) -> bool:
