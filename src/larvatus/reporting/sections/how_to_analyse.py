@@ -134,8 +134,8 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
 
 def _both(python: str, r: str, column: str, **more: int) -> list[ReportBlock]:
     names = {"column": column, "quoted": in_r(column), **more}
-    in_r = Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")
-    return [Code("Python", python.format(**names)), in_r]
+    fold = Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")
+    return [Code("Python", python.format(**names)), fold]
 
 
 def _within(candidate: Candidate) -> bool:
