@@ -30,6 +30,7 @@ NAMES = {
     "bayesian_intruder": "the Bayesian intruder", "category_disclosure": "category disclosure",
     "cluster_match": "cluster matching", "every_attack": "every attack",
     "exact_equations": "exact equations", "exact_match": "exact matching",
+    "date_intervals": "intervals between dates",
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
     "interval_match": "rounding-interval matching", "mixed_linkage": "linkage by categories and numbers",
     "key_risk": "matching by key variables",
