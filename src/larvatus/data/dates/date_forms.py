@@ -84,6 +84,11 @@ class DateForm:
 
     def read(self, texts: Any) -> pa.Array | None:
         """Cells as dates; None if a cell that is not null is no date in this form, such as 29 February 2023."""
+        cells = texts.dictionary_encode()
+        found = self._read(cells.dictionary)  # the same date often occurs many times
+        return None if found is None else found.take(cells.indices)
+
+    def _read(self, texts: Any) -> pa.Array | None:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -183,10 +188,10 @@ def possible_forms(texts: Any) -> frozenset[str]:
     """The forms in which all cells that are not null are dates; none if there is no such cell."""
     import pyarrow.compute as pc
 
-    there = texts.drop_null()
-    first = _SHAPE.fullmatch(there[0].as_py()) if len(there) else None
-    if first is None or not pc.match_substring_regex(there[-1:], r"^\d").to_pylist()[0]:
+    first = _SHAPE.fullmatch(str(pc.first(texts).as_py() or ""))  # most columns of text are decided by one cell
+    if first is None:
         return frozenset()
+    there = pc.unique(texts).drop_null()
     mark = first["a"] or first["b"]
     orders = ["yyyy-mm-dd"] if first["first"] else ["dd-mm-yyyy"] if mark == "." else ["dd-mm-yyyy", "mm-dd-yyyy"]
     dates = [o.replace("-", mark) for o in (*orders, *(o.replace("mm", "m").replace("dd", "d") for o in orders))]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.linkage.coordinates import same_rows
 
 _DAY = 86_400_000  # milliseconds
 
@@ -55,11 +56,12 @@ class _UnitDates:
     def of(cls, values: Sequence[Floats], same: Sequence[Ints], unit: Sequence[Ints]) -> list[_UnitDates]:
         """Both sides, with numbers that are equal if what they stand for is equal."""
         first = [_earliest(v, u) for v, u in zip(values, unit, strict=True)]
-        tables = [np.column_stack([s, _from_first(v, f, u)]) for v, s, f, u in zip(values, same, first, unit, strict=True)]
-        code = np.unique(np.concatenate(tables), axis=0, return_inverse=True)[1].ravel()
-        codes = np.split(code, np.cumsum([len(t) for t in tables])[:-1])
-        signs: dict[tuple[bytes, int], int] = {}
-        return [cls(f // _DAY, _signatures(c, u, f, signs), c) for c, u, f in zip(codes, unit, first, strict=True)]
+        tables = [np.column_stack([s, f[u] % _DAY, _from_first(v, f, u)])
+                  for v, s, f, u in zip(values, same, first, unit, strict=True)]
+        rows = np.concatenate(tables)
+        codes = np.split(same_rows(rows.T, len(rows)), [len(tables[0])])
+        signs: dict[bytes, int] = {}
+        return [cls(f // _DAY, _signatures(c, u, len(rows), signs), c) for c, u, f in zip(codes, unit, first, strict=True)]
 
     def taken(self, units: Ints) -> _UnitDates:
         return _UnitDates(self.day[units], self.sign[units], self.rows)
@@ -83,15 +85,18 @@ def _from_first(values: Floats, first: Ints, unit: Ints) -> Ints:
     return np.where(np.isnan(values), -1, stamps)
 
 
-def _signatures(code: Ints, unit: Ints, first: Ints, signs: dict[tuple[bytes, int], int]) -> Ints:
-    """A number for each unit that depends on its rows, in any order, and on the time of day of its earliest date."""
+def _signatures(code: Ints, unit: Ints, codes: int, signs: dict[bytes, int]) -> Ints:
+    """A number for each unit that depends on its rows, in any order. For a unit with one row it is the code of that row.
+
+    Other units get numbers from `codes` on, one for each combination of rows in `signs`.
+    """
     rows = np.lexsort((code, unit))
-    cuts = np.searchsorted(unit[rows], np.arange(len(first) + 1))
-    out = np.empty(len(first), dtype=np.int64)
-    for u in range(len(first)):
-        key = code[rows[cuts[u] : cuts[u + 1]]].tobytes(), int(first[u] % _DAY)
-        out[u] = signs.setdefault(key, len(signs))
-    return out
+    size = np.bincount(unit)
+    cuts = np.concatenate([[0], np.cumsum(size)])
+    out = code[rows[cuts[:-1]]]
+    for u in np.flatnonzero(size > 1):
+        out[u] = signs.setdefault(code[rows[cuts[u] : cuts[u + 1]]].tobytes(), codes + len(signs))
+    return np.asarray(out)
 
 
 def _candidates(mine: _UnitDates, theirs: _UnitDates, days: int, unshifted: bool) -> Ints:
@@ -112,5 +117,5 @@ def _candidates(mine: _UnitDates, theirs: _UnitDates, days: int, unshifted: bool
 
 def _alike_in_unit(code: Ints, unit: Ints) -> Ints:
     """How many rows of its unit have the same dates and S as a row."""
-    _, place, times = np.unique(np.column_stack([unit, code]), axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(times[place.ravel()])
+    place = same_rows([unit, code], len(unit))
+    return np.asarray(np.bincount(place)[place])
