@@ -12,12 +12,18 @@ from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_un
 from larvatus.data.score import Score
 
 if TYPE_CHECKING:
-    from larvatus.comparison.comparison import Candidate
+    from larvatus.comparison.comparison import About, Candidate
 
 
 def singled_out_sentence(scores: Iterable[Score]) -> str:
     """The share of records that the unmasked columns alone single out, with these columns; empty if there are none."""
     return singled_out_in_words(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
+
+
+def keys_changed(candidates: Iterable[Candidate], about: About) -> tuple[str, ...]:
+    """The keys that steps of some release name."""
+    named = {n for c in candidates for step in c.steps for n in step.get("columns") or ()}
+    return tuple(n for n in about.keys if n in named)
 
 
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ the released figure would reveal the original figure.
 from __future__ import annotations
 
 from larvatus.comparison.comparison import About, Candidate
+from larvatus.comparison.unmasked_columns import keys_changed
 from larvatus.core.number_format import count
 from larvatus.reporting.page.blocks import KeyFigure, KeyFigures, Paragraph, Report, ReportBlock
 from larvatus.reporting.sections.codebook import codebook_section
@@ -19,7 +20,9 @@ from larvatus.reporting.sections.public_losses import SMALLEST, public_losses, r
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for its users."""
-    kept = preservation_items(candidate, unmasked_columns(about), rounded_text) if candidate.records >= SMALLEST else None
+    changed = keys_changed([candidate], about)
+    as_they_are = tuple(n for n in unmasked_columns(about) if n not in changed)
+    kept = preservation_items(candidate, as_they_are, rounded_text) if candidate.records >= SMALLEST else None
     sections = (
         done_section(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about),
         public_losses(candidate, about), public_limitations(candidate, about), codebook_section(candidate, about),
@@ -34,5 +37,5 @@ def _size(candidate: Candidate, about: About) -> ReportBlock:
     copies = (KeyFigure("Copies", count(candidate.copies)),) if candidate.copies > 1 else ()
     return KeyFigures((
         KeyFigure("Records", count(candidate.records)), KeyFigure("Columns", count(released)),
-        KeyFigure("Masked columns", count(len(about.confidential))), *copies,
+        KeyFigure("Masked columns", count(len(about.confidential) + len(keys_changed([candidate], about)))), *copies,
     ))
