@@ -137,6 +137,20 @@ def test_a_recoded_confidential_column_is_read_again(frame, tmp_path):
     assert scores[0].value == pytest.approx(lv.risk(data, release, ["uniqueness"])[0].value)
 
 
+@pytest.mark.parametrize("role", ["key", "confidential"])
+def test_a_recoded_column_with_an_order_is_read_again(frame, tmp_path, role):
+    """Its joined level has no place in the stated order."""
+    others = {"confidential": ("income",), "key": ("age",)}
+    order = {"job": tuple("abcdef")}
+    data = lv.read(frame, lv.Roles(**{**others, role: (*others[role], "job")}, ordered=order))
+    release = lv.mask(data, {"method": "recoding", "columns": ["job"], "rare": 30}, "additive_noise(columns=['income'])",
+                      secret=SECRET)
+    release.write(tmp_path / "out.csv", pairing=tmp_path / "pairing.parquet")
+    here = lv.risk(data, release, ["uniqueness"])[0]
+    there = lv.risk(data, tmp_path / "out.csv", ["uniqueness"], pairing=tmp_path / "pairing.parquet")[0]
+    assert here.value == pytest.approx(there.value)
+
+
 def test_engines_agree(frame):
     released = [lv.mask(read(frame, e), RECODING, "post_randomisation(columns=['job'])", NOISE, secret=SECRET).to_pandas()
                 for e in ("memory", "duckdb")]

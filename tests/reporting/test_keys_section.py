@@ -60,3 +60,13 @@ def test_there_is_no_section_without_keys():
     data = lv.read(frame, confidential=["x"], non_confidential=["s"])
     compared = lv.compare(data, [lv.mask(data, "additive_noise", secret=SECRET)], attacks=["uniqueness"], measures=["moments"])
     assert "Keys" not in [s.title for s in compose_report(compared, "internal").sections]
+
+
+def test_changed_keys_are_not_called_unchanged(compared):
+    """Town is released unchanged, age is not; the public edition says how it was changed."""
+    internal = str(next(s for s in compose_report(compared, "internal").sections if s.title == "What is exact and what is not"))
+    assert "Columns released unchanged: town." in internal
+    report = compose_report(compared, "public", release="coarse")
+    assert "Columns released unchanged: town." in str(report)
+    assert "categories of key columns were joined" in str(report)
+    assert "Columns released unchanged: age, town." in str(compose_report(compared, "public", release="detailed"))

@@ -22,7 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, Scores
-from larvatus.data.steps import columns_of_step
+from larvatus.data.steps import columns_of_step, sentence_of_step
 from larvatus.measures.scoring.null_placement import NULL
 
 
@@ -48,7 +48,7 @@ class Candidate:
         """A candidate without figures per record, to save memory; `lv.risk` gives those for one release."""
         steps = tuple(redacted_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.public_settings(_kinds(s, release.data))} for s in release.steps)
-        sentences = tuple(s.public_sentence() for s in release.steps)
+        sentences = tuple(sentence_of_step(s, release.data.roles) for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
         light = Scores(replace(s, by_record=None, records=None) for s in scores)

@@ -16,8 +16,10 @@ from larvatus.data.exposure.singled_out import (
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
 from larvatus.data.score import Score
 
+WEIGHT_STEPS = "weight_"  # names of masks that change the survey weight begin with it
+
 if TYPE_CHECKING:
-    from larvatus.comparison.comparison import Candidate
+    from larvatus.comparison.comparison import About, Candidate
 
 
 def singled_out_sentence(scores: Iterable[Score]) -> str:
@@ -28,6 +30,14 @@ def singled_out_sentence(scores: Iterable[Score]) -> str:
 def missing_cells_sentence(scores: Iterable[Score]) -> str:
     """The share of records that missing cells single out in addition, with their columns; empty if there are none."""
     return missing_cells_in_words(s.details[MISSING_CELLS] for s in scores if MISSING_CELLS in s.details)
+
+
+def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tuple[str, ...]:
+    """Columns that steps of some release change although they are not confidential: keys that they name, and the weight."""
+    steps = [step for c in candidates for step in c.steps]
+    named = {n for step in steps for n in step.get("columns") or ()}
+    weight = (about.weight,) if about.weight and any(str(s.get("method", "")).startswith(WEIGHT_STEPS) for s in steps) else ()
+    return (*(n for n in about.keys if n in named), *weight)
 
 
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:

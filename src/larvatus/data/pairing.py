@@ -39,7 +39,14 @@ def as_release(
     names = data.engine.names(file)
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
-    table = data.engine.read(file, roles, groups, Path(pairing) if pairing else None)
+    beside = Path(pairing) if pairing else None
+    try:
+        table = data.engine.read(file, roles, groups, beside)
+    except RolesError:
+        if not roles.ordered:
+            raise
+        roles = _without_orders(roles)  # joined levels have no place in the stated order
+        table = data.engine.read(file, roles, groups, beside)
     known = {"person": data.roles.person, "household": data.roles.household}  # by record id; the file has no such columns
     released = Microdata(table, roles.model_copy(update=known), groups, data.engine, paths_read(other, pairing))
     absent = [n for n in data.changeable if n not in names]
@@ -64,6 +71,11 @@ def as_release(
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), is_paired=False)
+
+
+def _without_orders(roles: Roles) -> Roles:
+    """The roles with categories that have no order."""
+    return roles.model_copy(update={"ordered": {}, "nominal": tuple(dict.fromkeys((*roles.nominal, *roles.ordered)))})
 
 
 def _recoded_columns(data: Microdata, released: Microdata) -> list[Note]:

@@ -38,6 +38,12 @@ def is_key_step(step: Mask, roles: Roles) -> bool:
     return any(n in roles.key for n in step.columns or ())
 
 
+def sentence_of_step(step: Mask, roles: Roles) -> str:
+    """The sentence of a step for the public; it speaks of keys if the step names keys."""
+    said = step.public_sentence()
+    return said.replace("Confidential ", "Key ").replace("confidential ", "key ") if is_key_step(step, roles) else said
+
+
 def key_steps_first(steps: Sequence[Mask], roles: Roles) -> tuple[Mask, ...]:
     """The steps that name keys, then the others, each in the given order."""
     return tuple(sorted(steps, key=lambda step: not is_key_step(step, roles)))

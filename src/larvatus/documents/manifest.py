@@ -19,7 +19,7 @@ from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
-from larvatus.data.steps import columns_of_step
+from larvatus.data.steps import columns_of_step, sentence_of_step
 from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
 from larvatus.documents.file_digests import describe_file, file_descriptions
 
@@ -161,7 +161,8 @@ def public_manifest(
         "steps": [
             {"method": s.name(), "settings": s.public_settings(
                 {data.table.columns[n].kind_for_people for n in columns_of_step(s, data)}),
-             "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
+             "sentence": sentence_of_step(s, data.roles),
+             "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps
         ],

@@ -8,7 +8,7 @@ from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
-from larvatus.comparison.unmasked_columns import release_warnings, unmasked_in_words
+from larvatus.comparison.unmasked_columns import other_columns_changed, release_warnings, unmasked_in_words
 from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.board.cards import badge_of, broken_sentences, card_of, verdict_of
@@ -124,7 +124,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "warning", f"{said} {_NO_MASK}" if alone else said
     if all(h.risk is None for h in subject.heads):
         yield "warning", UNKNOWN
-    if about.weight:
+    if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
         yield "information", f"The weight ({about.weight}) is released unchanged; it can help to single out records."
     yield from (("information", said) for said in _keys(subject))
     if not subject.comparison.limits:

@@ -8,6 +8,7 @@ the released figure would reveal the original figure.
 from __future__ import annotations
 
 from larvatus.comparison.comparison import About, Candidate
+from larvatus.comparison.unmasked_columns import other_columns_changed
 from larvatus.reporting.page.blocks import FactCards, Report
 from larvatus.reporting.sections.codebook import codebook_section
 from larvatus.reporting.sections.how_to_analyse import how_to_analyse
@@ -19,7 +20,9 @@ from larvatus.reporting.sections.public_losses import SMALLEST, public_losses, r
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for its users."""
-    kept = preservation_items(candidate, unmasked_columns(about), rounded_text) if candidate.records >= SMALLEST else None
+    changed = other_columns_changed([candidate], about)
+    as_they_are = tuple(n for n in unmasked_columns(about) if n not in changed)
+    kept = preservation_items(candidate, as_they_are, rounded_text) if candidate.records >= SMALLEST else None
     sections = (
         done_section(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about),
         public_losses(candidate, about), public_limitations(candidate, about), codebook_section(candidate, about),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.comparison.comparison import About, Candidate
+from larvatus.comparison.unmasked_columns import other_columns_changed
 from larvatus.core.number_format import NONE, words
 from larvatus.reporting.page.blocks import ReportTable, Section
 
@@ -23,9 +24,10 @@ def codebook_section(candidate: Candidate, about: About) -> Section:
         return Section("Codebook", (whole,))
     kinds = dict(about.kinds)
     weight = (about.weight,) if about.weight else ()
-    rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate)) for n in about.confidential]
+    masked = (*other_columns_changed([candidate], about), *about.confidential)
+    rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate, about.confidential)) for n in masked]
     beside = dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight))
-    rows += [(n, _kind(kinds.get(n)), "no", _as_it_is(n, about)) for n in beside if n not in about.confidential]
+    rows += [(n, _kind(kinds.get(n)), "no", _as_it_is(n, about)) for n in beside if n not in masked]
     table = ReportTable("Columns of the released file", ("Column", "Type", "Masked", "How"), tuple(rows),
                         frozenset({0, 1, 2, 3}))
     return Section("Codebook", (table,))
@@ -35,11 +37,11 @@ def _kind(kind: str | None) -> str:
     return NONE if kind is None else _KINDS.get(kind, kind)
 
 
-def _how(name: str, candidate: Candidate) -> str:
+def _how(name: str, candidate: Candidate, confidential: Sequence[str]) -> str:
     """The steps applied to this column, by method."""
     named: Sequence[str] = [
         words(str(told.get("method", "step"))) for told, step in zip(candidate.publishable, candidate.steps, strict=False)
-        if not step.get("columns") or name in step["columns"]
+        if (name in step["columns"] if step.get("columns") else name in confidential)
     ]
     return ", then ".join(named) or "masked; the method is not described here"
 

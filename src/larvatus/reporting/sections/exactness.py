@@ -8,6 +8,7 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import NEARLY_UNCHANGED, as_title, nearly_unchanged, property_name
+from larvatus.comparison.unmasked_columns import other_columns_changed
 from larvatus.core.number_format import EXACT, NONE, count, finite_number, list_names, loss, quote
 from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
@@ -28,7 +29,9 @@ def exactness_section(candidates: Sequence[Candidate], heads: Sequence[Headline]
 
 
 def _stated(candidates: Sequence[Candidate], about: About) -> list[str]:
-    kept = tuple(dict.fromkeys((*about.sub_groups, *about.non_confidential, *((about.weight,) if about.weight else ()))))
+    changed = other_columns_changed(candidates, about)
+    given = dict.fromkeys((*about.sub_groups, *about.non_confidential, *((about.weight,) if about.weight else ())))
+    kept = tuple(n for n in given if n not in changed)
     out = [f"Columns released unchanged: {list_names(kept)}."] if kept else []
     moved = [c.name for c in candidates if c.permutes]
     if moved:

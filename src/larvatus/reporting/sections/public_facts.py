@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
 from larvatus.comparison.release_sentences import capitalise, property_name
+from larvatus.comparison.unmasked_columns import other_columns_changed
 from larvatus.core.number_format import EXACT, count, finite_number, list_names, plural
 from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
@@ -20,6 +21,7 @@ from larvatus.reporting.sections.public_losses import SMALLEST, rounded_text, un
 _MOST = 8
 _NEARLY = 0.01
 _ANALYSE, _LOSSES = "How to analyse the file", "What analysts lose"
+_PRESERVED = "What is preserved"
 
 
 def public_facts(candidate: Candidate, about: About, place: Mapping[str, str]) -> tuple[FactCard, ...]:
@@ -29,7 +31,7 @@ def public_facts(candidate: Candidate, about: About, place: Mapping[str, str]) -
     analyse = tuple(advice_in_short(candidate, about))
     return (
         FactCard("What the file is", tuple(_file(candidate, about)), "open", place.get("Codebook", ""), "Codebook"),
-        FactCard("What is exact", tuple(_exact(known, about)), "good", place.get("What is preserved", ""), "What is preserved"),
+        FactCard("What is exact", tuple(_exact(known, candidate, about)), "good", place.get(_PRESERVED, ""), _PRESERVED),
         FactCard("What is not exact", tuple(_changed(known)), "bad", place.get(_LOSSES, ""), _LOSSES),
         FactCard("How to analyse it", analyse, "open", place.get(_ANALYSE, ""), "Code in Python and R"),
     )
@@ -39,13 +41,15 @@ def _file(candidate: Candidate, about: About) -> list[str]:
     released = len(about.confidential) + len(unmasked_columns(about))
     copies = f" in {plural(candidate.copies, 'copy', 'copies')}" if candidate.copies > 1 else ""
     first = f"{count(candidate.records)} records and {plural(released, 'column')}{copies}."
-    masked = f"{plural(len(about.confidential), 'masked column')}: {list_names(about.confidential, _MOST)}."
+    names = tuple(dict.fromkeys((*about.confidential, *other_columns_changed([candidate], about))))
+    masked = f"{plural(len(names), 'masked column')}: {list_names(names, _MOST)}."
     done = [said for said in candidate.sentences if said] if candidate.publishable else []
     return [first, masked, *(done or ["The confidential columns were masked; the method is not described here."])]
 
 
-def _exact(known: list[Score], about: About) -> list[str]:
-    unmasked = unmasked_columns(about)
+def _exact(known: list[Score], candidate: Candidate, about: About) -> list[str]:
+    changed = other_columns_changed([candidate], about)
+    unmasked = tuple(n for n in unmasked_columns(about) if n not in changed)
     items = [f"Columns released unchanged: {list_names(unmasked, _MOST)}."] if unmasked else []
     exact = [property_name(s.method) for s in known if abs(s.value) < EXACT]
     items += [f"{capitalise(name)}: equal to the collected data, up to rounding." for name in exact]
