@@ -58,7 +58,8 @@ class UnitBlocks:
     def records(self, units: Ints) -> Ints:
         """Places of the records of units of one block, units × records."""
         m = int(self.starts[units[0] + 1] - self.starts[units[0]])
-        return self.rows[self.starts[units][:, None] + np.arange(m)]
+        places: Ints = self.rows[self.starts[units][:, None] + np.arange(m)]
+        return places
 
 
 def unit_credits(
