@@ -27,7 +27,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
 
 def test_the_tables_of_the_guide_are_those_of_a_study(tmp_path):
     roles, release = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    frame = pd.DataFrame({"family": [1, 1, 2], "rent": [5.0, 5.0, 6.0], "wage": [1.0, 2.0, 3.0], "sex": [0, 1, 1], "w": [1, 1, 2]})
+    frame = pd.DataFrame({"family": [1, 1, 2], "rent": [5.0, 5.0, 6.0], "wage": [1.0, 2.0, 3.0], "sex": [0, 1, 1], "w": 2})
     frame.to_csv(tmp_path / "people.csv", index=False)
     more = 'non_confidential = ["sex"]\nnominal = ["sex"]\nweight = "w"\nrelease_weight = false\n'
     named = release.replace("[[release]]", '[[release]]\nname = "guide"')
