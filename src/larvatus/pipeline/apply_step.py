@@ -144,9 +144,8 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     whole = with_whole_households_only(data, after)
     if whole is not None:
         fewer, notes = in_workable_groups(whole, masks)
-        lost = data.rows - fewer.rows
-        notes.append(Note(f"{lost:,} records are not released in all: those of small sub-groups, and the other members of "
-                          "their households", "warning", "sub_groups"))
+        said = "those of small sub-groups, and the other members of their households"
+        notes.append(Note(f"{data.rows - fewer.rows:,} records are not released in all: {said}", "warning", "sub_groups"))
         return fewer, notes
     notes = []
     for g, held in enumerate(outcome.declared):

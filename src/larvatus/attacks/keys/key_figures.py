@@ -172,7 +172,7 @@ def weight_rows(original: Microdata, data: Microdata, keys: Sequence[str]) -> di
     if original.table.columns[name].kind != "number" or data.table.columns[name].kind != "number":
         return {}
     others = [n for n in keys if n != name]
-    sets = {f"{name} alone": [name], "keys": others, f"keys and {name}": [*others, name]}
+    sets = {"the weight alone": [name], "the keys": others, "the keys and the weight": [*others, name]}
     noisy = data.table.columns[name].noisy
     figures: list[Row] = [
         {"figure": f"records singled out by {what}", "original": _alone(original, names),

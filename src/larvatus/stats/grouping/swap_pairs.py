@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Bools, Ints
 
+_TIDY = 512
+
 
 def swap_pairs(profile: Ints, value: Ints, risky: Bools, words: NDArray[np.uint64], wanted: int) -> tuple[Ints, int]:
     """The partner of each unit, itself if it is not swapped, and the number of risky units that found no partner."""
@@ -34,6 +36,6 @@ def swap_pairs(profile: Ints, value: Ints, risky: Bools, words: NDArray[np.uint6
         partner[u], partner[found] = found, u
         free[u] = free[found] = False
         swapped += 2
-        if len(block) > 64 and not free[block[: len(block) // 2]].any():
-            blocks[int(profile[u])] = block[len(block) // 2 :]
+        if swapped % _TIDY == 0:  # searches would pass over all units that are no longer free
+            blocks = {p: [v for v in own if free[v]] for p, own in blocks.items()}
     return partner, failed

@@ -3,7 +3,7 @@
     D(h, k) = ‖a_h − b_k‖² + min_π Σ_i ‖u_i − v_π(i)‖²
 
 with a, b the points of unit variables, which count once, and u, v those of the records. Candidates k have as many records as h,
-with the same codes of S. The permutation π runs over records with the same code; if there are more than 120 permutations, every
+with the same codes of S. The permutation π runs over records with the same code; if there are more than 24 permutations, every
 record takes its own nearest one instead, a lower bound.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 
-_MOST_PERMUTATIONS = 120
+_MOST_PERMUTATIONS = 24
 _CHUNK = 1_000_000
 _ALIKE = 1e-9
 
@@ -58,7 +58,8 @@ class UnitBlocks:
     def records(self, units: Ints) -> Ints:
         """Places of the records of units of one block, units × records."""
         m = int(self.starts[units[0] + 1] - self.starts[units[0]])
-        return self.rows[self.starts[units][:, None] + np.arange(m)]
+        places: Ints = self.rows[self.starts[units][:, None] + np.arange(m)]
+        return places
 
 
 def unit_credits(
