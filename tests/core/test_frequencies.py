@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from larvatus.core.frequencies import frequencies, frequency
+from larvatus.core.frequencies import natural_frequencies, natural_frequency
 
 
 @pytest.mark.parametrize(("value", "said"), [
@@ -14,7 +14,7 @@ from larvatus.core.frequencies import frequencies, frequency
     (1e-9, "fewer than 1 in 10,000"), (0.9999, "nearly all 100 in 100"), (None, "–"), (math.nan, "–"),
 ])
 def test_one_share(value, said):
-    assert frequency(value).replace("\N{NO-BREAK SPACE}", " ") == said
+    assert natural_frequency(value).replace("\N{NO-BREAK SPACE}", " ") == said
 
 
 @pytest.mark.parametrize(("values", "said"), [
@@ -23,4 +23,4 @@ def test_one_share(value, said):
     ((0.012, 0.012), ["12 in 1,000", "12 in 1,000"]),
 ])
 def test_shares_that_are_compared_are_out_of_one_number(values, said):
-    assert [s.replace("\N{NO-BREAK SPACE}", " ") for s in frequencies(values)] == said
+    assert [s.replace("\N{NO-BREAK SPACE}", " ") for s in natural_frequencies(values)] == said

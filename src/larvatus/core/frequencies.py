@@ -9,12 +9,12 @@ from larvatus.core.number_format import NONE, SPACE, Cell, finite_number
 _OF = (100, 1_000, 10_000)
 
 
-def frequency(value: Cell) -> str:
+def natural_frequency(value: Cell) -> str:
     """0.007 as "7 in 1,000"; 0 and 1 only if exact."""
-    return frequencies([value])[0]
+    return natural_frequencies([value])[0]
 
 
-def frequencies(values: Sequence[Cell]) -> list[str]:
+def natural_frequencies(values: Sequence[Cell]) -> list[str]:
     """Several shares out of the same number, so that readers can compare them; larger if different shares would look alike."""
     known = [finite_number(v) for v in values]
     first = _OF.index(_common_denominator([v for v in known if v is not None]))

@@ -13,18 +13,18 @@ from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, Relea
 from larvatus.reporting.charts.scales import LinearScale
 from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
 
-TITLE = "What analysts lose"
+_TITLE = "What analysts lose"
 
 
 def losses_story(subject: Subject) -> Story:
     """The dot plot of measures, and what is exact."""
     losses = by_method(subject.candidates, "loss")
     if not losses:
-        return Story(TITLE, "No loss was measured, so nobody knows what analysts lose.", (Paragraph("No loss was measured."),))
+        return Story(_TITLE, "No loss was measured, so nobody knows what analysts lose.", (Paragraph("No loss was measured."),))
     finding = _finding(subject)
     plot = loss_plot(subject, finding)
     figure = Figure("Loss by measure", _caption(subject), draw_lanes(plot), draw_lanes(plot, NARROW))
-    return Story(TITLE, finding, (figure,), _beside(subject))
+    return Story(_TITLE, finding, (figure,), _beside(subject))
 
 
 def _finding(subject: Subject) -> str:

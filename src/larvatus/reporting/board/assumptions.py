@@ -6,7 +6,7 @@ from larvatus.core.number_format import count, list_names, plural
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import Paragraph, ReportTable, Story
 
-TITLE = "What was assumed"
+_TITLE = "What was assumed"
 _MOST = 20
 
 
@@ -39,4 +39,4 @@ def assumptions_story(subject: Subject) -> Story:
                   "succeed more often."),
         Paragraph("A confidential column that is declared non-confidential is released unmasked; check the list."),
     )
-    return Story(TITLE, finding, (table,), beside)
+    return Story(_TITLE, finding, (table,), beside)

@@ -19,7 +19,7 @@ from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, Relea
 from larvatus.reporting.charts.scales import LogScale
 from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
 
-TITLE = "Who could be found"
+_TITLE = "Who could be found"
 NOT_RUN = "not run"
 _REASON = re.compile(r"not run: (\w+): (.*)", re.DOTALL)
 _MOST = 3
@@ -29,11 +29,11 @@ def attacks_story(subject: Subject) -> Story:
     """The dot plot of attacks, and the attacks that did not run."""
     attacks = by_method(subject.candidates, "risk")
     if not attacks:
-        return Story(TITLE, "No attack was run, so nobody knows who could be found.", (Paragraph("No attack was run."),))
+        return Story(_TITLE, "No attack was run, so nobody knows who could be found.", (Paragraph("No attack was run."),))
     finding = _finding(subject)
     plot = attack_plot(subject, finding)
     figure = Figure("Success of every attack", _caption(subject, len(attacks)), draw_lanes(plot), draw_lanes(plot, NARROW))
-    return Story(TITLE, finding, (figure,), _beside(subject))
+    return Story(_TITLE, finding, (figure,), _beside(subject))
 
 
 def _finding(subject: Subject) -> str:

@@ -10,7 +10,7 @@ from larvatus.comparison.excess_risk import baseline, baseline_ratio
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import limit_figure
 from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, plain_name, plain_title
-from larvatus.comparison.score_figures import UPPER_END
+from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import passes_rule, rule_rows
 from larvatus.core.number_format import EXACT, finite_number, plural
 from larvatus.data.score import Row, Score
@@ -19,28 +19,28 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
 
-MAY, UNSAFE, UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
+_MAY, _UNSAFE, _UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
 PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
-Tone = Literal["good", "bad", "open"]
+_Tone = Literal["good", "bad", "open"]
 
 
-def verdict_of(head: Headline, subject: Subject) -> tuple[str, Tone]:
+def card_verdict(head: Headline, subject: Subject) -> tuple[str, _Tone]:
     """The verdict on a release in one line, and whether it is good."""
     broken = broken_limits(head, subject.limits)
     if broken:
         return f"breaks {plural(broken, 'limit')}", "bad"
     if head.risk is None:
-        return UNKNOWN, "open"
-    return (MAY, "good") if passes_rule(head, subject.limits) else (UNSAFE, "bad")
+        return _UNKNOWN, "open"
+    return (_MAY, "good") if passes_rule(head, subject.limits) else (_UNSAFE, "bad")
 
 
 def card_of(head: Headline, subject: Subject) -> Card:
     """The card of a release."""
     candidate, many = subject.candidate(head), len(subject.measures)
-    verdict, tone = verdict_of(head, subject)
+    verdict, tone = card_verdict(head, subject)
     worst = worst_loss(candidate)
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
@@ -85,12 +85,11 @@ def broken_in_short(row: Row) -> str:
     name, value, most = plain_title(str(row["score"])), finite_number(row["value"]), finite_number(row["limit"])
     if value is None or most is None:
         return f"{name}: {row['reason']}"
-    figure = str(row["figure"])
-    upper = figure.endswith(UPPER_END)
-    what = figure.removesuffix(UPPER_END)
-    said = f"{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if what == 'value' else f' {what}'}"
-    only = "; the estimate meets it" if str(row["reason"] or "").startswith("the estimate") else ""
-    return f"{name}: {said}, limit {limit_figure(row, most)}{only}"
+    figure = figure_of_limit(row)
+    what = LIMITED.get(figure, str(row["figure"]))
+    upper = row["figure"] == what + UPPER_END
+    said = f"{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if figure == 'at_most' else f' {what}'}"
+    return f"{name}: {said}, limit {limit_figure(row, most)}"
 
 
 def _nearness(row: Row) -> float:

@@ -8,10 +8,15 @@ from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
-from larvatus.comparison.unmasked_columns import other_columns_changed, release_warnings, unmasked_in_words
+from larvatus.comparison.unmasked_columns import (
+    other_columns_changed,
+    release_warnings,
+    singled_out_sentence,
+    unmasked_in_words,
+)
 from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.data.score import Score
-from larvatus.reporting.board.cards import badge_of, broken_sentences, card_of, verdict_of
+from larvatus.reporting.board.cards import badge_of, broken_sentences, card_of, card_verdict
 from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, worst_loss
 from larvatus.reporting.board.map_block import map_block
 from larvatus.reporting.board.subject import Subject
@@ -21,7 +26,7 @@ from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
 _NO_MASK = "No mask helps against that: release fewer or coarser columns."
-UNKNOWN = "No attack was run, so the disclosure risk is unknown."
+_UNKNOWN = "No attack was run, so the disclosure risk is unknown."
 
 
 def decision_title(subject: Subject) -> str:
@@ -32,7 +37,7 @@ def decision_title(subject: Subject) -> str:
     if head.risk is None:
         return "No attack was run: the disclosure risk is unknown"
     if many == 1:
-        return f"{quote(head.name)} {verdict_of(head, subject)[0]}"
+        return f"{quote(head.name)} {card_verdict(head, subject)[0]}"
     if subject.rules_choice is None:
         return f"No release passes the rule; {quote(head.name)} comes closest"
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
@@ -63,8 +68,8 @@ def rule_sentence(subject: Subject) -> str:
     if fit == 1:
         return f"The rule chooses {quote(best.name)}, the only one of {count(len(heads))} releases that {_condition(limits)}."
     lost = mean_loss_text(best.loss, len(subject.measures)) if best.loss is not None else ""
-    least = f"it loses least ({lost})" if lost else "its risk is lowest"
-    return f"The rule chooses {quote(best.name)}: {least} of the {count(fit)} releases that {_plural_condition(limits)}."
+    why = f"it loses least ({lost})" if lost else "its risk is lowest"
+    return f"The rule chooses {quote(best.name)}: {why} of the {count(fit)} releases that {_plural_condition(limits)}."
 
 
 def _condition(limits: JudgedLimits | None) -> str:
@@ -118,12 +123,11 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     """What a reader must know besides: warnings first, then what holds for every release."""
     yield from (("warning", said) for said in subject.warned)
     about = subject.comparison.about
-    warnings = release_warnings(subject.candidates)
-    for said in warnings:
-        alone = said.startswith("The unmasked columns alone")
-        yield "warning", f"{said} {_NO_MASK}" if alone else said
+    alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
+    for said in release_warnings(subject.candidates):
+        yield "warning", f"{said} {_NO_MASK}" if said == alone else said
     if all(h.risk is None for h in subject.heads):
-        yield "warning", UNKNOWN
+        yield "warning", _UNKNOWN
     if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
         yield "information", f"The weight ({about.weight}) is released unchanged; it can help to single out records."
     yield from (("information", said) for said in _keys(subject))
@@ -161,7 +165,7 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
 
 def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
     worst = worst_loss(subject.candidate(head))
-    verdict = verdict_of(head, subject)[0]
+    verdict = card_verdict(head, subject)[0]
     badge = badge_of(head, subject)
     attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
     lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost"

@@ -6,11 +6,11 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
-from larvatus.core.frequencies import frequencies
+from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import EXACT, finite_number, loss, share
 from larvatus.data.score import Score
 
-GUESSING, UNMASKED = "by guessing", "from the unmasked columns alone"
+_GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
 
 
 def success_text(score: Score) -> str:
@@ -26,7 +26,7 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
     """The value of an attack and another value on its scale, both as natural frequencies if records or values are counted."""
     counted = score.unit == "share" and not plain_words(score.method, "risk", score.meaning).success.startswith("of ")
     if counted and all(v is None or -EXACT <= v <= 1 for v in (finite_number(score.value), other)):
-        first, second = frequencies([score.value, other])
+        first, second = natural_frequencies([score.value, other])
         return first, second
     return risk_text(score, score.value), risk_text(score, other)
 
@@ -34,7 +34,7 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
 def baseline_source(score: Score) -> str:
     """Where the baseline comes from: a guess, or the columns that are released unmasked."""
     alone, chance = finite_number(score.s_alone), finite_number(score.chance)
-    return UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
+    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else _GUESSING
 
 
 def relative_text(score: Score) -> str:

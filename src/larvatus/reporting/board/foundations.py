@@ -9,7 +9,7 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, SignOff, Story
 from larvatus.reporting.sections.limitations import limitations_section
 
-TITLE = "What it rests on"
+_TITLE = "What it rests on"
 DECISIONS = ("Released without conditions", "Released on these conditions: ", "Not released")
 BOARD = ("Methodologist", "Data owner", "Chair of the board")
 
@@ -26,7 +26,7 @@ def foundations_story(subject: Subject) -> Story:
     table = ReportTable("What the decision rests on", ("Basis", "In this report"), rows, frozenset({0, 1}))
     limits = limitations_section(subject.comparison, subject.heads)
     beside: tuple[ReportBlock, ...] = (Paragraph("Limitations", "plain"), *limits.blocks)
-    return Story(TITLE, finding, (table,), beside, (*_warnings(subject), _sign_off(subject)))
+    return Story(_TITLE, finding, (table,), beside, (*_warnings(subject), _sign_off(subject)))
 
 
 def _rule(subject: Subject) -> str:

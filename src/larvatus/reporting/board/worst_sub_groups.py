@@ -14,8 +14,8 @@ from larvatus.reporting.charts.panels import PanelDot, Panels, draw_panels
 from larvatus.reporting.charts.scales import LinearScale, scale_of_risks
 from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
 
-TITLE = "Where it is worst"
-MOST_GROUPS, MOST_PANELS = 10, 4
+_TITLE = "Where it is worst"
+_MOST_GROUPS, _MOST_PANELS = 10, 4
 _WIDE, _NARROW = 900.0, 380.0
 
 
@@ -27,13 +27,13 @@ def sub_groups_story(subject: Subject) -> Story:
     losses = _rows_of(worst)
     if len(risks) < 2 and len(losses) < 2:
         said = "There are no sub-groups, so all figures are for the whole file."
-        return Story(TITLE, said, (Paragraph("No figures by sub-group exist.", "quiet"),))
+        return Story(_TITLE, said, (Paragraph("No figures by sub-group exist.", "quiet"),))
     pictures: list[ReportBlock] = []
     if len(risks) >= 2 and head.attack is not None:
         pictures.append(_risk_figure(subject, head.attack, risks))
     if len(losses) >= 2 and worst is not None:
         pictures.append(_loss_figure(subject, worst, losses))
-    return Story(TITLE, _finding(head, risks, worst, losses), tuple(pictures), _beside(subject))
+    return Story(_TITLE, _finding(head, risks, worst, losses), tuple(pictures), _beside(subject))
 
 
 def _rows_of(score: Score | None) -> list[Row]:
@@ -46,7 +46,8 @@ def _finding(head: Headline, risks: Sequence[Row], worst: Score | None, losses: 
     """The sub-group with the highest risk; if there is none, the one with the largest loss."""
     if len(risks) >= 2 and head.attack is not None and (finite_number(risks[0]["value"]) or 0.0) > EXACT:
         first = risks[0]
-        size = f" of {plural(first['records'], 'record')}" if isinstance(first.get("records"), int) else ""
+        records = first.get("records")
+        size = f" of {plural(records, 'record')}" if isinstance(records, int) else ""
         base = f"; guessing finds {share(first['chance'])}" if finite_number(first.get("chance")) is not None else ""
         where = f"the sub-group {first['sub_group']}{size}"
         return f"In {quote(head.name)} risk is highest in {where}: {share(first['value'])}{base}."
@@ -62,7 +63,7 @@ def _panels_of(subject: Subject, score: Score) -> list[tuple[str, Score]]:
         same = next((s for s in subject.candidate(head).scores if s.method == score.method), None)
         if same is not None and _rows_of(same):
             out.append((f"{head.number} {head.name}", same))
-    return out[:MOST_PANELS]
+    return out[:_MOST_PANELS]
 
 
 def _figure(
@@ -92,7 +93,7 @@ def _dot(row: Row, tone: str) -> PanelDot | None:
 
 
 def _risk_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
-    names = [str(r["sub_group"]) for r in rows[:MOST_GROUPS]]
+    names = [str(r["sub_group"]) for r in rows[:_MOST_GROUPS]]
     every = f"{count(len(rows))} sub-groups"
     of = f"the worst {len(names)} of {every}" if len(rows) > len(names) else f"all {every}"
     caption = f"Lines are 95 % intervals; the grey tick is guessing. Shown: {of} of the first panel."
@@ -101,7 +102,7 @@ def _risk_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
 
 
 def _loss_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
-    names = [str(r["sub_group"]) for r in rows[:MOST_GROUPS]]
+    names = [str(r["sub_group"]) for r in rows[:_MOST_GROUPS]]
     caption = f"The measure on which the first release loses most. The worst {len(names)} of {plural(len(rows), 'sub-group')}."
     return _figure(f"Loss of {plain_name(score.method)} by sub-group", caption, names, _panels_of(subject, score), "loss",
                    "loss, in the unit of the measure →")

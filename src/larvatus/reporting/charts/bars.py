@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from larvatus.core.number_format import count, plural
 from larvatus.reporting.charts.scales import LinearScale
-from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap
+from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap_name
 from larvatus.reporting.figures.svg import LETTER, document, element, line, text
 from larvatus.reporting.figures.value_axis import short
 
-WIDE = 640.0
+_WIDE = 640.0
 _LEFT, _TOP, _HIGH = 62.0, 44.0, 210.0
 
 
@@ -33,11 +33,11 @@ def draw_bars(bars: ColumnBars) -> str:
 
 def _histogram(bars: ColumnBars, said: str) -> str:
     scale = LinearScale.up_to(float(max(bars.counts, default=1)), False)
-    base, wide = _TOP + _HIGH, WIDE - _LEFT - 12
+    base, wide = _TOP + _HIGH, _WIDE - _LEFT - 12
     body = [text(0, 16, bars.title, "panel")]
     for at, tick in scale.ticks():
         y = base - _HIGH * at
-        body += [line(_LEFT, y, WIDE - 12, y, "grid"), text(_LEFT - 6, y + 4, tick, "tick", "end")]
+        body += [line(_LEFT, y, _WIDE - 12, y, "grid"), text(_LEFT - 6, y + 4, tick, "tick", "end")]
     each = wide / max(len(bars.counts), 1)
     for i, number in enumerate(bars.counts):
         high = _HIGH * scale.at(float(number))
@@ -49,8 +49,8 @@ def _histogram(bars: ColumnBars, said: str) -> str:
         if x - len(label) * LETTER / 2 > taken + 8:
             body.append(text(x, base + 18, label, "tick", "middle"))
             taken = x + len(label) * LETTER / 2
-    body.append(line(_LEFT, base, WIDE - 12, base, "axis"))
-    return document(bars.title, said, WIDE, base + 28, "".join(body))
+    body.append(line(_LEFT, base, _WIDE - 12, base, "axis"))
+    return document(bars.title, said, _WIDE, base + 28, "".join(body))
 
 
 def _categories(bars: ColumnBars, said: str) -> str:
@@ -58,13 +58,13 @@ def _categories(bars: ColumnBars, said: str) -> str:
     highest, y = max([*bars.counts, 1]), 30.0
     body = [text(0, 16, bars.title, "panel")]
     for name, number in zip(bars.names, bars.counts, strict=True):
-        lines = wrap(name, names - 12)
+        lines = wrap_name(name, names - 12)
         high = max(20.0, LINE * len(lines) + 4)
-        wide = (WIDE - names - 80) * number / highest
+        wide = (_WIDE - names - 80) * number / highest
         body += [text_lines(0, y + 13, lines), element("rect", x=names, y=y + 2, width=wide, height=14.0, class_="shown"),
                  text(names + wide + 6, y + 13, count(number), "tick")]
         y += high
-    return document(bars.title, said, WIDE, y + 8, "".join(body))
+    return document(bars.title, said, _WIDE, y + 8, "".join(body))
 
 
 def bars_of_numbers(title: str, values: Sequence[float], bins: int = 24) -> ColumnBars:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
-from larvatus.reporting.charts.wrapping import LINE, lines_width, wrap
+from larvatus.reporting.charts.wrapping import LINE, lines_width, wrap_name
 from larvatus.reporting.figures.label_placement import Box
 
 _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
@@ -38,7 +38,7 @@ def place_point_labels(
     busy = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     out: list[PointLabel] = []
     for (x, y), said in _join_spots(points, names):
-        lines = tuple(wrap(said, widest))
+        lines = tuple(wrap_name(said, widest))
         found = next((p for p in _around(x, y, lines) if p.box.inside(frame) and not any(p.box.meets(b) for b in busy)), None)
         if found is not None:
             out.append(found)

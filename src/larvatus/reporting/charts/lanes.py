@@ -13,10 +13,10 @@ from html import escape
 from itertools import pairwise
 
 from larvatus.reporting.charts.scales import Scale
-from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap
+from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap_name
 from larvatus.reporting.figures.svg import LETTER, document, element, line, text
 
-WIDE, NARROW = 900.0, 380.0
+_SCREEN_WIDTH, NARROW = 900.0, 380.0
 _RADIUS = 8.5
 _SMALL = 6.6  # mean width of a letter of small type
 _NAMES = 250.0
@@ -76,7 +76,7 @@ class _Frame:
         return self.left + (self.right - self.left) * part
 
 
-def draw_lanes(plot: LanePlot, wide: float = WIDE) -> str:
+def draw_lanes(plot: LanePlot, wide: float = _SCREEN_WIDTH) -> str:
     """The plot as SVG text, for a screen or, with names above their lanes, for a phone."""
     longest = max((len(lane.name) for _, lanes in plot.groups for lane in lanes), default=10)
     names = 0.0 if wide < 600 else min(_NAMES, longest * LETTER + 18)
@@ -97,12 +97,12 @@ def draw_lanes(plot: LanePlot, wide: float = WIDE) -> str:
         for at, said in _sparse(plot.scale.ticks(), frame)
     )
     axis = line(frame.left, y, frame.right, y, "axis") + _axis_name(plot.axis, frame, y + 34)
-    return document(plot.title, plot.sentence, wide, y + 34 + LINE * len(wrap(plot.axis, wide - 4, _SMALL)) - 8,
+    return document(plot.title, plot.sentence, wide, y + 34 + LINE * len(wrap_name(plot.axis, wide - 4, _SMALL)) - 8,
                     grid + "".join(body) + axis)
 
 
 def _axis_name(said: str, frame: _Frame, y: float) -> str:
-    return text_lines(frame.right, y, wrap(said, frame.wide - 4, _SMALL), "axis-name", "end")
+    return text_lines(frame.right, y, wrap_name(said, frame.wide - 4, _SMALL), "axis-name", "end")
 
 
 def _sparse(ticks: Sequence[tuple[float, str]], frame: _Frame) -> list[tuple[float, str]]:
@@ -130,7 +130,7 @@ class _Cluster:
 
 
 def _lane(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float, striped: bool) -> tuple[str, float]:
-    lines = wrap(lane.name, (frame.names if frame.names else frame.wide) - 14)
+    lines = wrap_name(lane.name, (frame.names if frame.names else frame.wide) - 14)
     clusters = _clusters(plot, frame, lane)
     levels = _levels(clusters)
     rows = max([level + 1 for level in levels], default=1)
@@ -172,7 +172,7 @@ def _remark(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float) -> str:
     xs = sorted([frame.left, frame.right, *(frame.x(plot.scale.at(m.value)) for m in lane.marks),
                  *(frame.x(plot.scale.at(v)) for v in (lane.baseline, lane.limit) if v is not None and lane.marks)])
     gap, left = max((b - a, a) for a, b in pairwise(xs))
-    lines = wrap(lane.remark, max(gap - 26, 60), _SMALL)
+    lines = wrap_name(lane.remark, max(gap - 26, 60), _SMALL)
     return text_lines(left + 14, y + 4 - LINE * (len(lines) - 1) / 2, lines, "remark")
 
 
@@ -228,7 +228,7 @@ def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
     x, y = 0.0, 12.0
     lanes = [lane for _, group in plot.groups for lane in group]
     for number, name in plot.releases:
-        lines = wrap(name, wide - 34)
+        lines = wrap_name(name, wide - 34)
         need = lines_width(lines) + 34
         if x and x + need > wide:
             x, y = 0.0, y + 22

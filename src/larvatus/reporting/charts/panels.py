@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from larvatus.reporting.charts.scales import Scale
-from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap
+from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap_name
 from larvatus.reporting.figures.svg import BOLD, LETTER, document, dot, element, line, text
 
 _GAP, _LANE, _NARROWEST = 14.0, 20.0, 140.0
@@ -46,17 +46,17 @@ def draw_panels(drawn: Panels, wide: float) -> str:
     for start in range(0, len(drawn.panels), across):
         part, y = _row_of_panels(drawn, start, across, names, each, y)
         body.append(part)
-    body.append(text_lines(wide, y + 14, wrap(drawn.axis, wide, 6.6), "axis-name", "end"))
-    return document(drawn.title, drawn.sentence, wide, y + 8 + LINE * len(wrap(drawn.axis, wide, 6.6)), "".join(body))
+    body.append(text_lines(wide, y + 14, wrap_name(drawn.axis, wide, 6.6), "axis-name", "end"))
+    return document(drawn.title, drawn.sentence, wide, y + 8 + LINE * len(wrap_name(drawn.axis, wide, 6.6)), "".join(body))
 
 
 def _row_of_panels(
     drawn: Panels, start: int, across: int, names: float, each: float, y: float
 ) -> tuple[str, float]:
     some = range(start, min(start + across, len(drawn.panels)))
-    titles = [wrap(drawn.panels[p], each / BOLD) for p in some]
+    titles = [wrap_name(drawn.panels[p], each / BOLD) for p in some]
     top = y + LINE * max(len(t) for t in titles) + 10
-    lines = [wrap(n, names - 10) for n in drawn.rows]
+    lines = [wrap_name(n, names - 10) for n in drawn.rows]
     highs = [max(_LANE, LINE * len(own) + 5) for own in lines]
     starts = [top + sum(highs[:i]) for i in range(len(highs))]
     bottom = top + sum(highs)

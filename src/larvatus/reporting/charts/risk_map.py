@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from larvatus.reporting.charts.labels import place_point_labels
 from larvatus.reporting.charts.scales import Scale
-from larvatus.reporting.charts.wrapping import text_lines, wrap
+from larvatus.reporting.charts.wrapping import text_lines, wrap_name
 from larvatus.reporting.figures.label_placement import Box
 from larvatus.reporting.figures.svg import LETTER, document, element, line, text
 
@@ -129,8 +129,8 @@ def _axes(drawn: RiskMap, frame: MapFrame) -> str:
             out += [line(x, frame.bottom, x, frame.bottom + 5, "axis"), text(x, frame.bottom + 19, said, "tick", "middle")]
             taken = x + half
     out.append(line(frame.left, frame.bottom, frame.right, frame.bottom, "axis"))
-    out.append(text_lines(0, 14, wrap(f"↑ {drawn.y_name}", frame.wide - 4, _SMALL), "axis-name"))
-    lines = wrap(f"{drawn.x_name} →", frame.wide - 4, _SMALL)
+    out.append(text_lines(0, 14, wrap_name(f"↑ {drawn.y_name}", frame.wide - 4, _SMALL), "axis-name"))
+    lines = wrap_name(f"{drawn.x_name} →", frame.wide - 4, _SMALL)
     out.append(text_lines(frame.right, frame.bottom + 38, lines, "axis-name", "end"))
     return "".join(out)
 

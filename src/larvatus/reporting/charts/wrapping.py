@@ -9,11 +9,11 @@ from larvatus.reporting.figures.svg import LETTER, element
 LINE = 15.0  # height of a line in pixels
 
 
-def wrap(said: str, width: float, letter: float = LETTER) -> list[str]:
+def wrap_name(name: str, width: float, letter: float = LETTER) -> list[str]:
     """The text in lines of at most this width; breaks at spaces, and inside a word only if it is longer than a line."""
     most = max(4, int(width / letter))
     lines: list[str] = []
-    for word in said.split(" "):
+    for word in name.split(" "):
         parts = [word[i : i + most] for i in range(0, len(word), most)] or [""]
         for i, part in enumerate(parts):
             if i == 0 and lines and len(lines[-1]) + 1 + len(part) <= most:

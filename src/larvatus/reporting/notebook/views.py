@@ -15,7 +15,7 @@ from larvatus.core.errors import LarvatusError, nearest_names
 from larvatus.core.number_format import NONE, count, finite_number, list_names
 from larvatus.reporting.board.analyst_losses import loss_plot
 from larvatus.reporting.board.attack_results import attack_plot
-from larvatus.reporting.board.cards import verdict_of
+from larvatus.reporting.board.cards import card_verdict
 from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, worst_loss
 from larvatus.reporting.board.map_block import risk_map
@@ -97,7 +97,7 @@ def html_of_comparison(comparison: Comparison) -> str:
         worst = worst_loss(subject.candidate(head))
         known = head.attack if head.risk is not None else None
         reached = f"{plain_title(known.method)}: {success_text(known)}" if known else NONE
-        rows.append((str(head.number), head.name, verdict_of(head, subject)[0], reached,
+        rows.append((str(head.number), head.name, card_verdict(head, subject)[0], reached,
                      _bar(head.loss, mean_loss_text(head.loss, len(subject.measures))),
                      f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing"))
     table = _table(("No.", "release", "verdict", "strongest attack", "mean loss", "largest single loss"), rows, {4})
@@ -177,4 +177,4 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], ready: Collect
 def headline_bars(comparison: Comparison) -> list[tuple[str, str, float | None, float | None]]:
     """For a terminal: name, verdict, excess risk and mean loss of each release, the best first."""
     subject = subject_of(comparison)
-    return [(h.name, verdict_of(h, subject)[0], h.excess, h.loss) for h in subject.in_order]
+    return [(h.name, card_verdict(h, subject)[0], h.excess, h.loss) for h in subject.in_order]

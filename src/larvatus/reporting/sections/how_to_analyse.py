@@ -29,6 +29,7 @@ _PRESERVED = {
     "random_orthogonal": "means and covariances exactly",
     "sufficiency_based": "means and covariances exactly",
 }
+_IN_R = "The same in R, which reads the file as CSV"
 _AS_COLLECTED = "Analyse the file as you would analyse the collected data, and keep the losses in mind."
 _UNKNOWN = "variances, relations between columns and tails may differ from the collected data"
 PARTLY = (
@@ -129,13 +130,12 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
         "that account for the noise."
     )
     python, r = noise_python(noise, columns, groups), noise_r(noise, columns, groups)
-    return [said, Code("Python", python), Fold("The same in R, which reads the file as CSV", (Code("R", r),), "whole")]
+    return [said, Code("Python", python), Fold(_IN_R, (Code("R", r),), "whole")]
 
 
 def _both(python: str, r: str, column: str, **more: int) -> list[ReportBlock]:
     names = {"column": column, "quoted": in_r(column), **more}
-    fold = Fold("The same in R, which reads the file as CSV", (Code("R", r.format(**names)),), "whole")
-    return [Code("Python", python.format(**names)), fold]
+    return [Code("Python", python.format(**names)), Fold(_IN_R, (Code("R", r.format(**names)),), "whole")]
 
 
 def _within(candidate: Candidate) -> bool:
