@@ -1,8 +1,8 @@
 """Published examples of key risk, and figures that must not depend on the order of rows or on the names of levels.
 
-Sources: the data set `francdat` (Capobianchi, Polettini and Lucarelli), with the risks printed in the guidelines of sdcMicro
-(Templ, Meindl, Kowarik and Chen 2014); the unit tests of sdcMicro for `indivRisk`; the practice guide of the International
-Household Survey Network (Benschop, Machingauta and Welch 2019), Table 4.5, for SUDA. Skinner and Shlomo (2008) print
+Sources: the unit tests of sdcMicro for `indivRisk`; the practice guide of the International Household Survey Network, table of
+SUDA and DIS-SUDA scores. The data set `francdat` of sdcMicro (Capobianchi, Polettini and Lucarelli) and its risks were typed
+without the printed table at hand: compare them with a print before citing them. Skinner and Shlomo (2008) print
 estimates for samples of a census that is not public, so their tables cannot be reproduced; their estimators are tested on
 simulated populations in tests/stats/key_risk.
 """
@@ -23,7 +23,7 @@ FRANCDAT = pd.DataFrame({
     "Key1": [1, 1, 1, 3, 4, 4, 6, 1], "Key2": [2, 2, 2, 3, 3, 3, 2, 2], "Key3": [5, 1, 1, 1, 1, 1, 1, 5],
     "Key4": [1, 1, 1, 5, 4, 1, 5, 1], "w": [18, 45.5, 39, 17, 541, 8, 5, 92],
 })
-PRINTED = [0.017, 0.022, 0.022, 0.177, 0.012, 0.297, 0.402, 0.017]  # three digits, as in the guidelines
+PRINTED = [0.017, 0.022, 0.022, 0.177, 0.012, 0.297, 0.402, 0.017]  # three digits, not compared with a print
 EIGHT = pd.DataFrame({
     "A": [2, 3, 2, 2, 3, 3, 1, 2], "B": [3, 3, 3, 3, 3, 3, 4, 3], "C": [1, 3, 1, 2, 1, 1, 1, 1],
     "w": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51],
@@ -83,7 +83,8 @@ def test_suda_scores_of_the_practice_guide():
 def test_dis_scores_of_the_practice_guide():
     """The guide prints SUDA scores by Elliot and others beside DIS scores of an earlier program.
 
-    That program weighs MSUs by 1.75 and .5 instead of 6 and 2. With those weights the formula gives the printed DIS scores.
+    sdcMicro documents that earlier versions scored differently. Weights of 1.75 and .5 instead of 6 and 2 are inferred: with
+    them the formula gives the printed DIS scores.
     With the printed SUDA scores it does not:
 
         record       3      5      7      8
