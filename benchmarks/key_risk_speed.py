@@ -34,7 +34,7 @@ from larvatus.stats.key_risk.individual_risk import individual_risk
 
 HERE = Path(__file__).parent
 KEYS = ("age", "sex", "region", "job", "education", "marital")
-LEVELS = (80, 2, 16, 20, 6, 5)
+LEVELS = (80, 2, 16, 40, 6, 5)
 PIECE = 1_000_000
 
 

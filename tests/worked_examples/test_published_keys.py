@@ -2,9 +2,8 @@
 
 Sources: the unit tests of sdcMicro for `indivRisk`; the practice guide of the International Household Survey Network, table of
 SUDA and DIS-SUDA scores. The data set `francdat` of sdcMicro (Capobianchi, Polettini and Lucarelli) and its risks were typed
-without the printed table at hand: compare them with a print before citing them. Skinner and Shlomo (2008) print
-estimates for samples of a census that is not public, so their tables cannot be reproduced; their estimators are tested on
-simulated populations in tests/stats/key_risk.
+without the printed table at hand: compare them with a print before citing them. The tables of Skinner and Shlomo (2008) are not
+reproduced; their estimators are tested on simulated populations in tests/stats/key_risk.
 """
 
 from __future__ import annotations
