@@ -25,8 +25,15 @@ def _ids() -> Iterator[str]:
     return (f"p{n}" for n in count(1))
 
 
+def _attribute(said: str) -> Markup:
+    """Text for an attribute in single quotes: JSON keeps its double quotes, which would take five letters each."""
+    return Markup(said.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;"))
+
+
 def render(report: Report) -> str:
     """The page as HTML. All text is escaped; drawings are inserted unchanged, because their text is already escaped."""
     ids = _ids()
     page = _environment().get_template("report.html.j2")
-    return page.render(report=report, new_id=lambda: next(ids), drawing=Markup, explain=TermMarker(report.glossary))
+    return page.render(
+        report=report, new_id=lambda: next(ids), drawing=Markup, attribute=_attribute, explain=TermMarker(report.glossary)
+    )

@@ -10,7 +10,7 @@ from larvatus.core.number_format import count
 from larvatus.reporting.page.blocks import SearchTable
 from larvatus.reporting.page.chart_rows import Lane
 
-MOST_FIGURES = 200_000  # in the whole report
+MOST_FIGURES = 180_000  # in the whole report
 _UNIT = 10_000
 _NOTE = "Type parts of the names of a {what} and a release to find a figure; the largest come first. Requires scripts."
 
