@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from catalogue import SPARK
+from drawn_examples import ALL, number_of
 from sample import people
 
 # What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
@@ -22,8 +23,8 @@ QUICK = {"test_engine_and_partitioning_change_nothing": MASKS, "test_engines_agr
 
 
 # The same examples in every run: a failure that another run does not show helps nobody. `make check` draws new ones.
-hypothesis.settings.register_profile("same", derandomize=True, database=None)
-if os.environ.get("LARVATUS_NEW_EXAMPLES") is None:
+hypothesis.settings.register_profile("same", derandomize=True, database=None, max_examples=number_of(100))
+if not ALL:
     hypothesis.settings.load_profile("same")
 
 
