@@ -44,21 +44,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+# Few tests that share nothing and take long: they are given out one by one at the end, so that no worker waits for another.
+ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
+              "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
+
+
+def work_unit(nodeid: str) -> str:
+    """What a worker is given at once: a file, since its tests share fixtures and results; all that needs the one session."""
+    file = nodeid.partition("::")[0]
+    return SPARK if on_spark(nodeid) else nodeid if file in ONE_BY_ONE else file
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """All that needs Spark goes to one worker, which has the one session.
+    """Units are given out by their number of tests, the largest first.
 
-    The mark `xdist_group` would say so too, if xdist 3.8 could still write it into the names that pytest 9 gives to tests.
+    Marks `xdist_group` would group tests too, if xdist 3.8 could still write them into the names that pytest 9 gives to tests.
+    With one unit for each test, xdist spends more time on counting units than on some of the tests.
     """
     if config.getoption("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadGroupScheduling
 
-    class OneSession(LoadGroupScheduling):
+    class ByFile(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return SPARK if on_spark(nodeid) else super()._split_scope(nodeid)
+            return work_unit(nodeid)
 
-    return OneSession(config, log)
+    return ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
