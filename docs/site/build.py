@@ -39,7 +39,7 @@ def main() -> int:
             page.write_text(plain, encoding="utf-8")
     write_versions()
     problems = problems_of(target)
-    print("\n".join(problems) or f"site: {target.relative_to(ROOT)}/index.html (no broken links, nothing loaded from elsewhere)")
+    print("\n".join(problems) or f"site: {target.relative_to(ROOT)}/index.html (no broken links, no external files)")
     return 1 if problems else 0
 
 
