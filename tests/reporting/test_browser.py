@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reporting.browser import PROGRAM, Browser, browser
+from reporting.browser import PROGRAM
 from reporting.conftest import built
 from reporting.pictured import pictured
 from reporting.shapes import shaped
@@ -36,12 +35,6 @@ def files(tmp_path_factory) -> dict[str, Path]:
     return out
 
 
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Browser]:
-    with browser() as made:
-        yield made
-
-
 def test_hover_shows_name_and_figures(tab, files):
     tab.open(files["few"])
     tab.run(CHOOSE % ("risk: nearest_record", 0))
@@ -66,7 +59,7 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     assert tab.run(PLACE) != before
     assert "nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
     said = tab.run("document.querySelector('.live .quiet').textContent")
-    assert "On the frontier (no other release beats it on both axes): 3." in said
+    assert said == "On the frontier: “noise 2”."
 
 
 def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):
