@@ -10,6 +10,7 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline
 from larvatus.comparison.plain_names import ATTACK_GROUPS, plain_words
 from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
+from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.core.number_format import count, finite_number, plural, quote
 from larvatus.data.score import Score
@@ -17,7 +18,7 @@ from larvatus.reporting.board.figures_in_words import success_text
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
 from larvatus.reporting.charts.scales import LogScale
-from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
+from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
 
 _TITLE = "Who could be found"
 NOT_RUN = "not run"
@@ -124,6 +125,14 @@ def _beside(subject: Subject) -> tuple[ReportBlock, ...]:
         blocks.append(Paragraph(f"No attack on {quote(head.name)} beats guessing."))
     never = _never_run(subject)
     if never:
-        blocks += [Paragraph(f"Not run: {', '.join(map(plain_name, never))}. They do not apply to these releases; the reasons "
-                             "are in the appendix.", "quiet")]
-    return tuple(blocks)
+        blocks += [Paragraph(f"Not run: {', '.join(map(plain_name, never))}. The reasons are in the appendix.", "quiet")]
+    return (*blocks, *_every_attack(subject))
+
+
+def _every_attack(subject: Subject) -> tuple[ReportBlock, ...]:
+    """The success of every attack on the release, with its baseline, for readers who want figures beside the picture."""
+    head = subject.favourite
+    known = [s for s in subject.candidate(head).of_kind("risk") if finite_number(s.value) is not None]
+    rows = tuple((plain_title(s.method), risk_text(s, s.value), risk_text(s, baseline(s)))
+                 for s in sorted(known, key=lambda s: -s.value))
+    return (ReportTable(f"All attacks on {quote(head.name)}", ("Attack", "Success", "Baseline"), rows),) if rows else ()

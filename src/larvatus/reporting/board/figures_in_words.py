@@ -22,6 +22,16 @@ def success_text(score: Score) -> str:
     return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
 
 
+def found_without_masked_columns(score: Score, most: float | None) -> str:
+    """What the unmasked columns alone give, if that is already more than is allowed; empty if it is not."""
+    base = baseline(score)
+    if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
+        return ""
+    success = plain_words(score.method, "risk", score.meaning).success
+    guessed = value_texts(score, base)[1]
+    return f"{success} {guessed} {_UNMASKED}" if score.unit == "correlation" else f"{guessed} {success} {_UNMASKED}"
+
+
 def value_texts(score: Score, other: float | None) -> tuple[str, str]:
     """The value of an attack and another value on its scale, both as natural frequencies if records or values are counted."""
     counted = score.unit == "share" and not plain_words(score.method, "risk", score.meaning).success.startswith("of ")

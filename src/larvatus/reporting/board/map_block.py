@@ -114,6 +114,9 @@ def _sentence(subject: Subject, known: Sequence[Headline], few: bool, limits: tu
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
     numbers = "" if few else " Numbers are those of the table below."
+    if len(known) == 1:
+        shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
+        return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
     return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line is the frontier: "
             f"no release lies below and to the left of it.{_shading(subject, known, limits)}{numbers}{left_out}")
 

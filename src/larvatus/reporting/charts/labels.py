@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import ceil, cos, hypot, pi, sin
 
 from larvatus.reporting.charts.wrapping import LINE, lines_width
 from larvatus.reporting.figures.label_placement import Box
@@ -17,9 +17,9 @@ _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), 
          (0, -12, "middle"), (0, 21, "middle"))
 _STEP, _TURNS, _RINGS = 14.0, 24, 30
 _POINT, _SPOT, _MOST = 7.0, 3.0, 8
-_ABOVE, _BELOW, _SLACK = 12.0, 4.0, 0.01
+_ABOVE, _BELOW, _SLACK, _APART = 12.0, 4.0, 0.01, 6.0
 PLACES = {"near": _NEAR, "step": _STEP, "turns": _TURNS, "rings": _RINGS, "point": _POINT, "spot": _SPOT, "most": _MOST,
-          "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER, "slack": _SLACK}
+          "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER, "slack": _SLACK, "apart": _APART}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,23 @@ def place_point_labels(
     out: list[PointLabel] = []
     for (x, y), said in _join_spots(points, names, widest):
         free = (p for around in (_near, _far) for also in (lines, ()) for p in around(x, y, said)
-                if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also)))
+                if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
+                and not any(way.meets(other.box) for way in _leader_boxes(p) for other in out))
         found = next(free, None)
         if found is not None:
             out.append(found)
-            busy.append(found.box)
+            busy += [found.box, *_leader_boxes(found)]
     return out
+
+
+def _leader_boxes(label: PointLabel) -> list[Box]:
+    """Small boxes along the line from a label to its point, without its ends."""
+    if label.leader is None:
+        return []
+    x, y, to_x, to_y = label.leader
+    steps = ceil(hypot(to_x - x, to_y - y) / _APART)
+    at = [(x + (to_x - x) * k / steps, y + (to_y - y) * k / steps) for k in range(2, steps)]
+    return [Box(a - 1, b - 1, a + 1, b + 1) for a, b in at]
 
 
 def _inner(box: Box) -> Box:

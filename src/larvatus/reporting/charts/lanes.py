@@ -240,7 +240,7 @@ def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
     x, y = 0.0, y + (22 if x else 0)
     square = element("g", element("rect", x=2.0, y=-7.0, width=14.0, height=14.0, rx=1.5), class_=f"mark {plot.tone} beyond")
     for there, drawn, said in (
-        (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), "baseline (guessing)"),
+        (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), "baseline: guessing, or the unmasked columns alone"),
         (any(lane.limit is not None for lane in lanes), line(9, -8, 9, 8, "limit"), "limit"),
         (any(m.beyond for lane in lanes for m in lane.marks), square, "breaks a limit"),
     ):

@@ -6,6 +6,7 @@ that the map that readers can change is drawn from the same geometry. A test com
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -95,8 +96,10 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     room = Box(frame.left + 2, frame.top + 2, frame.right, frame.bottom - 1)
     corners = _corners(drawn, frame, at)
     edges = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
-    labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, _limit_name(drawn, frame), edges)
-    body = [_limits(drawn, frame), _axes(drawn, frame), _frontier(corners)]
+    limit = _limit_name(drawn, frame, at.values())
+    taken = [limit] if limit else []
+    labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges)
+    body = [_limits(drawn, frame, limit), _axes(drawn, frame), _frontier(corners)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]
     body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]
     body += [text_lines(label.x, label.y, list(label.lines), "label name", label.anchor) for label in labels]
@@ -112,9 +115,9 @@ def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
     return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_)
 
 
-def _limits(drawn: RiskMap, frame: MapFrame) -> str:
+def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
     """What lies beyond the limits, shaded; lighter where only some releases have so low a limit."""
-    if drawn.limits is None:
+    if drawn.limits is None or name is None:
         return ""
     low, high = (frame.y(drawn.upward.at(v)) for v in drawn.limits)
     wide = frame.right - frame.left
@@ -122,15 +125,18 @@ def _limits(drawn: RiskMap, frame: MapFrame) -> str:
     if low - high > 1:
         out.append(element("rect", x=frame.left, y=high, width=wide, height=low - high, class_="forbidden some"))
     out.append(line(frame.left, low, frame.right, low, "limit"))
-    return "".join(out) + text(frame.right - 4, low - 5, LIMIT_NAME, "tick", "end")
+    return "".join(out) + text(name.right - 4, low - 5, LIMIT_NAME, "tick", "end")
 
 
-def _limit_name(drawn: RiskMap, frame: MapFrame) -> list[Box]:
-    """The place of the name of the limit, which labels leave free."""
+def _limit_name(drawn: RiskMap, frame: MapFrame, points: Iterable[tuple[float, float]]) -> Box | None:
+    """The place of the name of the limit: as far to the right as no point lies in it, else at the right end."""
     if drawn.limits is None:
-        return []
-    y = frame.y(drawn.upward.at(drawn.limits[0]))
-    return [Box(frame.right - 4 - text_width(LIMIT_NAME, SMALL), y - 17, frame.right, y + 1)]
+        return None
+    y, wide = frame.y(drawn.upward.at(drawn.limits[0])), text_width(LIMIT_NAME, SMALL)
+    near = sorted((x for x, at in points if y - 25 < at < y + 9), reverse=True)
+    right = next((end for end in (frame.right, *(x - 8 for x in near))
+                  if end - 4 - wide > frame.left and not any(end - 12 - wide < x < end + 8 for x in near)), frame.right)
+    return Box(right - 4 - wide, y - 17, right, y + 1)
 
 
 def _axes(drawn: RiskMap, frame: MapFrame) -> str:

@@ -153,6 +153,7 @@ class Card:
     worst: str
     chips: tuple[Chip, ...]
     broken: tuple[str, ...] = ()
+    also: str = ""  # names of further broken limits
 
 
 @dataclass(frozen=True, slots=True)

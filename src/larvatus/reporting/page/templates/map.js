@@ -60,6 +60,14 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     rows.push("→ " + x.name + ": " + x.said[point.place]);
     return rows;
   }
+  function limitEnd(points, y, wide) {
+    var near = points.filter(function (p) { return y - 25 < p.py && p.py < y + 9; }).map(function (p) { return p.px; });
+    near.sort(function (a, b) { return b - a; });
+    var ends = [frame.right].concat(near.map(function (x) { return x - 8; })).filter(function (end) {
+      return end - 4 - wide > frame.left && !near.some(function (x) { return end - 12 - wide < x && x < end + 8; });
+    });
+    return ends.length ? ends[0] : frame.right;
+  }
   function joined(names) {
     var more = names.length - places.most, shown = names.slice(0, places.most), out;
     if (more > 0) shown.push([[more + " more", (String(more).length + 5) * places.letter]]);
@@ -74,8 +82,17 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     });
     return out;
   }
+  function meets(a, b) { return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]; }
+  function leader(spot, to) {
+    var dx = to[0] - spot.px, dy = to[1] - spot.py, steps = Math.ceil(Math.hypot(dx, dy) / places.apart), out = [];
+    for (var k = 2; k < steps; k += 1) {
+      var x = spot.px + dx * k / steps, y = spot.py + dy * k / steps;
+      out.push([x - 1, y - 1, x + 1, y + 1]);
+    }
+    return out;
+  }
   function labels(svg, points, first, taken, edges) {
-    var spots = [], size = data.frames.indexOf(frame), half = places.point, slack = places.slack;
+    var spots = [], placed = [], size = data.frames.indexOf(frame), half = places.point, slack = places.slack;
     var busy = points.map(function (p) { return [p.px - half, p.py - half, p.px + half, p.py + half]; }).concat(taken);
     points.slice().sort(function (a, b) {
       return (b.favourite - a.favourite) || (b.named - a.named) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
@@ -91,9 +108,12 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
         var start = x - { start: 0, middle: wide / 2, end: wide }[anchor];
         var room = [start - 1, y - places.above, start + wide + 1, y + places.below + below];
         if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
-        if (busy.concat(also).some(function (b) { return room[0] + slack < b[2] && room[2] - slack > b[0] && room[1] + slack < b[3] && room[3] - slack > b[1]; })) return false;
-        busy.push(room);
-        if (far) svg.append(part("line", { x1: spot.px, y1: spot.py, x2: anchor === "start" ? room[0] - 1 : room[2] + 1, y2: (room[1] + room[3]) / 2, "class": "leader" }));
+        if (busy.concat(also).some(function (b) { return meets([room[0] + slack, room[1] + slack, room[2] - slack, room[3] - slack], b); })) return false;
+        var to = [anchor === "start" ? room[0] - 1 : room[2] + 1, (room[1] + room[3]) / 2], way = far ? leader(spot, to) : [];
+        if (way.some(function (w) { return placed.some(function (b) { return meets(w, b); }); })) return false;
+        placed.push(room);
+        busy = busy.concat([room], way);
+        if (far) svg.append(part("line", { x1: spot.px, y1: spot.py, x2: to[0], y2: to[1], "class": "leader" }));
         var label = written(lines.map(function (line) { return line[0]; }), x, y, "label name", anchor);
         label.setAttribute("aria-hidden", "true");
         svg.append(label);
@@ -145,18 +165,19 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
       if (low - high > 1) inside.push(part("rect", { x: frame.left, y: high, width: frame.right - frame.left, height: low - high, "class": "forbidden some" }));
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: low, y2: low, "class": "limit" }));
-      inside.push(part("text", { x: frame.right - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
-      taken.push([frame.right - 4 - data.small * data.limit.length, low - 17, frame.right, low + 1]);
+      var end = limitEnd(points, low, data.small * data.limit.length);
+      inside.push(part("text", { x: end - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
+      taken.push([end - 4 - data.small * data.limit.length, low - 17, end, low + 1]);
     }
     y.ticks.forEach(function (t) {
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(t[0]), y2: py(t[0]), "class": "grid" }));
       inside.push(part("text", { x: frame.left - 6, y: py(t[0]) + 4, "class": "tick", "text-anchor": "end" }, t[1]));
     });
-    var end = -1e9;
+    var busy = -1e9;
     x.ticks.forEach(function (t) {
       var half = places.letter / 2 * t[1].length;
-      if (px(t[0]) - half < end + 4) return;
-      end = px(t[0]) + half;
+      if (px(t[0]) - half < busy + 4) return;
+      busy = px(t[0]) + half;
       inside.push(part("line", { x1: px(t[0]), x2: px(t[0]), y1: frame.bottom, y2: frame.bottom + 5, "class": "axis" }));
       inside.push(part("text", { x: px(t[0]), y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, t[1]));
     });
@@ -208,7 +229,8 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       });
       return mark;
     });
-    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks));
+    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" },
+      marks.slice().sort(function (a, b) { return a.querySelectorAll(".favourite").length - b.querySelectorAll(".favourite").length; })));
     var svg = part("svg", { viewBox: "0 0 " + frame.wide + " " + frame.high, width: frame.wide, height: frame.high }, inside);
     scroll.replaceChildren(svg);
     labels(svg, points, numbers, taken, edges);
