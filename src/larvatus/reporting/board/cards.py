@@ -24,7 +24,8 @@ PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _MOST_SHOWN, _MOST_NAMED = 2, 4  # broken limits with figures, and names of others, on the card of another release
-_FAVOURITE_SHOWN = 4  # broken limits with figures on the card of the release that the report is about; all others are named
+_FAVOURITE_SHOWN = 4  # the same on the card of the release that the report is about, if there are few cards; the rest is named
+_FEW_CARDS = 4
 _ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
 _Tone = Literal["good", "bad", "open"]
 
@@ -47,7 +48,7 @@ def card_of(head: Headline, subject: Subject) -> Card:
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
     broken, own = broken_sentences(head, subject), head.number == subject.favourite.number
-    shown = _FAVOURITE_SHOWN if own else _MOST_SHOWN
+    shown = _FAVOURITE_SHOWN if own and len(subject.on_cards) <= _FEW_CARDS else _MOST_SHOWN
     others = list(dict.fromkeys(broken_names(head, subject)[shown:]))
     also = f"Also: {list_names(others, len(others) if own else _MOST_NAMED)}." if others else ""
     return Card(

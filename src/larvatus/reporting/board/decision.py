@@ -186,7 +186,7 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
     rows = tuple(_row(h, subject, many) for h in later)
     columns = ("Release", "No.", "Verdict", "Strongest attack", "Success", "Mean loss", "Largest single loss")
     table = ReportTable(f"{plural(len(later), 'more release')}", columns, rows, frozenset({0, 2, 3, 4, 6}),
-                        links=tuple(f"#{anchor(h)}" for h in later))
+                        links=tuple(f"#{anchor(h)}" for h in later), stacked=True)
     return (table,)
 
 

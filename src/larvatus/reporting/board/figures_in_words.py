@@ -10,7 +10,7 @@ from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import EXACT, finite_number, loss, share
 from larvatus.data.score import Score
 
-_GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
+GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
 
 
 def success_text(score: Score) -> str:
@@ -44,7 +44,7 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
 def baseline_source(score: Score) -> str:
     """Where the baseline comes from: a guess, or the columns that are released unmasked."""
     alone, chance = finite_number(score.s_alone), finite_number(score.chance)
-    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else _GUESSING
+    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
 
 
 def relative_text(score: Score) -> str:

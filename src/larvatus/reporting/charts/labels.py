@@ -36,19 +36,23 @@ class PointLabel:
 
 def place_point_labels(
     points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box, widest: float,
-    taken: Sequence[Box] = (), lines: Sequence[Box] = (),
+    taken: Sequence[Box] = (), lines: Sequence[Box] = (), short: Sequence[str] = (),
 ) -> list[PointLabel]:
     """A label for every point, in the given order of importance; `names` are in lines, and points on one spot join theirs.
 
-    Labels stay off what is `taken` and, where there is another place, off `lines`.
+    Labels stay off what is `taken` and, if there is another place, off `lines`. If the names of a spot find no place, its
+    `short` names are used.
     """
+    brief = [(said,) for said in short] or names
     busy = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     out: list[PointLabel] = []
-    for (x, y), said in _join_spots(points, names, widest):
-        free = (p for around in (_near, _far) for also in (lines, ()) for p in around(x, y, said)
-                if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
-                and not any(way.meets(other.box) for way in _leader_boxes(p) for other in out))
-        found = next(free, None)
+    spots = zip(_join_spots(points, names, widest), _join_spots(points, brief, widest), strict=True)
+    for ((x, y), said), (_, less) in spots:
+        tries = ((said, _near, lines, out), (said, _near, (), out), (said, _far, lines, out), (said, _far, (), out),
+                 (said, _far, (), ()), (less, _near, (), out), (less, _far, (), ()))
+        found = next((p for text, around, also, crossed in tries for p in around(x, y, text)
+                      if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
+                      and not any(way.meets(other.box) for way in _leader_boxes(p) for other in crossed)), None)
         if found is not None:
             out.append(found)
             busy += [found.box, *_leader_boxes(found)]

@@ -21,7 +21,7 @@ _RADIUS = 8.5
 _SMALL = 6.6  # mean width of a letter of small type
 _NAMES = 250.0
 _SAME = 4.0  # pixels below which two figures look the same
-_DIGIT = 14.0  # room for the number of one release in a shared mark
+_NUMBER, _DIGIT = 7.0, 7.0  # room for the number of a release in a shared mark, and for each of its digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,16 @@ class _Cluster:
     marks: tuple[ReleaseMark, ...]
 
     @property
+    def widths(self) -> list[float]:
+        """The room for each number."""
+        return [_NUMBER + _DIGIT * len(str(m.number)) for m in self.marks]
+
+    @property
     def half(self) -> float:
-        return _RADIUS + (len(self.marks) - 1) * _DIGIT / 2
+        """Half the width of the mark; a number of three digits needs a wider one."""
+        if len(self.marks) == 1:
+            return max(_RADIUS, (self.widths[0] - 4) / 2)
+        return sum(self.widths) / 2 + _RADIUS - _NUMBER
 
 
 def _lane(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float, striped: bool) -> tuple[str, float]:
@@ -199,8 +207,9 @@ def _mark(cluster: _Cluster, y: float, plot: LanePlot) -> str:
     h, r = cluster.half, _RADIUS
     body = [element("title", escape(hint)) if hint else "",
             element("rect", x=cluster.x - h, y=y - r, width=2 * h, height=2 * r, rx=1.5 if first.beyond else r)]
+    start = cluster.x - sum(cluster.widths) / 2
     for i, mark in enumerate(cluster.marks):
-        x = cluster.x - h + r + i * _DIGIT
+        x = start + sum(cluster.widths[:i]) + cluster.widths[i] / 2
         body.append(element("g", (_shape(x, y, r - 2, first.beyond) if mark.number == plot.favourite else "")
                             + text(x, y + 3.8, str(mark.number), "digit", "middle"),
                             class_=f"inner{_filled(mark, plot)}"))

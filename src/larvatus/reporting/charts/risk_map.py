@@ -56,7 +56,7 @@ class MapFrame(NamedTuple):
 
 
 SCREEN = MapFrame(640.0, 470.0, 58.0, 632.0, 40.0, 412.0)
-PHONE = MapFrame(360.0, 380.0, 50.0, 356.0, 56.0, 316.0)
+PHONE = MapFrame(360.0, 430.0, 50.0, 356.0, 56.0, 366.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     edges = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
     limit = _limit_name(drawn, frame, at.values())
     taken = [limit] if limit else []
-    labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges)
+    labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges,
+                                [str(p.number) for p in order])
     body = [_limits(drawn, frame, limit), _axes(drawn, frame), _frontier(corners)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]
     body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]

@@ -98,19 +98,26 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       return (b.favourite - a.favourite) || (b.named - a.named) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
     }).forEach(function (p) {
       var here = spots.find(function (s) { return Math.abs(s.px - p.px) < places.spot && Math.abs(s.py - p.py) < places.spot; });
-      if (here) here.names.push(p.lines[size]);
-      else spots.push({ px: p.px, py: p.py, names: [p.lines[size]] });
+      var brief = [[String(p.number), String(p.number).length * places.letter]];
+      if (here) {
+        here.names.push(p.lines[size]);
+        here.brief.push(brief);
+      } else spots.push({ px: p.px, py: p.py, names: [p.lines[size]], brief: [brief] });
     });
     spots.forEach(function (spot) {
-      var lines = joined(spot.names), below = places.line * (lines.length - 1);
-      var wide = Math.max.apply(null, lines.map(function (line) { return line[1]; }));
-      function fits(x, y, anchor, far, also) {
+      var lines, below, wide;
+      function use(names) {
+        lines = joined(names);
+        below = places.line * (lines.length - 1);
+        wide = Math.max.apply(null, lines.map(function (line) { return line[1]; }));
+      }
+      function fits(x, y, anchor, far, also, crossed) {
         var start = x - { start: 0, middle: wide / 2, end: wide }[anchor];
         var room = [start - 1, y - places.above, start + wide + 1, y + places.below + below];
         if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
         if (busy.concat(also).some(function (b) { return meets([room[0] + slack, room[1] + slack, room[2] - slack, room[3] - slack], b); })) return false;
         var to = [anchor === "start" ? room[0] - 1 : room[2] + 1, (room[1] + room[3]) / 2], way = far ? leader(spot, to) : [];
-        if (way.some(function (w) { return placed.some(function (b) { return meets(w, b); }); })) return false;
+        if (way.some(function (w) { return crossed.some(function (b) { return meets(w, b); }); })) return false;
         placed.push(room);
         busy = busy.concat([room], way);
         if (far) svg.append(part("line", { x1: spot.px, y1: spot.py, x2: to[0], y2: to[1], "class": "leader" }));
@@ -121,19 +128,22 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       }
       function near(also) {
         return places.near.some(function (to) {
-          return fits(spot.px + to[0], spot.py + to[1] - below * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false, also);
+          return fits(spot.px + to[0], spot.py + to[1] - below * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false, also, placed);
         });
       }
-      function away(also) {
+      function away(also, crossed) {
         for (var ring = 2; ring < places.rings; ring += 1) {
           for (var turn = 0; turn < places.turns; turn += 1) {
             var angle = 2 * Math.PI * turn / places.turns - Math.PI / 4, to = places.step * ring;
-            if (fits(spot.px + to * Math.cos(angle), spot.py + to * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true, also)) return true;
+            if (fits(spot.px + to * Math.cos(angle), spot.py + to * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true, also, crossed)) return true;
           }
         }
         return false;
       }
-      return near(edges) || near([]) || away(edges) || away([]);
+      use(spot.names);
+      if (near(edges) || near([]) || away(edges, placed) || away([], placed) || away([], [])) return;
+      use(spot.brief);
+      if (!near([])) away([], []);
     });
   }
   function show(mark, rows) {
