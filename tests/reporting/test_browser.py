@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from larvatus.data.score import Scores
 from reporting.browser import PROGRAM
 from reporting.conftest import built
 from reporting.pictured import pictured
@@ -31,7 +32,11 @@ def files(tmp_path_factory) -> dict[str, Path]:
     out = {name: folder / f"{name}.html" for name in made}
     for name in ("few", "many"):
         out[name].write_text(made[name].html(), encoding="utf-8")
-    out["public"].write_text(pictured(built(1)).html("public"), encoding="utf-8")
+    drawn = pictured(built(1))
+    first = drawn.candidates[0]
+    many = Scores([*first.scores, *(replace(first.of_kind("loss")[0], method=m) for m in ("table", "cluster", "ecdf_max", "ecdf_mean"))])
+    wide = replace(drawn, candidates=(replace(first, scores=many),))
+    out["public"].write_text(wide.html("public"), encoding="utf-8")
     return out
 
 
