@@ -37,7 +37,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairings.released_keys import key_changes, released_keys
+from larvatus.data.pairings.released_keys import INFORMATION_LOST, key_changes, released_keys
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
@@ -113,6 +113,8 @@ class KeyRisk(Attack):
         table, risk, spread = found.table, found.risk, found.spread
         details, more = self._details(data, table, population, risk, found.size)
         details |= self._before_and_after(original, release, found)
+        if "key_changes" in details:
+            details["key_summary"] = _with_loss(details["key_summary"], details["key_changes"], len(names))
         details |= weight_rows(original, data, names)
         details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = found.whole
@@ -203,6 +205,12 @@ class KeyRisk(Attack):
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)
+
+
+def _with_loss(summary: Rows, changes: Rows, keys: int) -> Rows:
+    """The summary with the share of the information in the keys that is lost, a mean over all keys."""
+    lost = sum(float(v) for v in changes.column("information lost") if isinstance(v, int | float))
+    return Rows.of([*summary, {"figure": INFORMATION_LOST, "value": lost / max(keys, 1)}])
 
 
 def _with_weight(original: Microdata, data: Microdata) -> Microdata:
