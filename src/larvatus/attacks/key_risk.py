@@ -57,9 +57,9 @@ class KeyRisk(Attack):
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
     risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
-    found. If `post_randomisation` changed keys, the risk is the probability of a right match
-    under its transition probabilities; keys swapped or changed at random in another way are treated as true. For changed keys
-    the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
+    found. If `post_randomisation` changed keys, or a step exchanged the values of one key between records, the risk is the
+    probability of a right match under the transition probabilities; keys changed at random in another way, or several keys
+    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
     if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
@@ -150,6 +150,8 @@ class KeyRisk(Attack):
             else:
                 found = replace(found, risk=matched, spread=matched * (1 - matched) / found.table.count)
                 notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+                if law.estimated:
+                    notes.append(f"the transition law of {', '.join(law.estimated)} is estimated from the exchanged values")
         elif law.why_not:
             notes.append(f"the released keys are treated as true: {law.why_not}")
         return population, found, notes

@@ -31,8 +31,8 @@ class RecordSuppression(Mask):
 
     The key consists of the columns masked in this step, the sub-group (under scope = "sub_group") and the columns listed in
     `known`. All other records and columns are unchanged. Records that lose their keys count as one class. If this class does
-    not keep the limits, the smallest further class loses its keys too. More cells are lost than by local suppression. In a file of households, a household variable that is suppressed
-    in one member is suppressed in all of them.
+    not keep the limits, the smallest further class loses its keys too. More cells are lost than by local suppression. In a file
+    of households, a household variable that is suppressed in one member is suppressed in all of them.
 
     Parameters:
         k: smallest number of records that may share a combination of the key.

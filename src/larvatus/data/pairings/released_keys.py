@@ -55,12 +55,16 @@ def without_key_steps(release: Release) -> Release:
 
 @dataclass(frozen=True, slots=True)
 class ValuePairs:
-    """Pairs of original and released value of one key that occur, with their numbers of records; `same` if they agree."""
+    """Pairs of original and released value of one key that occur, with their numbers of records; `same` if they agree.
+
+    `codes` is true if the values are codes of categories.
+    """
 
     before: Floats
     after: Floats
     count: Ints
     same: NDArray[np.bool_]
+    codes: bool = False
 
     def information_lost(self) -> float:
         """H(original | released) as a share of H(original); a suppressed cell loses what its value tells.
@@ -104,7 +108,8 @@ def value_pairs(original: Microdata, released: Microdata, name: str) -> ValuePai
     found = np.vstack(reduce_groups(joined, [scratch("original", name), name], pairs, lambda a, b: np.vstack((a, b))))
     rows, code, _ = distinct_rows(found[:, :2])
     count = np.bincount(code, weights=found[:, 2]).astype(np.int64)
-    return ValuePairs(rows[:, 0], rows[:, 1], count, _agree(mine, theirs, rows))
+    codes = mine.kind == theirs.kind == "nominal"
+    return ValuePairs(rows[:, 0], rows[:, 1], count, _agree(mine, theirs, rows), codes)
 
 
 def key_changes(original: Microdata, released: Microdata, names: Sequence[str] | None = None) -> Rows:
