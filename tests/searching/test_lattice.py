@@ -183,7 +183,7 @@ def test_more_levels_than_can_be_listed_give_a_bound(monkeypatch):
 
     data, limits = read(people()), limits_of({"key_risk": {"k": 3}})
     exact = solve_lattice(data, Lattice(widths=WIDTHS), limits, KeyRisk(), "keys").result
-    monkeypatch.setattr(recoding_lattice, "MOST_NODES", 10)
+    monkeypatch.setattr(recoding_lattice, "MOST_LATTICE_NODES", 10)
     whole = solve_lattice(data, Lattice(widths=WIDTHS), limits, KeyRisk(), "keys").result
     assert whole.best is not None
     assert exact.best is not None

@@ -59,8 +59,9 @@ class KeyRisk(Attack):
     risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
     found. If `post_randomisation` changed keys, or a step exchanged the values of one key between records, the risk is the
     probability of a right match under the transition probabilities; keys changed at random in another way, or several keys
-    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
-    if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
+    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, the cells
+    that were suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if
+    columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).

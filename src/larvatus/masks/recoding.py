@@ -20,7 +20,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_settings import NumberOrDate, in_days
 from larvatus.data.dates.periods import Period, first_day, period_name
-from larvatus.data.key_ladders import ALL, CategoryLadder, ends_of, ladder_of
+from larvatus.data.hierarchies.key_ladders import ALL_VALUES, CategoryLadder, ladder_of, range_of_values
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import as_one_group, map_rows, reduce_groups
@@ -165,14 +165,14 @@ class Recoding(Mask):
             after = map_rows(data, lambda g, b: {name: codes[g][b[name]]}, [name], [made])
             return after, [Note(f"{name} is at level {level} of {ladder.height}: {len(set(new))} of {len(column.levels)} "
                                 "categories remain")]
-        low, high = ends_of(data, name)
+        low, high = range_of_values(data, name)
         cuts = ladder.cuts(low, high, level) if low <= high else ()
         if cuts:
             return self._numbers(data, name, cuts)
         if self.replacement != "label":
             raise MaskError(f"recoding.level: level {level} of {name!r} joins all its values. Use replacement = \"label\", or "
                             "a lower level.")
-        one = Column(name, "nominal", levels=(ALL,))
+        one = Column(name, "nominal", levels=(ALL_VALUES,))
         after = map_rows(data, lambda g, b: {name: np.where(np.isnan(b[name]), -1, 0)}, [name], [one])
         return after, [Note(f"all values of {name} are in one class")]
 

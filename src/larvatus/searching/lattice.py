@@ -17,7 +17,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import MaskError, StudyError, nearest_names
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
-from larvatus.data.key_ladders import CategoryLadder, Ladder, NumberLadder, ends_of, ladder_of, usual_widths
+from larvatus.data.hierarchies.key_ladders import CategoryLadder, Ladder, NumberLadder, ladder_of, range_of_values, usual_widths
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.searching.lattice_settings import Lattice
@@ -76,13 +76,7 @@ def _searched(problem: _Problem, progress: Callable[[int], None]) -> LatticeResu
         weights = np.array([settings.importance.get(n, 1.0) for n in problem.free])
         return search_with_cells(keys, problem.limits.k, weights, progress)
     most = 0 if settings.suppress == "none" else int(settings.most_suppressed * problem.data.rows)
-    whole, limits = problem.whole, problem.limits
-
-    def extra(node: Node, place: Ints, classes: KeyClasses) -> float | None:
-        assert whole is not None
-        return threshold_for(classes, limits, whole)
-
-    return search_lattice(keys, limits, most, None if whole is None else extra, progress)
+    return search_lattice(keys, problem.limits, most, problem.whole, progress)
 
 
 def _problem(data: Microdata, settings: Lattice, limits: Limits, method: KeyRisk, where: str) -> _Problem:
@@ -105,7 +99,7 @@ def _problem(data: Microdata, settings: Lattice, limits: Limits, method: KeyRisk
     fixed = tuple(n for n in names if n not in free)
     of = tuple(n for n in data.confidential if n not in names)
     own, whole = _limits(limit, limits, method, bool(of), settings, where)
-    widths = {n: settings.widths.get(n) or usual_widths(*ends_of(data, n)) for n in data.numeric(free)}
+    widths = {n: settings.widths.get(n) or usual_widths(*range_of_values(data, n)) for n in data.numeric(free)}
     try:
         ladders = tuple(ladder_of(data, n, widths, data.roles.taxonomies) for n in free)
     except MaskError as error:
@@ -212,7 +206,7 @@ def _steps(problem: _Problem, node: Node, found: LatticeResult) -> list[Step]:
                          **({"importance": {n: cost.get(n, 1.0) for n in problem.free}} if cost else {})}]
     threshold = limits.threshold
     if problem.whole is not None:
-        threshold = threshold_for(problem.keys.recoded(node)[1], limits, problem.whole)
+        threshold = threshold_for(problem.keys.classes_at(node)[1], limits, problem.whole)
     own = {"k": limits.k, "l": limits.l, "t": limits.t, "threshold": threshold,
            "sampled": problem.method.sampled if threshold is not None else None,
            "of": list(problem.of) if limits.l > 1 or limits.t is not None else None}

@@ -41,7 +41,7 @@ def search_with_cells(
         if tried >= _MOST_SUPPRESSED or classed >= _MOST_CLASSED:
             bound = min(bound, lowest)
             break
-        place, classes = keys.recoded(node)
+        place, classes = keys.classes_at(node)
         extra = _extra_losses(keys, node)
         rare = classes.count[place] < k
         least = lowest + float((keys.classes.count * extra.min(axis=1))[rare].sum())

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
 
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.stats.grouping.file_limits import FileLimits, threshold_for
 from larvatus.stats.grouping.rare_classes import ClassLimits, KeyClasses, breaking, classes_to_suppress
 
-MOST_NODES = 1_000_000
+MOST_LATTICE_NODES = 1_000_000
 _MOST_EXAMINED = 5_000  # of a lattice with more nodes
 _MOST_PASSED = 200_000
 _MOST_PROBES = 2_000
@@ -50,7 +51,7 @@ class RecodedKeys:
     def levels(self) -> tuple[int, ...]:
         return tuple(len(n) for n in self.new)
 
-    def recoded(self, node: Node) -> tuple[Ints, KeyClasses]:
+    def classes_at(self, node: Node) -> tuple[Ints, KeyClasses]:
         """The class of each combination at a node, and the classes."""
         place = self.classes.part
         for j, level in enumerate(node):
@@ -91,17 +92,14 @@ class LatticeResult:
         return self.best is not None and self.best.loss <= self.bound + _LEAST_GAIN
 
 
-Extra = Callable[[Node, Ints, KeyClasses], float | None]
-
-
 @dataclass(slots=True)
 class LatticeSearch:
-    """A search over the nodes. `most` records may be suppressed. `extra` may add a threshold that a whole file needs."""
+    """A search over the nodes. `most` records may be suppressed. `whole` are limits on the file."""
 
     keys: RecodedKeys
     limits: ClassLimits
     most: int
-    extra: Extra | None = None
+    whole: FileLimits | None = None
     best: Examined | None = None
     seen: dict[Node, Examined | None] = field(default_factory=dict)
 
@@ -109,11 +107,10 @@ class LatticeSearch:
         """A node with its loss; None if it breaks the limits with as many records suppressed as are allowed."""
         if node in self.seen:
             return self.seen[node]
-        place, classes = self.keys.recoded(node)
+        place, classes = self.keys.classes_at(node)
         limits = self.limits
-        if self.extra is not None:
-            threshold = self.extra(node, place, classes)
-            limits = ClassLimits(limits.k, limits.l, limits.t, threshold if threshold is not None else limits.threshold)
+        if self.whole is not None:
+            limits = replace(limits, threshold=threshold_for(classes, limits, self.whole))
         found = classes_to_suppress(classes, limits)
         out = None
         if found is not None and (records := int(classes.count[found].sum())) <= self.most:
@@ -126,7 +123,7 @@ class LatticeSearch:
 
     def forced_at(self, node: Node) -> Ints | None:
         """Records of each combination that monotone limits suppress here and at every finer node; None if too many are."""
-        place, classes = self.keys.recoded(node)
+        place, classes = self.keys.classes_at(node)
         own = ClassLimits(self.limits.k, self.limits.l, None, self.limits.threshold)
         forced = breaking(classes, own)[0]
         if int(classes.count[forced].sum()) > self.most or classes_to_suppress(classes, own) is None:
@@ -150,14 +147,14 @@ class LatticeSearch:
 
 
 def search_lattice(
-    keys: RecodedKeys, limits: ClassLimits, most: int, extra: Extra | None = None,
+    keys: RecodedKeys, limits: ClassLimits, most: int, whole: FileLimits | None = None,
     progress: Callable[[int], None] = lambda examined: None,
 ) -> LatticeResult:
     """The node with the least loss: exact for at most a million nodes, otherwise the best found and a bound."""
-    search = LatticeSearch(keys, limits, most, extra)
+    search = LatticeSearch(keys, limits, most, whole)
     search.descend()
     nodes = prod(keys.levels)
-    bound = _all_nodes(search, progress) if nodes <= MOST_NODES else _some_nodes(search, progress)
+    bound = _all_nodes(search, progress) if nodes <= MOST_LATTICE_NODES else _some_nodes(search, progress)
     best = search.best
     return LatticeResult(best, bound if best is None else min(bound, best.loss), nodes, len(search.seen))
 

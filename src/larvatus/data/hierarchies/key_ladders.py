@@ -17,11 +17,11 @@ import numpy as np
 
 from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Block, Column
+from larvatus.data.hierarchies.taxonomy import ROOT, Taxonomy
 from larvatus.data.microdata import Microdata
-from larvatus.data.taxonomy import ROOT, Taxonomy
 from larvatus.data.verbs import as_one_group, reduce_groups
 
-ALL = "all"
+ALL_VALUES = "all"
 MOST_CUTS = 1000
 _SLACK = 1e-9
 
@@ -56,11 +56,11 @@ class CategoryLadder:
     def labels(self, levels: Sequence[Any], level: int) -> list[str]:
         """The label of each category at a level."""
         if level >= self.height:
-            return [self.top or ALL] * len(levels)
+            return [self.top or ALL_VALUES] * len(levels)
         if self.taxonomy is None or level <= 0:
             return [str(v) for v in levels]
         paths = (_path(self.taxonomy, str(v), self.top) for v in levels)
-        return [path[min(self.depth - level, len(path) - 1)] or ALL for path in paths]
+        return [path[min(self.depth - level, len(path) - 1)] or ALL_VALUES for path in paths]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def ladder_of(data: Microdata, name: str, widths: Mapping[str, Sequence[float]],
     return NumberLadder.of(name, widths.get(name, ()))
 
 
-def ends_of(data: Microdata, name: str) -> tuple[float, float]:
+def range_of_values(data: Microdata, name: str) -> tuple[float, float]:
     """The smallest and the largest value of a numeric column; NaN if it has none."""
     def ends(group: int, block: Block) -> tuple[float, float]:
         x = block[name]
