@@ -19,6 +19,7 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.database_urls import is_address
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
+from larvatus.core.file_sets import settle_sets
 from larvatus.core.files import replace_file, write_text
 from larvatus.core.input_paths import paths_read
 from larvatus.data.labelling.labels import FileLabels
@@ -226,6 +227,7 @@ def read_record(folder: Path) -> dict[str, Any]:
                         "ORIGINAL RELEASED.")
     if not folder.is_dir():
         raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run or search.")
+    settle_sets(folder)
     path = folder / INSIDE / RUN_RECORD
     if not path.is_file() and not (folder / "releases").is_dir():
         if (folder / "tried.csv").is_file():
