@@ -34,7 +34,7 @@ from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
 FOLDER, FORMER_FOLDER = ".larvatus-cache", ".kept"
-_CANDIDATE, FILES, _WRITTEN, _SALT = "candidate.json", "files", "written.json", "salt"
+_CANDIDATE, FILES, _WRITTEN, _SALT = "candidate.json", "files", "written.json", ".salt"
 SECRET = "-"  # in a key, separates the part that depends on the secret
 
 
