@@ -247,7 +247,8 @@ def _difference(state: dict[str, bytes], *known: dict[str, bytes]) -> str:
 def write_inputs(folder: Path, engine: str) -> None:
     """A small source, a secret and two studies."""
     draw = random.Random(7)
-    rows = [f"{draw.lognormvariate(8, 1):.2f},{draw.lognormvariate(9, 1):.2f},{draw.randint(18, 90)},{i % 2}" for i in range(80)]
+    numbers = [(draw.lognormvariate(8, 1), draw.lognormvariate(9, 1), draw.randint(18, 90)) for _ in range(80)]
+    rows = [f"{income:.2f},{wealth:.2f},{age},{i % 2}" for i, (income, wealth, age) in enumerate(numbers)]
     (folder / "people.csv").write_text("\n".join(["income,wealth,age,region", *rows, ""]), encoding="utf-8")
     (folder / "secret.txt").write_text(SECRET, encoding="utf-8")
     (folder / "secret.txt").chmod(0o600)

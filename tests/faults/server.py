@@ -1,7 +1,7 @@
 """A process that has imported everything once, and runs each command in a copy of itself.
 
-It reads one request per line: the arguments of a command, the folder to run it in, and the operation that shall fail. It answers
-with the exit code, what was printed, and the operations that were seen.
+It reads one request per line: the arguments of a command, the folder to run it in, and the operation that shall fail. It
+answers with the exit code, what was printed, and the operations that were seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from injector import Injector  # noqa: E402
+from injector import Injector
 
 _FIRST = (
     "pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.dataset", "duckdb", "numba", "scipy.stats", "optuna",

@@ -172,10 +172,10 @@ def write_bytes(path: Path, made: bytes, overwrite: bool) -> None:
         temporary.write_bytes(made)
 
 
-def write_text(path: Path, text: str, overwrite: bool) -> None:
-    """Write a text file atomically."""
+def write_text(path: Path, text: str, overwrite: bool, private: bool = False) -> None:
+    """Write a text file atomically; a private one can be read by its owner only, whatever the umask."""
     check_free(path, overwrite)
-    with replace_file(path) as temporary:
+    with replace_file(path, private) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

@@ -266,8 +266,8 @@ def write_reports(
     approvals: Iterable[Approval],
 ) -> None:
     """Write the scores, the report and, if a release is published, the public report."""
-    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
-    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
+    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False, private=True)
+    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False, private=True)
     approved = {a.release: a.in_words() for a in approvals}
     comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings, approved=approved)
     if public is not None:

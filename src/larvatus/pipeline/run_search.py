@@ -127,8 +127,8 @@ def _write(
     approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Write the results of a search; return the cache keys of the final comparison, and the warnings."""
-    write_text(folder / "tried.csv", csv_text(found.table()), False)
-    write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False)
+    write_text(folder / "tried.csv", csv_text(found.table()), False, private=True)
+    write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False, private=True)
     if found.release is None or found.chosen is None:
         return [], ()
     release = found.release
@@ -148,8 +148,8 @@ def _write(
     decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, warned)
     public, internal = manifest_paths(target, folder / INSIDE)
     complete([internal, public], internal, decision | _approved_before(target, folder, output_dir, approved_by))
-    write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
-    write_text(folder / "scores.csv", csv_text(told.tidy()), False)
+    write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False, private=True)
+    write_text(folder / "scores.csv", csv_text(told.tidy()), False, private=True)
     told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
     write_run_record(folder, output_dir, chosen, told, {release.name: place}, row_order, None, found.notes)
     write_labels(folder, data.labels.with_missing(data.roles.missing))
