@@ -21,7 +21,9 @@ from injector import Injector
 _FIRST = (
     "pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.dataset", "duckdb", "numba", "scipy.stats", "optuna",
     "larvatus.pipeline", "larvatus.pipeline.run_search", "larvatus.study", "larvatus.masks.additive_noise",
-    "larvatus.engines.duckdb", "larvatus.engines.memory", "larvatus.reporting.editions.internal",
+    "larvatus.engines.duckdb", "larvatus.engines.memory", "larvatus.reporting.editions.internal", "jinja2", "cffi",
+    "larvatus.masks.multiple_imputation", "larvatus.attacks.exact_match", "larvatus.measures.moments",
+    "larvatus.reporting.page.html", "larvatus.reporting.editions.compose", "rich.progress", "tomli_w", "tomllib",
     "larvatus.documents.release_set", "larvatus.documents.verification",
 )
 

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from injector import FAULTS, Injector  # noqa: E402
+from injector import FAULTS, Injector
 
-from larvatus.core.errors import WriteError  # noqa: E402
-from larvatus.core.file_sets import file_set, settle_sets  # noqa: E402
+from larvatus.core.errors import WriteError
+from larvatus.core.file_sets import file_set, settle_sets
 
 NAMES = ("a/first.txt", "a/second.txt", "a/folder/part-00000.parquet", "b/third.txt", "a/gone.txt", "a/deep/inner.txt")
 
@@ -72,14 +72,14 @@ def child(home: Path, at: int, fault: str) -> tuple[int, int]:
     return code, int(raw or 0)
 
 
-def problems(home: Path, earlier: bool) -> tuple[int, list[str]]:
+def problems(home: Path, earlier: bool, faults: list[str]) -> tuple[int, list[str]]:
     fresh(home, earlier)
     before = state(home)
     _, operations = child(home, 0, "SIGKILL")
     after = state(home)
     assert after == dict.fromkeys((n for n in NAMES if n != "a/gone.txt"), "new")
     found = []
-    for fault in FAULTS:
+    for fault in faults:
         for at in range(1, operations + 1):
             fresh(home, earlier)
             code, _ = child(home, at, fault)
@@ -92,9 +92,9 @@ def problems(home: Path, earlier: bool) -> tuple[int, list[str]]:
             left = [str(p) for p in home.rglob(".*")]
             if state(home) != after or left:
                 found.append(f"{fault} at {at}, again: {state(home)} {left}")
-    return operations * len(FAULTS), found
+    return operations * len(faults), found
 
 
 if __name__ == "__main__":
     os.fsync = lambda descriptor: None
-    print(json.dumps([problems(Path(sys.argv[1]) / str(earlier), earlier) for earlier in (False, True)]))
+    print(json.dumps(problems(Path(sys.argv[1]) / "home", sys.argv[2] == "earlier", sys.argv[3:] or list(FAULTS))))
