@@ -93,10 +93,13 @@ def test_a_reader_removes_what_a_dead_process_has_left_and_leaves_a_living_one_a
 
 
 def test_files_that_appear_in_the_meantime_are_not_replaced_without_overwrite(tmp_path):
-    with pytest.raises(WriteError, match=r"r\.csv was written by another process in the meantime"), (
-            file_set(tmp_path, "r", overwrite=False)) as files:
-        (files.place / "r.csv").write_text("mine")
-        (tmp_path / "r.csv").write_text("theirs")
+    def write() -> None:
+        with file_set(tmp_path, "r", overwrite=False) as files:
+            (files.place / "r.csv").write_text("mine")
+            (tmp_path / "r.csv").write_text("theirs")
+
+    with pytest.raises(WriteError, match=r"r\.csv was written by another process in the meantime"):
+        write()
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r.csv": "theirs"}
 
 
@@ -135,8 +138,8 @@ def test_staged_files_are_private_and_called_by_their_later_names(tmp_path):
     try:
         with file_set(tmp_path, "r") as files:
             assert files.staging.stat().st_mode & 0o777 == 0o700
-            with pytest.raises(WriteError, match=rf"^{tmp_path}/r.csv cannot be written"):
-                with replace_file(files.path(tmp_path / "r.csv")):
-                    raise OSError(28, "No space left on device")
+            with pytest.raises(WriteError, match=rf"^{tmp_path}/r.csv cannot be written: the disk is full"), (
+                    replace_file(files.path(tmp_path / "r.csv"))):
+                raise OSError(28, "No space left on device")
     finally:
         os.umask(before)
