@@ -129,6 +129,7 @@ def test_on_the_command_line_and_in_a_study(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     TABLE.to_csv("people.csv", index=False)
     (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").chmod(0o600)
     roles = ["--confidential", "x,y", "--identifiers", "id"]
     assert main(["mask", "people.csv", "-o", "one.csv", *roles, "--method", "additive_noise", "--variance", "0.05",
                  "--row-order", "keep", "--secret-file", "secret"]) == 0
