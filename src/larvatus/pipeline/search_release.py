@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from larvatus.advice.advice import Advice
-from larvatus.advice.role_guesses import RoleGuesses
+from larvatus.advice.roles_draft import RoleGuesses
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
