@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from larvatus.advice.advice import Advice
-from larvatus.advice.role_guesses import RoleGuesses
+from larvatus.advice.roles_draft import RoleGuesses
 from larvatus.comparison.key_figures import KEY_LOSS, KEY_RISK
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
