@@ -22,7 +22,7 @@ REPORT_POLICY = (  # a report has its own scripts and styles in one file: it is 
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-OPEN = ("/enter", "/static/")  # what needs no session: it shows nothing of a study
+OPEN = ("/enter", "/static/", "/charts.css")  # what needs no session: it shows nothing of a study
 LARGEST_FORM = 1_000_000  # bytes
 _HEADERS = {
     "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",

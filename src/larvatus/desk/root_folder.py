@@ -10,7 +10,7 @@ from larvatus.core.errors import ReadError
 from larvatus.core.files import ZIPPED_CSV
 from larvatus.data.labelling.labels import LABELLED
 
-_TABLES = (".csv", ".tsv", ".txt", ZIPPED_CSV, ".parquet", ".pq", ".arrow", ".feather", ".duckdb", *sorted(LABELLED))
+_TABLES = (".csv", ".tsv", ".txt", ZIPPED_CSV, ".parquet", ".pq", ".arrow", ".feather", *sorted(LABELLED))
 _MOST_ENTRIES = 2000
 _OUTSIDE = "this path is not below the folder that the desk was started with. Start the desk with another folder."
 

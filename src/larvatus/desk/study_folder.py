@@ -70,6 +70,12 @@ class StudyFolder:
         checked = check_study(plain, self.path)
         self._store(self.history.with_change(checked.study.plain() if checked.study else dict(plain), *change))
 
+    def begin(self, plain: Mapping[str, Any]) -> None:
+        """Set the first version of the study: what the desk found before the user changed anything."""
+        checked = check_study(plain, self.path)
+        first = StudyVersion(checked.study.plain() if checked.study else dict(plain))
+        self._store(StudyHistory((first,), 0, self.history.number + 1))
+
     def undo(self) -> None:
         """Take the last change back."""
         self._store(self.history.back())

@@ -112,7 +112,8 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     ]
     worst = sorted(score.by_group, key=lambda row: -float(row["value"] or 0))[:_MOST_GROUPS]
     return {
-        "value": score.value, "interval": list(score.interval) if score.interval else None, "notes": [str(n) for n in score.notes],
+        "value": score.value, "interval": list(score.interval) if score.interval else None,
+        "notes": [str(n) for n in score.notes],
         "tables": tables, "groups": [dict(r) for r in worst] if len(worst) > 1 else [], "records": data.rows,
         "keys": list(method.key_names(data)),
     }
