@@ -203,6 +203,7 @@ def command_run(folder: Path, least: float) -> dict[str, Any]:
     from process_tree import run_watched
 
     (folder / "secret").write_bytes(SECRET)
+    (folder / "secret").chmod(0o600)
     command = [sys.executable, "-m", "larvatus.cli.main", "run", str(folder / "study.toml"), "-o", str(folder / "out"),
                "--secret-file", str(folder / "secret"), "--quiet"]
     done = run_watched(command, ONE_THREAD)

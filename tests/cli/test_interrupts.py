@@ -114,6 +114,7 @@ class Place:
         }
         people(200).to_parquet(folder / "people.parquet")
         (folder / "key").write_bytes(SECRET)
+        (folder / "key").chmod(0o600)
 
     def started(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

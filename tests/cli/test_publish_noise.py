@@ -27,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     key_variables(60, 2, like="DATA2").to_pandas().to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     (tmp_path / "secret").write_text("a secret line that nobody prints", encoding="utf-8")
+    (tmp_path / "secret").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -282,8 +282,10 @@ def secret_of(path: Path | None) -> bytes | None:
     """Read the secret from a file, without a final line break; it is never an argument."""
     if path is None:
         return None
+    from larvatus.core.private_files import check_private
     from larvatus.core.randomness import secret_or_new
 
+    check_private(path, "secret file")
     try:
         raw = path.read_bytes()
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -16,6 +17,7 @@ from larvatus.cli.commands.approve import approve
 from larvatus.cli.commands.check import check
 from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
+from larvatus.cli.commands.desk import desk
 from larvatus.cli.commands.export import export
 from larvatus.cli.commands.keys import keys
 from larvatus.cli.commands.list_methods import list_methods
@@ -39,7 +41,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce", "keys",
+    "reproduce", "keys", "desk",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -64,6 +66,7 @@ app.command(check, usage="Usage: larvatus check [OPTIONS] ORIGINAL RELEASED..., 
 app.command(approve)
 app.command(export)
 app.command(demo)
+app.command(desk, usage="Usage: larvatus desk [OPTIONS] [FOLDER]")
 app.command(advise)
 app.command(keys)
 app.command(search)
@@ -87,6 +90,14 @@ def _interrupted(given: Sequence[str]) -> None:
     elif given[:1] == ["search"] and secret:
         again = " Rerunning resumes: finished trials are not repeated."
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
+
+
+def _system_error(error: OSError) -> str:
+    """What the operating system refused, without the text of the error, which may contain data."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full. Free some space, or set LARVATUS_TEMP to a folder on another disk for temporary files."
+    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    return f"the system refused to read or write a file{where}: {os.strerror(error.errno or 0)}."
 
 
 def _mask_names() -> str:
@@ -157,6 +168,9 @@ def _run(given: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno:
+            print(f"larvatus: {_system_error(error)}", file=sys.stderr)
+            return WRONG_INPUT
         print(
             f"larvatus: unexpected {type(error).__name__}; details hidden because they may contain data. "
             "Set LARVATUS_DEBUG=1 to see them.",

@@ -280,13 +280,17 @@ class Comparison:
         release: str | None = None, chosen: str | None = None, reason: str | Sequence[str] = (), warned: Sequence[str] = (),
         approved: Mapping[str, str] = MappingProxyType({}),
     ) -> Path:
-        """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
+        """Write the report as one HTML file that opens offline; the other parameters are those of `html`.
+
+        Only its owner can read the internal report, whatever the umask; give it to others by choice.
+        """
         from larvatus.core.files import write_text
         from larvatus.core.input_paths import refuse_inputs
 
         target = Path(path)
         refuse_inputs([target], self.inputs)
-        write_text(target, self.html(edition, release, chosen, reason, warned, approved), overwrite)
+        text = self.html(edition, release, chosen, reason, warned, approved)
+        write_text(target, text, overwrite, private=edition == "internal")
         return target
 
 

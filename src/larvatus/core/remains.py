@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from larvatus.core.staging import JOURNAL
+
 
 class _Pipe:
     """The end of the pipe to write to; it belongs to the whole process."""
@@ -87,9 +89,15 @@ class Remains:
                 os.kill(number, signal.SIGKILL)
 
     def remove(self) -> None:
-        """Remove the files and folders."""
+        """Remove the files and folders. A set of files that counts as written is moved into place."""
+        from larvatus.core.errors import LarvatusError
+        from larvatus.core.file_sets import settle
+
         for name in self.paths:
-            if os.path.isdir(name) and not os.path.islink(name):
+            if os.path.exists(os.path.join(name, JOURNAL)):
+                with suppress(LarvatusError, OSError):
+                    settle(Path(name))
+            elif os.path.isdir(name) and not os.path.islink(name):
                 shutil.rmtree(name, ignore_errors=True)
             else:
                 with suppress(OSError):

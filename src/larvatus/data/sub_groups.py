@@ -13,6 +13,7 @@ from larvatus.data.roles import Small, SubGroups
 Level: TypeAlias = str | int | float | bool | None
 GroupLabel: TypeAlias = tuple[Level, ...]
 _SHOWN = 5
+_PER_LEVEL = 3  # records per level, on average, below which a column is hardly a category, and its values are not shown
 
 
 def label_text(columns: Sequence[str], label: GroupLabel) -> str:
@@ -36,6 +37,11 @@ class Groups:
     def name(self, group: int) -> str:
         """The sub-group's label as text."""
         return label_text(self.columns, self.labels[group])
+
+    def uncategorical(self) -> tuple[str, ...]:
+        """The columns with nearly as many levels as records: measurements, perhaps confidential, declared by mistake."""
+        levels = [len({label[i] for label in self.labels if len(label) > i}) for i in range(len(self.columns))]
+        return tuple(c for c, n in zip(self.columns, levels, strict=True) if n * _PER_LEVEL > sum(self.sizes))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,6 +136,12 @@ def _refusal(
 ) -> str:
     named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
+    if hidden := groups.uncategorical():
+        return (
+            f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records. "
+            f"{', '.join(map(repr, hidden))}: nearly every record has its own value, so its values are not shown here. If it "
+            "is to be masked, declare it confidential; sub-groups are formed by columns of categories."
+        )
     if not groups.columns:
         return (f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. {_spaced(reason)}Use a mask "
                 "that needs fewer.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
+from larvatus.core.file_sets import settled
 from larvatus.core.files import ZIPPED_CSV
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
@@ -23,6 +25,18 @@ def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
 
     `same` is true or false, or None if there was nothing to check. Without `files`, the files next to the manifest are checked.
     """
+    with ExitStack() as stack:
+        for folder in sorted({_folder_of_set(path) for path in (manifest, *files)}):
+            stack.enter_context(settled(folder))
+        return _verify(manifest, files)
+
+
+def _folder_of_set(path: Path) -> Path:
+    """The folder whose files were written together with this one: that of a run, or that of the file."""
+    return path.parent.parent if path.parent.name in (INSIDE, "releases") else path.parent
+
+
+def _verify(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
     told = _read(manifest)
     copies: Sequence[Mapping[str, Any]] = told["files"]
     named = list(files) or list(_beside(manifest, len(copies)))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST_BUCKET = 1 << 21
+NO_EXTENSIONS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}  # nothing is fetched or loaded
 RESERVE = 160 * 10**6  # bytes for blocks being read and written
 SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # shares of the rest: DuckDB while sorting, arrays while held; bytes per row
 
@@ -87,7 +88,7 @@ class Duckdb:
             return source.relation.query("original", text)
         import duckdb
 
-        return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
+        return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **NO_EXTENSIONS}).sql(text)
 
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
@@ -177,7 +178,7 @@ def _connect(folder: WorkFolder, memory: int, threads: int) -> duckdb.DuckDBPyCo
     spill.mkdir(mode=0o700, exist_ok=True)
     connection = duckdb.connect(":memory:", config={
         "memory_limit": f"{max(memory // 2**20, 64)}MiB", "temp_directory": str(spill), "threads": threads,
-        "preserve_insertion_order": False, "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+        "preserve_insertion_order": False, **NO_EXTENSIONS,
     })
     return connection
 
