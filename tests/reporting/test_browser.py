@@ -142,6 +142,27 @@ def test_the_map_works_without_a_mouse(tab, files):
     assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-2"
 
 
+FOCUS = """(e => { const r = e.getBoundingClientRect(), all = [...document.querySelectorAll('*')];
+  return [all.indexOf(e), e.tagName.toLowerCase() + (e.closest('.cards') ? ' card' : e.closest('.live svg') ? ' point' :
+    e.closest('.rest') ? ' row' : e.closest('nav') ? ' contents' : ''), r.bottom > 0 && r.top < innerHeight,
+    e.matches(':focus-visible')]; })(document.activeElement)"""
+
+
+def test_the_tab_key_walks_through_contents_cards_map_and_table(tab, files):
+    tab.open(files["forty"], 1400)
+    tab.run("document.documentElement.style.scrollBehavior = 'auto'")
+    seen = []
+    for _ in range(60):
+        tab.press("Tab", 9)
+        seen.append(tab.run(FOCUS))
+    places, kinds = [s[0] for s in seen], [s[1] for s in seen]
+    assert places == sorted(set(places)), "every stop once, in the order of the page"
+    first = [kinds.index(kind) for kind in ("a contents", "a card", "a point", "select", "input row", "a row")]
+    assert first == sorted(first)
+    assert kinds.count("a point") == 1, "the arrow keys move between points"
+    assert [s for s in seen if not (s[2] and s[3])] == [], "what has the focus can be seen"
+
+
 def test_print_has_the_drawing_and_no_controls(tab, files):
     tab.open(files["few"])
     shown = "getComputedStyle(document.querySelector('.map %s')).display"
