@@ -107,7 +107,8 @@ def broken_in_short(row: Row) -> str:
     what = LIMITED.get(figure, str(row["figure"]))
     upper = row["figure"] == what + UPPER_END
     loss = "" if of_attack(row["score"]) else "loss "
-    said = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if figure == 'at_most' else f' {what}'}"
+    reached = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
+    said = reached if figure == "at_most" else f"{reached} {what}"
     return f"{name}: {said}, limit {limit_figure(row, most)}"
 
 

@@ -130,10 +130,16 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        alone = found_without_masked_columns(head.attack, limit_on_value(head.attack, subject.limits, head.name))
-        yield alone or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield _found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
+
+
+def _found_without(head: Headline, subject: Subject) -> str:
+    """What the unmasked columns alone give of a release, if it is more than the strongest attack is allowed."""
+    if head.attack is None:
+        return ""
+    return found_without_masked_columns(head.attack, limit_on_value(head.attack, subject.limits, head.name))
 
 
 def _some(names: Sequence[str]) -> str:
@@ -149,8 +155,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {_NO_MASK}" if said == alone else said
-    attack = subject.favourite.attack
-    without = found_without_masked_columns(attack, limit_on_value(attack, subject.limits, subject.favourite.name)) if attack else ""
+    without = _found_without(subject.favourite, subject)
     if without and not alone:
         yield "warning", f"{capitalise(without)}. {_NO_MASK}"
     if all(h.risk is None for h in subject.heads):
