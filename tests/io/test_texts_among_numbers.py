@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.cli.main import main
 from larvatus.core.errors import RolesError, WriteError
+from larvatus.study import Study
 from sample import SECRET
 
 ENGINES = ["memory", "duckdb"]
@@ -127,3 +129,14 @@ def test_advise_counts_texts_that_are_no_codes_and_shows_none(tmp_path):
     assert "Smith" not in found.text() + found.draft()
     frame.assign(amount=[str(v) for v in range(100)]).to_excel(tmp_path / "in.xlsx", index=False, engine="xlsxwriter")
     assert lv.advise(tmp_path / "in.xlsx").guesses[0].what == "numbers as text"
+
+
+def test_codes_can_be_stated_before_the_roles(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("in.csv"), comma=False)
+    assert main(["advise", "in.csv", "--missing", "income=k.A.,refused,-7", "--missing", "rooms=k.A.,refused"]) == 0
+    assert "may stand for missing" not in capsys.readouterr().err
+    study = Study.read("in-roles.toml")
+    assert study.roles.missing == {"income": ("k.A.", "refused", -7), "rooms": ("k.A.", "refused")}
+    assert main(["advise", "in.csv", "--missing", "incme=-7"]) == 2
+    assert "missing: no column 'incme'; did you mean 'income'" in capsys.readouterr().err

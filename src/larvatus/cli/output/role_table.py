@@ -38,7 +38,7 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
 
     with terminal.progress():
         asked = SourceQuery(study.query, study.table, study.password_path())
-        found = guess_roles(source, study.csv, study.sheet, asked, study.catalog_path())
+        found = guess_roles(source, study.csv, study.sheet, asked, study.catalog_path(), study.roles.missing)
     draft = output or _free_draft(source)
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())

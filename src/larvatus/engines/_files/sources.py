@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.core.file_signatures import likeness
 from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
@@ -310,7 +311,9 @@ def _parquet_schema(path: Path) -> pa.Schema:
     try:
         return parquet.read_schema(path)
     except (pa.ArrowException, OSError):
-        raise ReadError(f"{path.name} is not a readable Parquet file.") from None
+        like = likeness(path)
+        like = "" if "Parquet" in like else like
+        raise ReadError(f"{path.name} is not a readable Parquet file{like}. Check its extension, or copy it again.") from None
 
 
 def _parquet_names(path: Path) -> list[str]:
