@@ -106,6 +106,7 @@ function start() {
   startDrop();
   startRoles(send);
   startMap();
+  document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }
 if ("inside" in document.body.dataset) location.replace("/");
 start();
