@@ -123,6 +123,7 @@ def read_to_disk(
         kind = schema.field(name).type
         value = kind.value_type if conversion.is_dictionary(kind) else kind
         value = readers[name].type(value) if name in readers else value
+        conversion.check_type(name, value)
         if conversion.is_named(name, value, roles, sub_groups):
             taken[name] = _Names(name, roles, room)
         else:
