@@ -31,6 +31,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
     "sbom": frozenset(),
+    "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark", "connect"}),
     "bench": frozenset({"dev"}),
@@ -293,6 +294,11 @@ def docs(rest: Sequence[str]) -> int:
     return run(["docs/build_reference.py", *rest])
 
 
+def site(rest: Sequence[str]) -> int:
+    """build the site in site/ from docs/, without a network"""
+    return run(["docs/site/build.py", *rest])
+
+
 def look(rest: Sequence[str]) -> int:
     """screenshots and PDFs of reports of all sizes, and of the demo report, in look/"""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
@@ -355,7 +361,7 @@ def sbom(rest: Sequence[str]) -> int:
 
 def clean(rest: Sequence[str]) -> int:
     """remove .venv, .peers, caches, demo/ and look/"""
-    caches = (".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
+    caches = ("site", ".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
     for path in (VENV, PEERS, DEMO, LOOK, *(ROOT / name for name in caches)):
         shutil.rmtree(path, ignore_errors=True)
     for folder in ("src", "tests", "docs", "benchmarks", "examples"):
@@ -365,7 +371,7 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, peers, docs, look, gallery, sbom, env, clean)
+    verb.__name__: verb for verb in (demo, test, check, bench, peers, docs, site, look, gallery, sbom, env, clean)
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.cli.main import main
-from larvatus.data.taxonomy import Taxonomy, read_tree, with_taxonomies
+from larvatus.data.hierarchies.taxonomy import Taxonomy, read_tree, with_taxonomies
 from larvatus.masks.categories.ordered_levels import level_scores
 from larvatus.stats.estimates.marginality import marginality, semantic_distances
 

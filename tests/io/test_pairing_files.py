@@ -153,7 +153,7 @@ def test_columns_the_release_lacks_are_noted():
 
     data = lv.read(FRAME, **BY_POSITION)
     release = as_release(data, pa.Table.from_pandas(pd.DataFrame(FRAME.drop(columns=["wealth", "name", "id"]))))
-    said = "wealth is not in the released file; there are: region, sex, age, job, income, rooms, house."
+    said = "wealth is not in the released file; there are: region, sex, age, job, income, rooms, house, entry … (9 in all)."
     assert [str(n) for n in release.notes] == [said]
     assert release.data.confidential == ("income", "rooms")
 

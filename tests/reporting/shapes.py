@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,9 @@ SHAPES = {
 }
 
 
-def shaped(releases: int, groups: int, columns: int) -> Comparison:
+def shaped(releases: int, groups: int, columns: int, names: Mapping[int, str] | None = None) -> Comparison:
     """Scores of both kinds of tests together, so that nothing a report can hold is left out."""
-    plain = built(releases, groups, columns)
+    plain = built(releases, groups, columns, names=names)
     drawn = pictured(plain).candidates
     return replace(plain, candidates=tuple(
         replace(a, scores=Scores([*a.scores, *(s for s in b.scores if s.method not in {x.method for x in a.scores})]))

@@ -37,7 +37,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairings.released_keys import key_changes, released_keys
+from larvatus.data.pairings.released_keys import INFORMATION_LOST, key_changes, released_keys
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
@@ -57,10 +57,11 @@ class KeyRisk(Attack):
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
     risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
-    found. If `post_randomisation` changed keys, the risk is the probability of a right match
-    under its transition probabilities; keys swapped or changed at random in another way are treated as true. For changed keys
-    the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
-    if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
+    found. If `post_randomisation` changed keys, or a step exchanged the values of one key between records, the risk is the
+    probability of a right match under the transition probabilities; keys changed at random in another way, or several keys
+    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, the cells
+    that were suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if
+    columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).
@@ -113,6 +114,8 @@ class KeyRisk(Attack):
         table, risk, spread = found.table, found.risk, found.spread
         details, more = self._details(data, table, population, risk, found.size)
         details |= self._before_and_after(original, release, found)
+        if "key_changes" in details:
+            details["key_summary"] = _with_loss(details["key_summary"], details["key_changes"], len(names))
         details |= weight_rows(original, data, names)
         details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = found.whole
@@ -148,6 +151,8 @@ class KeyRisk(Attack):
             else:
                 found = replace(found, risk=matched, spread=matched * (1 - matched) / found.table.count)
                 notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+                if law.estimated:
+                    notes.append(f"the transition law of {', '.join(law.estimated)} is estimated from the exchanged values")
         elif law.why_not:
             notes.append(f"the released keys are treated as true: {law.why_not}")
         return population, found, notes
@@ -203,6 +208,12 @@ class KeyRisk(Attack):
         }
         rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
         return Rows.of(rows)
+
+
+def _with_loss(summary: Rows, changes: Rows, keys: int) -> Rows:
+    """The summary with the share of the information in the keys that is lost, a mean over all keys."""
+    lost = sum(float(v) for v in changes.column("information lost") if isinstance(v, int | float))
+    return Rows.of([*summary, {"figure": INFORMATION_LOST, "value": lost / max(keys, 1)}])
 
 
 def _with_weight(original: Microdata, data: Microdata) -> Microdata:

@@ -17,6 +17,7 @@ from larvatus.cli.commands.approve import approve
 from larvatus.cli.commands.check import check
 from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
+from larvatus.cli.commands.desk import desk
 from larvatus.cli.commands.export import export
 from larvatus.cli.commands.keys import keys
 from larvatus.cli.commands.list_methods import list_methods
@@ -40,7 +41,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce", "keys",
+    "reproduce", "keys", "desk",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -65,6 +66,7 @@ app.command(check, usage="Usage: larvatus check [OPTIONS] ORIGINAL RELEASED..., 
 app.command(approve)
 app.command(export)
 app.command(demo)
+app.command(desk, usage="Usage: larvatus desk [OPTIONS] [FOLDER]")
 app.command(advise)
 app.command(keys)
 app.command(search)

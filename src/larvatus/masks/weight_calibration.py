@@ -39,6 +39,7 @@ class WeightCalibration(Mask):
         distance: "raking" (factors are positive) or "linear" (generalised regression; factors may be negative).
         lower: smallest factor (default: none); needs upper.
         upper: largest factor (default: none); needs lower.
+        columns: without effect: only the weight is changed.
         where: records whose weight may change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: without effect: totals are those of the file.
     """

@@ -26,6 +26,7 @@ class WeightNoise(Mask):
 
     Parameters:
         sd: standard deviation of the logarithm of the factors; 0.1 changes weights by about 10 %.
+        columns: without effect: only the weight is changed.
         where: records to change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: keep the total of each sub-group, or only that of the file.
     """

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.advice.column_kinds import ColumnKind, column_kind
-from larvatus.advice.role_guesses import RoleGuesses, guesses_for
+from larvatus.advice.role_guesses import guesses_for
+from larvatus.advice.roles_draft import RoleGuesses
 from larvatus.core.database_urls import file_of_url
 from larvatus.core.errors import LarvatusWarning, ReadError
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, stated_format
+from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labelled_roles import labels_make_categorical
+from larvatus.data.labelling.labels import SHEETS
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
 from larvatus.engines._files.csv import Uses
@@ -44,7 +47,9 @@ def guess_roles(
         dialect = replace(dialect, dates={f.name: form_of_field(f) for f in table.schema if form_of_field(f)})
     codes = {n: c.missing for n, c in opened.labels.columns.items() if c.missing}
     table = split_table(table, codes)[0]
-    guesses = guesses_for([_with_labels(column_kind(n, table.column(n)), opened) for n in table.column_names])
+    notation = Notation(dialect.decimal, dialect.thousands) if dialect is not None else None
+    notation = Notation() if opened.labels.suffix in SHEETS else notation
+    guesses = guesses_for([_with_labels(column_kind(n, table.column(n), notation), opened) for n in table.column_names])
     if not isinstance(source, str | os.PathLike):
         return RoleGuesses(guesses, table.num_rows)
     path = os.fspath(source)
@@ -59,7 +64,7 @@ def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:
     """What is in a column, with what the labels of the file make of it."""
     labels = opened.labels[column.name]
     categorical = labels_make_categorical(labels, opened.unlabelled.get(column.name))
-    return replace(column, measure=labels.measure, labels=len(labels.categories) if categorical else 0)
+    return replace(column, measure=labels.measure, labels=len(labels.categories) if categorical else 0, label=labels.label)
 
 
 def _first_rows(source: Any) -> Any:

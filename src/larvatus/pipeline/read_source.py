@@ -18,6 +18,7 @@ from larvatus.core.safe_files.source_changes import unchanged
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Column, Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
+from larvatus.data.hierarchies.taxonomy import with_taxonomies
 from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import (
     INSTEAD,
@@ -33,7 +34,6 @@ from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
 from larvatus.data.sub_groups import settings_of
-from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet

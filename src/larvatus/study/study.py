@@ -20,13 +20,13 @@ from larvatus.core.files import write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat
+from larvatus.data.hierarchies.taxonomy import with_taxonomies
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK, lists_of
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.settings.settings_model import SettingsModel
-from larvatus.data.taxonomy import with_taxonomies
 from larvatus.documents.codebook import label_problems
 from larvatus.measures.analyses.spec import Analysis, analysis_problems
 from larvatus.measures.scoring.domains import Domain, domain_problems

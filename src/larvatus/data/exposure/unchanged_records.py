@@ -82,9 +82,8 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
     for kind, where in ((NEAR_ALONE, "alone in the unmasked columns"), (NEAR_PAIR, "one of two in the unmasked columns")):
         near = counts.get(kind, (0, 0.0))[0]
         if near:
-            one = "record that is" if near == 1 else "records that are"
-            verb = "has a confidential value" if near == 1 else "have confidential values"
-            out.append(f"{near:,} {one} {where} {verb} unchanged, or nearer to the original than chance explains.")
+            said = "record is" if near == 1 else "records are"
+            out.append(f"{near:,} {said} {where} and keep{'s' if near == 1 else ''} a confidential value almost unchanged.")
     return tuple(out)
 
 

@@ -22,6 +22,7 @@ from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 from larvatus.engines._files.file_packages import check_packages
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
+from larvatus.engines._files.mixed_columns import is_mixed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +109,8 @@ class _File:
                     place = batch.schema.get_field_index(name)
                     batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
             self._writer = self._writer or (
-                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema) if self._dialect == LIKE_ARROW
+                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema)
+                if self._dialect == LIKE_ARROW and not any(map(is_mixed, batch.schema))
                 else DialectWriter(self._open(), batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)

@@ -1,0 +1,95 @@
+"""What every request must pass before the desk looks at it, and the headers that every answer carries.
+
+In this order: the name of the server (against DNS rebinding), the page that sent the request (against other sites, and other
+ports of this machine, which browsers count as the same site), the session (against other users of this machine), the size.
+"""
+
+from __future__ import annotations
+
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from larvatus.desk.entrance import Entrance
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'none'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (  # a report has its own scripts and styles in one file: it is shown in a sandbox, apart from the desk
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+OPEN = ("/enter", "/static/", "/charts.css")  # what needs no session: it shows nothing of a study
+LARGEST_FORM = 1_000_000  # bytes
+_HEADERS = {
+    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Guard:
+    """An ASGI application around that of the desk, which answers what may not pass."""
+
+    def __init__(self, app: ASGIApp, host: str, cookie: str, entrance: Entrance) -> None:
+        self.app, self.host, self.cookie, self.entrance = app, host, cookie, entrance
+        self.origin = f"http://{host}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # web sockets: there are none
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refusal = self._refusal(scope)
+        answer = PlainTextResponse(refusal[1], refusal[0]) if refusal else None
+        await (answer or self.app)(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """The code and the text of a refusal; None if the request may pass."""
+        headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        if headers.getlist("host") != [self.host]:
+            return 421, "The desk has another address."
+        if method not in ("GET", "HEAD", "POST"):
+            return 405, "The desk does not know this method."
+        if not self._comes_from_here(headers, method, path):
+            return 403, "The desk answers its own pages only."
+        length = headers.get("content-length", "0")
+        if method == "POST" and (not length.isdigit() or (path != "/upload" and int(length) > LARGEST_FORM)):
+            return 413, "This is too large for a form."
+        if not path.startswith(OPEN) and not self.entrance.knows(_cookie(headers, self.cookie)):
+            return 401, "Open the desk from its terminal: press Enter there."
+        return None
+
+    def _comes_from_here(self, headers: Headers, method: str, path: str) -> bool:
+        """Whether a page of the desk, the address bar, or, to enter, the local page sent the request."""
+        site = headers.get("sec-fetch-site", "none")
+        entering = path == "/enter"
+        if method == "POST":
+            origin = headers.get("origin")
+            return entering or (origin == self.origin and site in ("none", "same-origin"))
+        return site in ("none", "same-origin") or entering
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("content-security-policy", POLICY)
+        await send(message)
+
+    return send_with_headers

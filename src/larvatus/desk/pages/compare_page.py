@@ -1,0 +1,98 @@
+"""Step 6: the risk–utility map, a card for each release, limits, and files that were masked elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from larvatus.comparison.limits_by_release import judge_limits
+from larvatus.comparison.selection_rule import passes_rule
+from larvatus.comparison.tiers import TIERS
+from larvatus.core.errors import StudyError
+from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_of
+from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.study_edits import with_part, without_empty
+from larvatus.reporting.board.cards import card_of
+from larvatus.reporting.board.decision import decision_title
+from larvatus.reporting.board.map_block import risk_map
+from larvatus.reporting.board.subject import Subject, subject_of
+from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
+
+
+def show_compare(at: PageRequest) -> dict[str, Any]:
+    """The map and the cards, the best release first."""
+    results = results_of(at.study)
+    job = at.desk.worker.latest(at.study.id, "elsewhere")
+    if results is None or not results.comparison.candidates:
+        return {"results": None, "job": job}
+    subject = subject_of(results.comparison)
+    drawn = risk_map(subject) if subject.measures else None
+    return {
+        "results": results, "title": decision_title(subject), "cards": cards_of(subject), "job": job,
+        "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
+        "sentence": drawn.sentence if drawn else "", "limits": _limits(at), "tiers": list(TIERS),
+        "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
+        "points": map_points(subject),
+    }
+
+
+def cards_of(subject: Subject) -> list[Any]:
+    """The card of every release, in the order of the report."""
+    return [card_of(head, subject) for head in subject.in_order]
+
+
+def map_points(subject: Subject) -> list[dict[str, Any]]:
+    """For the sliders: excess risk and mean loss of each release."""
+    return [{"number": h.number, "name": h.name, "excess": None if h.excess is None else max(h.excess, 0.0), "loss": h.loss}
+            for h in subject.heads]
+
+
+def passing_names(results: StudyResults) -> list[str]:
+    """The releases that meet the limits, or the rule of the report if there are none."""
+    subject, limits = subject_of(results.comparison), judge_limits(results.comparison)
+    return [h.name for h in subject.heads if passes_rule(h, limits)]
+
+
+def _limits(at: PageRequest) -> dict[str, Any]:
+    stated = at.study.plain.get("limits", {})
+    every = stated.get("every_attack")
+    above = every.get("above_baseline") if isinstance(every, Mapping) else None
+    return {"tier": stated.get("tier", ""), "above": above, "stated": bool(stated)}
+
+
+def _set_tier(at: PageRequest) -> None:
+    tier = at.value("tier")
+    at.change(with_part(at.study.plain, "limits", tier=tier if tier in TIERS else None), "limits")
+
+
+def _set_above(at: PageRequest) -> None:
+    """A limit on every attack: success above its baseline, in percentage points."""
+    text = at.value("above").replace(",", ".").strip()
+    try:
+        above = round(float(text) / 100, 6) if text else None
+    except ValueError:
+        raise StudyError([at.say("compare.no_number")]) from None
+    every = None if above is None else {"above_baseline": above}
+    at.change(with_part(at.study.plain, "limits", every_attack=every), "limits")
+
+
+def _no_limits(at: PageRequest) -> None:
+    at.change(without_empty({**at.study.plain, "limits": {}}), "limits")
+
+
+def _drop_elsewhere(at: PageRequest) -> None:
+    left = [m for m in elsewhere_of(at.study) if m["candidate"]["name"] != at.value("name")]
+    at.study.keep_finding("elsewhere_list", "all", left)
+
+
+def _score_elsewhere(at: PageRequest) -> None:
+    path = at.desk.root.resolve(at.value("path"))
+    if not path.is_file():
+        raise StudyError([at.say("compare.no_file")])
+    keep = "keep" if at.value("row_order") == "keep" else "checked"
+    at.desk.ask(at.study, "elsewhere", file=str(path), name=path.name, row_order=keep)
+
+
+COMPARE_ACTIONS: Mapping[str, Action] = {
+    "tier": _set_tier, "above": _set_above, "no_limits": _no_limits, "elsewhere": _score_elsewhere, "drop": _drop_elsewhere,
+}

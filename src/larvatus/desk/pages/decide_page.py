@@ -1,0 +1,92 @@
+"""Step 7: choose a release, give the reason, approve it by name, write its files, and verify a file that comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from larvatus.comparison.selection_rule import selected_release
+from larvatus.core.errors import StudyError
+from larvatus.desk.desk import own_suffix
+from larvatus.desk.finished_results import results_of
+from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.pages.compare_page import passing_names
+from larvatus.documents.manifest import manifest_paths
+from larvatus.reporting.board.cards import card_of
+from larvatus.reporting.board.subject import subject_of
+
+FORMATS = (".csv", ".parquet", ".sav", ".dta", ".xlsx")
+_MANIFEST = ".manifest.json"
+
+
+def show_decide(at: PageRequest) -> dict[str, Any]:
+    """The releases to choose from, what was approved, and what was written."""
+    results = results_of(at.study)
+    if results is None or not results.run.releases:
+        return {"results": None}
+    subject = subject_of(results.comparison)
+    own = [h for h in subject.in_order if h.name in results.run.releases]
+    approvals = results.run.approvals()
+    folder = at.study.results()
+    chosen = selected_release(results.run.comparison)[0]
+    suffix = next(iter(results.run.releases.values())).target.suffix
+    return {
+        "results": results, "cards": [card_of(h, subject) for h in own], "selected": chosen, "passing": passing_names(results),
+        "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
+        "public": (folder / "report_public.html").is_file(),
+        "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
+        "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in FORMATS if f != suffix)],
+        "files": written_files(at), "place": _shown_place(at), "warnings": results.run.comparison.warnings,
+    }
+
+
+def written_files(at: PageRequest) -> list[str]:
+    """The files that were written for sharing, as they are called in their folder."""
+    return [Path(f).name for f in at.study.about.get("exported", ())]
+
+
+def _shown_place(at: PageRequest) -> str:
+    path = os.path.realpath(at.study.path)
+    return os.path.relpath(path, at.desk.root.path) if path.startswith(os.fspath(at.desk.root.path)) else at.study.path.name
+
+
+def _approve(at: PageRequest) -> None:
+    missing = [at.say(f"decide.needs_{n}") for n in ("release", "by", "reason") if not at.value(n).strip()]
+    if missing:
+        raise StudyError(missing)
+    at.desk.worker.submit(at.study.id, "approve", {
+        "results": os.fspath(at.study.results()), "release": at.value("release"), "by": at.value("by").strip(),
+        "reason": at.value("reason").strip(),
+    })
+
+
+def _export(at: PageRequest) -> None:
+    name, format = at.value("name").strip(), at.value("format")
+    if not name or any(c in name for c in "/\\\0") or name.startswith("."):
+        raise StudyError([at.say("decide.bad_name")])
+    name = name if own_suffix(name) == format else name + format
+    target = at.study.path / "shared" / name
+    target.parent.mkdir(exist_ok=True)
+    at.desk.worker.submit(at.study.id, "export", {
+        "results": os.fspath(at.study.results()), "release": at.value("release"), "target": os.fspath(target),
+        "overwrite": bool(at.value("overwrite")),
+    })
+
+
+def _verify(at: PageRequest) -> None:
+    path = at.desk.root.resolve(at.value("path"))
+    results = results_of(at.study)
+    if results is None or not path.is_file():
+        raise StudyError([at.say("compare.no_file")])
+    beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
+    own = results.run.releases.get(at.value("release"))
+    shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]
+    manifest = next((m for m in (beside, *shared, *([own.manifests[0]] if own else [])) if m.is_file()), None)
+    if manifest is None:
+        raise StudyError([at.say("decide.no_manifest")])
+    at.desk.worker.submit(at.study.id, "verify", {"manifest": os.fspath(manifest), "file": os.fspath(path), "key": "latest"})
+
+
+DECIDE_ACTIONS: Mapping[str, Action] = {"approve": _approve, "export": _export, "verify": _verify}

@@ -1,0 +1,77 @@
+"""Step 1: the file, what was recognised, a preview of its rows, and types and labels of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from larvatus.desk.forms import typed_value
+from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.study_edits import RELEASED_ROLES, role_of, with_kind, with_label, with_missing_codes, with_setting
+
+_CSV = ("delimiter", "decimal", "thousands", "encoding", "quote")
+
+
+def show_open(at: PageRequest) -> dict[str, Any]:
+    """The columns of the source, once they are known."""
+    found = at.desk.columns(at.study)
+    preview = at.desk.preview(at.study)
+    if found is None or preview is None:
+        failed = at.desk.worker.latest(at.study.id, "examine")
+        if failed is None or failed.state == "done":
+            failed = at.desk.examine(at.study)
+        return {"found": found, "job": failed, "rows": 0, "columns": [], "preview": None, "formats": {}}
+    plain, roles = at.study.plain, at.study.plain.get("roles", {})
+    columns = [
+        {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
+         "stated": roles.get("missing", {}).get(c["name"]), "released": role_of(plain, c["name"]) in RELEASED_ROLES}
+        for c in found["columns"]
+    ]
+    source = plain.get("source")
+    formats = dict(source) if isinstance(source, Mapping) else {}
+    is_csv = bool(found["dialect"])
+    return {"found": found, "job": None, "rows": preview.rows, "columns": columns, "preview": preview,
+            "formats": {n: formats.get(n, "") for n in _CSV} if is_csv else {}}
+
+
+def kind_of(roles: Mapping[str, Any], column: Mapping[str, Any]) -> str:
+    """How a column is read: as a number, a category, or something that cannot be changed."""
+    if column["type"] in ("dates", "empty", "text"):
+        return str(column["type"]) if column["type"] != "text" else "category"
+    if column["name"] in roles.get("nominal", ()):
+        return "category"
+    return "category" if column["has_labels"] and column["name"] not in roles.get("numeric", ()) else "number"
+
+
+def _set_kind(at: PageRequest) -> None:
+    name = at.value("column")
+    column = next((c for c in (at.desk.columns(at.study) or {"columns": []})["columns"] if c["name"] == name), None)
+    if column is not None:
+        made = with_kind(at.study.plain, name, at.value("kind"), column["has_labels"], column["numeric"])
+        at.change(made, "kind", name, at.value("kind"))
+
+
+def _set_label(at: PageRequest) -> None:
+    at.change(with_label(at.study.plain, at.value("column"), at.value("label").strip()), "label", at.value("column"))
+
+
+def _set_missing(at: PageRequest) -> None:
+    codes = [typed_value(c) for c in at.value("codes").split(",") if c.strip()]
+    at.change(with_missing_codes(at.study.plain, at.value("column"), codes), "missing", at.value("column"))
+
+
+def _set_format(at: PageRequest) -> None:
+    source = at.study.plain.get("source")
+    file = source["file"] if isinstance(source, Mapping) else source
+    stated = {n: at.value(n).strip() for n in _CSV if at.value(n).strip()}
+    at.change(with_setting(at.study.plain, "source", {"file": file, **stated} if stated else file), "format")
+    at.desk.examine(at.study)
+
+
+def _set_purpose(at: PageRequest) -> None:
+    at.change(with_setting(at.study.plain, "purpose", at.value("purpose").strip()), "purpose")
+
+
+OPEN_ACTIONS: Mapping[str, Action] = {
+    "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format, "purpose": _set_purpose,
+}

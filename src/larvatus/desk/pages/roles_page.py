@@ -1,0 +1,56 @@
+"""Step 2: a role for every column, with the guess, its reason, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.study_edits import ROLE_CHOICES, role_of, with_part, with_role
+
+_SMALL = ("pool", "refuse", "pool_all", "suppress")
+
+
+def show_roles(at: PageRequest) -> dict[str, Any]:
+    """Every column with its role; the number of columns by role."""
+    found = at.desk.columns(at.study)
+    if found is None:
+        return {"found": None, "job": at.desk.examine(at.study)}
+    columns = [{**c, "now": role_of(at.study.plain, c["name"])} for c in found["columns"]]
+    by_role = {role: [c["name"] for c in columns if c["now"] == role] for role in ROLE_CHOICES}
+    groups = at.study.plain.get("sub_groups", {})
+    return {"found": found, "columns": columns, "choices": ROLE_CHOICES, "by_role": by_role, "groups": groups, "small": _SMALL,
+            "warnings": warnings_on(columns, at)}
+
+
+def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[str, str]]:
+    """Columns that have a role which does not suit what they seem to be: the column, and why."""
+    out = [(c["name"], c["warning"]) for c in columns if c["warning"] and c["now"] not in ("identifiers", "none", "record_id")]
+    rows = max((c["records"] for c in columns), default=0)
+    groups = [c for c in columns if c["now"] == "sub_group"]
+    cells = 1
+    for c in groups:
+        cells *= max(c["distinct"], 1)
+    if groups and cells * 10 > rows:
+        out.append((" × ".join(c["name"] for c in groups), at.say("roles.many_groups", cells=cells, rows=rows)))
+    return out
+
+
+def _set_role(at: PageRequest) -> None:
+    at.change(with_role(at.study.plain, at.value("column"), at.value("role")), "role", at.value("column"), at.value("role"))
+
+
+def _use_guesses(at: PageRequest) -> None:
+    found = at.desk.columns(at.study)
+    if found is not None:
+        kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "labels")}
+        at.change({**kept, "roles": found["roles"]}, "guesses")
+
+
+def _set_small(at: PageRequest) -> None:
+    smallest = at.number("smallest")
+    given: dict[str, Any] = {"small": at.value("small") if at.value("small") in _SMALL else None}
+    at.change(with_part(at.study.plain, "sub_groups", smallest=smallest if smallest > 0 else None, **given), "small")
+
+
+ROLES_ACTIONS: Mapping[str, Action] = {"role": _set_role, "guesses": _use_guesses, "small": _set_small}

@@ -1,0 +1,33 @@
+"""Step 5: make, attack and measure the releases; progress, pause, cancel, continue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from larvatus.core.errors import StudyError
+from larvatus.desk.desk import RUNNING
+from larvatus.desk.finished_results import results_of
+from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.study_edits import release_names
+
+
+def show_run(at: PageRequest) -> dict[str, Any]:
+    """The run that is going on, or what came of the last one."""
+    job = at.desk.worker.latest(at.study.id, "run")
+    results = results_of(at.study)
+    interrupted = bool(at.study.about.get(RUNNING)) and (job is None or job.is_over)
+    lost = results.run.comparison.not_made if results else ()
+    return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
+            "not_made": lost, "ready": at.study.checked().study is not None}
+
+
+def _start(at: PageRequest) -> None:
+    if at.study.checked().study is None:
+        raise StudyError(at.study.checked().problems)
+    if not release_names(at.study.plain):
+        raise StudyError([at.say("run.no_release")])
+    at.desk.start_run(at.study)
+
+
+RUN_ACTIONS: Mapping[str, Action] = {"start": _start}

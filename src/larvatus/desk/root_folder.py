@@ -1,0 +1,74 @@
+"""Files below the folder that was named at the start; symbolic links are resolved before a path is judged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from larvatus.core.errors import ReadError
+from larvatus.core.files import ZIPPED_CSV
+from larvatus.data.labelling.labels import LABELLED
+
+_TABLES = (".csv", ".tsv", ".txt", ZIPPED_CSV, ".parquet", ".pq", ".arrow", ".feather", *sorted(LABELLED))
+_MOST_ENTRIES = 2000
+_OUTSIDE = "this path is not below the folder that the desk was started with. Start the desk with another folder."
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """A folder or a data file; `path` is relative to the root, with slashes."""
+
+    name: str
+    path: str
+    is_folder: bool
+    size: int = 0
+
+
+class RootFolder:
+    """The folder below which files may be read and written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(path))
+        if not self.path.is_dir():
+            raise ReadError(f"{path} is not a folder. Give the folder with your data.")
+
+    def resolve(self, relative: str) -> Path:
+        """The real path below the root; an error if it lies elsewhere."""
+        if "\0" in relative or os.path.isabs(relative) or "\\" in relative:
+            raise ReadError(_OUTSIDE)
+        return self.check(self.path / relative)
+
+    def check(self, path: Path) -> Path:
+        """The real path of a path, if it is below the root."""
+        real = Path(os.path.realpath(path))
+        if real != self.path and self.path not in real.parents:
+            raise ReadError(_OUTSIDE)
+        return real
+
+    def relative(self, path: Path) -> str:
+        """A path below the root as pages name it."""
+        return Path(os.path.realpath(path)).relative_to(self.path).as_posix()
+
+    def entries(self, relative: str, suffixes: tuple[str, ...] = _TABLES) -> list[FolderEntry]:
+        """The folders and data files in a folder; no hidden ones, and none that lead out of the root."""
+        folder = self.resolve(relative)
+        if not folder.is_dir():
+            raise ReadError("this folder does not exist any more. Choose another one.")
+        out = []
+        for found in sorted(folder.iterdir(), key=lambda p: (not p.is_dir(), p.name.casefold()))[:_MOST_ENTRIES]:
+            try:
+                real = self.check(found)
+                is_folder = real.is_dir()
+                size = 0 if is_folder else real.stat().st_size
+            except (ReadError, OSError):
+                continue
+            named = found.name.lower().endswith(suffixes)
+            if not found.name.startswith(".") and (is_folder or named) and _is_text(found.name):
+                out.append(FolderEntry(found.name, found.relative_to(self.path).as_posix(), is_folder, size))
+        return out
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be shown and sent back: not if it has bytes that are no text."""
+    return name.isprintable() and "\\" not in name

@@ -1,0 +1,124 @@
+"""Serve the desk: an address of this machine only, a page that opens it in the browser, and an end with the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import select
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from larvatus.core.errors import LarvatusError
+from larvatus.desk.app import make_app
+from larvatus.desk.desk import Desk
+from larvatus.desk.entrance import LIFETIME, DoorPage, Entrance
+from larvatus.desk.root_folder import RootFolder
+
+_LOOPBACK = "127.0.0.1"
+
+
+def bind_loopback(port: int) -> socket.socket:
+    """A socket that only this machine can reach; port 0 is any that is free."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((_LOOPBACK, port))
+    except OSError as error:
+        made.close()
+        raise LarvatusError(f"port {port} cannot be used: {error.strerror}. Choose another one with --port, or none.") from None
+    return made
+
+
+class DeskServer:
+    """One desk on one port. Its address has a random name, so that no other port of this machine is sent its cookie."""
+
+    def __init__(self, root: Path, port: int = 0, work: Path | None = None) -> None:
+        self.desk = Desk(RootFolder(root), None if work is None else RootFolder(work).path)
+        self.socket = bind_loopback(port)
+        name = f"desk-{secrets.token_hex(6)}.localhost"
+        self.host = f"{name}:{self.socket.getsockname()[1]}"
+        self.entrance = Entrance()
+        self.door = DoorPage(self.desk.private.path, f"http://{self.host}")
+        app = make_app(self.desk, self.entrance, self.host, f"larvatus-{name.partition('.')[0]}", self.door)
+        self._server = uvicorn.Server(uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
+            timeout_graceful_shutdown=1, proxy_headers=False,
+        ))
+
+    def new_page(self) -> tuple[Path, str]:
+        """A local page that opens the desk, and its token; both work once within a minute."""
+        token = self.entrance.new_token()
+        return self.door.write(token), token
+
+    def serve(self, on_start: Callable[[], None] = lambda: None) -> None:
+        """Serve until the process is asked to end."""
+        async def work() -> None:
+            serving = asyncio.create_task(self._server.serve(sockets=[self.socket]))
+            while not self._server.started and not serving.done():
+                await asyncio.sleep(0.02)
+            on_start()
+            try:
+                await serving
+            finally:
+                self.door.remove()
+
+        try:
+            asyncio.run(work())
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.desk.private.close()
+
+    def stop(self) -> None:
+        """Ask the server to end; from any thread."""
+        self.desk.events.close()
+        self._server.should_exit = True
+
+
+def run_desk(root: Path, port: int, work: Path | None, browser: bool, say: Callable[[str], None]) -> None:
+    """Open the desk in the browser and serve it until Ctrl-C, or until the terminal is closed."""
+    server = DeskServer(root, port, work)
+
+    def open_page(again: bool = False) -> None:
+        path, token = server.new_page()
+        opened = browser and webbrowser.open(path.as_uri())
+        if again:
+            say(f"Open http://{server.host}/enter and type this code, which works once within {LIFETIME:.0f} seconds:\n{token}")
+        elif not opened:
+            say(f"Open this page in your browser within {LIFETIME:.0f} seconds; only you can read it:\n{path.as_uri()}")
+        threading.Timer(LIFETIME, _remove_if_old, (server.door, path.stat().st_mtime_ns)).start()
+
+    def start() -> None:
+        say(f"The desk is open. It reads files below {server.desk.root.path}. Ctrl-C ends it.")
+        open_page()
+        say("Press Enter to open another browser window.")
+        threading.Thread(target=_listen_to_terminal, args=(lambda: open_page(True), server), daemon=True).start()
+
+    server.serve(start)
+    say("The desk is closed. Studies and results are in their folders; open the desk again to continue.")
+
+
+def _remove_if_old(door: DoorPage, written: int) -> None:
+    if door.path.exists() and door.path.stat().st_mtime_ns == written:
+        door.remove()
+
+
+def _listen_to_terminal(again: Callable[[], None], server: DeskServer) -> None:
+    """Enter opens the desk again; if the terminal is closed, the desk ends."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return
+    while not server._server.should_exit:
+        if select.select([sys.stdin], [], [], 1.0)[0]:
+            line = sys.stdin.readline()
+            if not line:  # the terminal is gone
+                server.stop()
+                return
+            again()
+            time.sleep(1)

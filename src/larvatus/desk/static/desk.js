@@ -1,0 +1,112 @@
+// Forms are sent in the background and the page is replaced by the answer; focus and scroll position stay.
+import { startGrid } from "./grid.js";
+import { startEvents } from "./events.js";
+import { startDrop } from "./drop.js";
+import { startRoles } from "./roles.js";
+import { startMap } from "./map.js";
+
+const REPLACED = ["main", ".steps", ".toml", ".top"];
+
+function keyOf(element) {
+  if (!element || element === document.body) return null;
+  if (element.id) return "#" + CSS.escape(element.id);
+  const label = element.getAttribute("aria-label");
+  if (label) return `[aria-label="${CSS.escape(label)}"]`;
+  const form = element.closest("form");
+  return form && element.name ? `form[action="${CSS.escape(form.getAttribute("action"))}"] [name="${CSS.escape(element.name)}"]` : null;
+}
+
+function opened(root) {
+  return [...root.querySelectorAll("details[id]")].filter((d) => d.open).map((d) => d.id);
+}
+
+export function replacePage(html, address) {
+  const made = new DOMParser().parseFromString(html, "text/html");
+  const focused = keyOf(document.activeElement), open = opened(document), tomlOpen = document.querySelector(".toml details")?.open;
+  const left = document.querySelector(".steps")?.scrollLeft, before = document.querySelector(".toml code")?.textContent;
+  const same = made.body.dataset.step === document.body.dataset.step && made.body.className === document.body.className;
+  if (made.body.className !== document.body.className) { location.assign(address); return; }
+  for (const selector of REPLACED) {
+    const old = document.querySelector(selector), fresh = made.querySelector(selector);
+    if (old && fresh) old.replaceWith(document.adoptNode(fresh));
+  }
+  for (const name of Object.keys(made.body.dataset)) document.body.dataset[name] = made.body.dataset[name];
+  document.title = made.title;
+  if (address && new URL(address, location).pathname !== location.pathname) history.pushState(null, "", address);
+  for (const id of open) { const d = document.getElementById(id); if (d) d.open = true; }
+  const toml = document.querySelector(".toml details");
+  if (toml && tomlOpen !== undefined) toml.open = tomlOpen;
+  const steps = document.querySelector(".steps");
+  if (steps && left) steps.scrollLeft = left;
+  markChanges(before);
+  start();
+  const again = same && focused ? document.querySelector(focused) : null;
+  if (again) again.focus({ preventScroll: true });
+  else if (!same) { window.scrollTo(0, 0); document.querySelector("main")?.focus({ preventScroll: true }); }
+  const alert = document.querySelector("#alerts .alert");
+  if (alert) alert.scrollIntoView({ block: "nearest" });
+}
+
+function markChanges(before) {
+  const code = document.querySelector(".toml code");
+  if (!code || before === undefined || before === code.textContent) return;
+  const old = new Set(before.split("\n")), lines = code.textContent.split("\n");
+  code.replaceChildren(...lines.flatMap((line, i) => {
+    const end = i + 1 < lines.length ? "\n" : "";
+    if (old.has(line)) return [line + end];
+    const mark = document.createElement("mark");
+    mark.textContent = line;
+    return [mark, end];
+  }));
+  code.querySelector("mark")?.scrollIntoView({ block: "nearest" });
+}
+
+let waiting = Promise.resolve();
+export function send(form) {
+  const action = form.getAttribute("action"), fields = new URLSearchParams(new FormData(form));
+  waiting = waiting.then(async () => {
+    if (fields.has("version")) fields.set("version", document.body.dataset.version);
+    document.body.classList.add("busy");
+    try {
+      const answer = await fetch(action, { method: "POST", body: fields, credentials: "same-origin" });
+      const html = await answer.text();
+      if (answer.headers.get("content-type")?.startsWith("text/html")) {
+        document.body.classList.remove("busy");
+        replacePage(html, answer.redirected ? answer.url : location.href);
+      }
+    } finally { document.body.classList.remove("busy"); }
+  });
+  return waiting;
+}
+
+export async function refresh() {
+  const answer = await fetch(location.href, { credentials: "same-origin" });
+  if (answer.ok) replacePage(await answer.text(), location.href);
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form[data-live]")) return;
+  event.preventDefault();
+  send(event.target);
+});
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-language]")) {
+    fetch("/language", { method: "POST", body: new URLSearchParams({ language: event.target.value }) }).then(() => location.reload());
+  }
+});
+document.addEventListener("input", (event) => {
+  const shown = event.target.dataset?.shown;
+  if (shown) document.getElementById(shown).textContent = event.target.value;
+});
+window.addEventListener("popstate", () => location.reload());
+
+function start() {
+  startGrid();
+  startDrop();
+  startRoles(send);
+  startMap();
+}
+if ("inside" in document.body.dataset) location.replace("/");
+start();
+startEvents(refresh);

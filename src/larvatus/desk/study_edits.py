@@ -1,0 +1,144 @@
+"""What a click does to a study: functions from plain values to plain values, as a study file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from larvatus.core.errors import StudyError
+
+Plain = Mapping[str, Any]
+LISTS = ("confidential", "non_confidential", "key", "identifiers")
+SINGLES = ("weight", "record_id", "person", "household")
+ROLE_CHOICES = ("confidential", "non_confidential", "sub_group", "key", "weight", "identifiers", "record_id", "person",
+                "household", "none")
+RELEASED_ROLES = ("confidential", "non_confidential", "sub_group", "key", "weight")
+
+
+def role_of(plain: Plain, column: str) -> str:
+    """The role of a column."""
+    roles = plain.get("roles", {})
+    if column in plain.get("sub_groups", {}).get("columns", ()):
+        return "sub_group"
+    lists = next((role for role in LISTS if column in roles.get(role, ())), None)
+    return lists or next((role for role in SINGLES if roles.get(role) == column), "none")
+
+
+def with_role(plain: Plain, column: str, role: str) -> dict[str, Any]:
+    """The study with another role of a column. It loses its old role; so does the column that had a role only one can have."""
+    if role not in ROLE_CHOICES:
+        raise StudyError([f"{role}: there is no such role."])
+    roles = {n: [c for c in v if c != column] if n in LISTS else v for n, v in plain.get("roles", {}).items()}
+    roles = {n: v for n, v in roles.items() if not (n in SINGLES and v == column)}
+    groups = dict(plain.get("sub_groups", {}))
+    groups["columns"] = [c for c in groups.get("columns", ()) if c != column]
+    if role in LISTS:
+        roles[role] = [*roles.get(role, ()), column]
+    elif role in SINGLES:
+        roles[role] = column
+    elif role == "sub_group":
+        groups["columns"] = [*groups["columns"], column]
+        groups.setdefault("small", "pool")
+    if role not in RELEASED_ROLES:
+        labels = {n: v for n, v in plain.get("labels", {}).items() if n != column}
+        plain = {**plain, "labels": labels}
+    if not groups["columns"]:
+        groups = {}
+    return without_empty({**plain, "roles": roles, "sub_groups": groups})
+
+
+def with_kind(plain: Plain, column: str, kind: str, has_labels: bool, is_numeric: bool) -> dict[str, Any]:
+    """The study with a column read as categories or as numbers."""
+    roles = dict(plain.get("roles", {}))
+    for name in ("nominal", "numeric"):
+        roles[name] = [c for c in roles.get(name, ()) if c != column]
+    if kind == "category":
+        roles["nominal"] = [*roles["nominal"], column] if is_numeric else roles["nominal"]
+    else:
+        roles["ordered"] = {n: v for n, v in roles.get("ordered", {}).items() if n != column}
+        roles["numeric"] = [*roles["numeric"], column] if has_labels else roles["numeric"]
+    return without_empty({**plain, "roles": roles})
+
+
+def with_missing_codes(plain: Plain, column: str, codes: Sequence[Any]) -> dict[str, Any]:
+    """The study with codes of missing values of a column; none if there are none."""
+    roles = dict(plain.get("roles", {}))
+    roles["missing"] = {**{n: v for n, v in roles.get("missing", {}).items() if n != column}, column: list(codes)}
+    return without_empty({**plain, "roles": roles})
+
+
+def with_label(plain: Plain, column: str, label: str) -> dict[str, Any]:
+    """The study with what a column means, for the codebook."""
+    labels = {**plain.get("labels", {}), column: label}
+    return without_empty({**plain, "labels": {n: v for n, v in labels.items() if v}})
+
+
+def with_part(plain: Plain, part: str, **settings: Any) -> dict[str, Any]:
+    """The study with some settings of one of its tables; None removes a setting."""
+    made = {**plain.get(part, {}), **settings}
+    return without_empty({**plain, part: {n: v for n, v in made.items() if v is not None}})
+
+
+def with_setting(plain: Plain, name: str, value: Any) -> dict[str, Any]:
+    """The study with one of its plain settings, such as its purpose."""
+    return without_empty({**plain, name: value})
+
+
+# --- releases ----------------------------------------------------------------------------------------------------------
+
+
+def release_names(plain: Plain) -> list[str]:
+    """The names of the planned releases."""
+    return [str(r["name"]) for r in plain.get("release", ())]
+
+
+def with_release(plain: Plain, name: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The study with one more release; its name gets a number if it is taken."""
+    taken, free, number = release_names(plain), name, 2
+    while free in taken:
+        free, number = f"{name} {number}", number + 1
+    return {**plain, "release": [*plain.get("release", ()), {"name": free, "steps": [dict(s) for s in steps]}]}
+
+
+def without_release(plain: Plain, place: int) -> dict[str, Any]:
+    """The study without a release."""
+    return without_empty({**plain, "release": [r for i, r in enumerate(plain.get("release", ())) if i != place]})
+
+
+def with_release_name(plain: Plain, place: int, name: str) -> dict[str, Any]:
+    """The study with another name of a release."""
+    return _with_release_at(plain, place, {**_release_at(plain, place), "name": name.strip()})
+
+
+def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The study with other steps of a release; without steps it is removed."""
+    if not steps:
+        return without_release(plain, place)
+    return _with_release_at(plain, place, {**_release_at(plain, place), "steps": [dict(s) for s in steps]})
+
+
+def steps_of(plain: Plain, place: int) -> list[dict[str, Any]]:
+    """The steps of a release."""
+    return [dict(s) for s in _release_at(plain, place)["steps"]]
+
+
+def _release_at(plain: Plain, place: int) -> Mapping[str, Any]:
+    planned: Sequence[Mapping[str, Any]] = plain.get("release", ())
+    if not 0 <= place < len(planned):
+        raise StudyError(["this release does not exist any more."])
+    return planned[place]
+
+
+def _with_release_at(plain: Plain, place: int, release: Mapping[str, Any]) -> dict[str, Any]:
+    return {**plain, "release": [release if i == place else r for i, r in enumerate(plain["release"])]}
+
+
+def without_empty(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values without empty tables, lists and texts at the first two levels."""
+    out: dict[str, Any] = {}
+    for name, value in plain.items():
+        if isinstance(value, Mapping):
+            value = {n: v for n, v in value.items() if v is not None and v != "" and v != [] and v != {}}
+        if value is not None and value != "" and value != [] and value != {}:
+            out[name] = value
+    return out

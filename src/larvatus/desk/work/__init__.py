@@ -1,0 +1,1 @@
+"""The worker process of the desk: what runs in it, apart from the server."""

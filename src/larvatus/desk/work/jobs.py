@@ -1,0 +1,209 @@
+"""The jobs of the desk: each takes plain arguments, calls the pipeline, and returns plain values that hold no record.
+
+The one exception is the preview, which is written to a private file of the desk and read from there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import SearchError
+from larvatus.core.progress import Progress
+
+if TYPE_CHECKING:
+    from larvatus.data.labelling.labels import FileLabels
+    from larvatus.data.microdata import Microdata
+    from larvatus.study import Study
+
+Job = Callable[[Mapping[str, Any], Progress], Any]
+_MOST_LABELS, _MOST_GROUPS = 40, 10
+
+
+def examine(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """What is in a source: its columns with guesses of their roles, and a preview of its rows in a private file."""
+    from larvatus.desk.work.preview_file import write_preview
+    from larvatus.engines._databases.database_sources import source_as_parquet
+    from larvatus.pipeline.examine_source import guess_roles
+    from larvatus.pipeline.read_source import with_format
+
+    progress("looking at the columns", 0, 2)
+    source, sheet, stated = asked["source"], asked.get("sheet"), asked.get("csv") or {}
+    given = with_format(source, stated)
+    guesses = guess_roles(given, sheet=sheet)
+    progress("preparing the preview", 1, 2)
+    with source_as_parquet(given, sheet=sheet, needs_order=False) as opened:
+        rows = write_preview(opened.source, Path(asked["preview"]), progress)
+        labels = opened.labels
+    return {
+        "records": rows, "looked_at": guesses.records, "dialect": guesses.dialect, "roles": guesses.roles,
+        "warnings": list(guesses.warnings), "title": labels.title,
+        "columns": [
+            {**_column(g), **_labels_of(labels, g.name)} for g in guesses.guesses
+        ],
+    }
+
+
+def _column(guess: Any) -> dict[str, Any]:
+    kind = guess.column
+    return {
+        "name": guess.name, "type": kind.type, "distinct": kind.distinct, "missing": kind.missing, "range": kind.range,
+        "records": kind.records, "role": guess.role, "what": guess.what, "why": guess.why, "warning": guess.warning,
+        "nominal": guess.nominal, "codes": list(kind.codes), "has_labels": bool(kind.labels), "numeric": kind.numeric,
+    }
+
+
+def _labels_of(labels: FileLabels, name: str) -> dict[str, Any]:
+    own = labels[name]
+    values = [[str(v), text] for v, text in own.values][:_MOST_LABELS]
+    return {"label": own.label, "values": values, "measure": own.measure}
+
+
+def _study(asked: Mapping[str, Any]) -> Study:
+    from larvatus.study import Study
+
+    return Study.of(asked["study"], Path(asked["folder"]))
+
+
+def _data(study: Study, progress: Progress) -> Microdata:
+    from larvatus.pipeline.read_source import read_for_study
+
+    progress("reading the data", 0, 1)
+    return read_for_study(study.source_path(), study)
+
+
+def advise(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Findings about the data, an opinion on each mask, and releases to begin with."""
+    from larvatus.pipeline import advise as advise_on
+    from larvatus.study import study_from_advice
+
+    study = _study(asked)
+    data = _data(study, progress)
+    found = advise_on(data, progress=progress)
+    plan: dict[str, Any] = {}
+    if found.plan["release"]:
+        plan = study_from_advice(found.plan, data, study.source, study.folder, study).plain()
+    return {
+        "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
+        "plan": plan, "groups": [[n, s] for n, s in zip(data.groups.names, data.groups.sizes, strict=True)][:200],
+    }
+
+
+def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """What the key variables give away, on the original file."""
+    from larvatus.attacks.key_risk import KeyRisk
+    from larvatus.comparison.detail_titles import detail_title
+    from larvatus.core.number_format import cell_text
+    from larvatus.data.intruder import Intruder
+    from larvatus.data.release import Release
+    from larvatus.pipeline.attack_release import attack_random
+
+    data = _data(_study(asked), progress)
+    progress("examining the key variables", 0, 1)
+    method = KeyRisk()
+    score = method.attack(data, Release("original", (data,)), Intruder(), attack_random(method))
+    tables = [
+        {"title": detail_title(score.method, name), "columns": list(rows.columns),
+         "rows": [[cell_text(row.get(c)) for c in rows.columns] for row in rows][:60]}
+        for name, rows in score.details.items() if name != "key_stages" and len(rows)
+    ]
+    worst = sorted(score.by_group, key=lambda row: -float(row["value"] or 0))[:_MOST_GROUPS]
+    return {
+        "value": score.value, "interval": list(score.interval) if score.interval else None,
+        "notes": [str(n) for n in score.notes],
+        "tables": tables, "groups": [dict(r) for r in worst] if len(worst) > 1 else [], "records": data.rows,
+        "keys": list(method.key_names(data)),
+    }
+
+
+def run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Carry out the study, as `larvatus run` does. What is finished already is not made again."""
+    from larvatus.pipeline import run as run_study
+    from larvatus.study import Execution
+
+    raw = Path(asked["secret_file"]).read_bytes()
+    comparison = run_study(
+        _study(asked), asked["results"], secret=raw.removesuffix(b"\n"), overwrite=True, execution=Execution(progress=progress),
+    )
+    return {
+        "made": [c.name for c in comparison.candidates], "reused": list(comparison.reused),
+        "not_made": [{"name": n.name, "reason": n.reason} for n in comparison.not_made],
+    }
+
+
+def search(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Search for the least loss under the limits of the study; the best settings, as steps to add to the study."""
+    from larvatus.pipeline import search as search_release
+
+    study = _study(asked)
+    data = _data(study, progress)
+    raw = Path(asked["secret_file"]).read_bytes()
+    from larvatus.study import Execution
+
+    found = search_release(
+        data, study.search, scoring=study.scoring(), objective=study.goal.objective, goal=study.goal,
+        secret=raw.removesuffix(b"\n"), constraints=study.constraints,
+        execution=Execution(progress=progress, cache_dir=Path(asked["cache"])),
+    )
+    if found.chosen is None:
+        raise SearchError("no candidate met the limits. Allow more, or try other masks.")
+    best = found.chosen.candidate
+    steps = [{"method": s.name(), **s.model_dump(mode="json", exclude_defaults=True)} for s in best.steps]
+    return {"name": best.name, "steps": steps, "tried": len(found.tried)}
+
+
+def score_elsewhere(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Score a file that was masked elsewhere, paired with the original row by row."""
+    from larvatus.data.pairing import as_release
+    from larvatus.pipeline import compare
+    from larvatus.pipeline.candidates.cache import plain_of
+    from larvatus.study import Execution
+
+    study = _study(asked)
+    data = _data(study, progress)
+    release = as_release(data, asked["file"], asked.get("pairing"), name=asked["name"], row_order=asked["row_order"])
+    release = replace(release, name=asked["name"])
+    found = compare(data, [release], scoring=study.scoring(), execution=Execution(progress=progress))
+    return {"candidate": plain_of(found.candidates[0]), "about": asdict(found.about)}
+
+
+def approve(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Approve a release, and write the manifest and both editions of the report."""
+    from larvatus.pipeline import approve as approve_release
+
+    progress("writing manifest and reports", 0, 1)
+    comparison, approval, _ = approve_release(
+        asked["results"], asked["release"], by=asked["by"], reason=asked["reason"], public=True
+    )
+    return {"release": approval.release, "by": approval.by, "at": approval.at, "warnings": list(comparison.warnings)}
+
+
+def export(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Write a release to a file of its own, with codebook and manifest."""
+    from larvatus.documents.codebook import codebook_path
+    from larvatus.documents.manifest import manifest_paths
+    from larvatus.pipeline import export as export_release
+
+    progress("writing the file", 0, 1)
+    target = Path(asked["target"])
+    files = export_release(asked["results"], asked["release"], target, overwrite=bool(asked.get("overwrite")))
+    beside = [codebook_path(target), manifest_paths(target)[0]]
+    return {"files": [os.fspath(f) for f in (*files, *beside)]}
+
+
+def verify(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]:
+    """Whether a file is the one that a manifest describes."""
+    from larvatus.documents.verification import verify_files
+
+    progress("comparing the file with its manifest", 0, 1)
+    found = verify_files(Path(asked["manifest"]), [Path(asked["file"])])
+    return [{**row, "file": Path(row["file"]).name} for row in found]
+
+
+JOBS: Mapping[str, Job] = {
+    "examine": examine, "advise": advise, "keys": examine_keys, "run": run, "search": search, "elsewhere": score_elsewhere,
+    "approve": approve, "export": export, "verify": verify,
+}
