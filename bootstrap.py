@@ -33,6 +33,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "look": frozenset({"dev"}),
     "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
+    "sbom": frozenset(),
     "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark", "connect"}),
@@ -406,6 +407,11 @@ def gallery(rest: Sequence[str]) -> int:
     return run(["docs/build_gallery.py", *rest])
 
 
+def sbom(rest: Sequence[str]) -> int:
+    """list what the package needs, with versions and licences, and write sbom.json (CycloneDX)"""
+    return run(["bill_of_materials.py", "-o", "sbom.json", *rest])
+
+
 def clean(rest: Sequence[str]) -> int:
     """remove .venv, .peers, .matrix, caches, demo/ and look/"""
     caches = ("site", ".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
@@ -418,7 +424,7 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, env, clean)
+    verb.__name__: verb for verb in (demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, sbom, env, clean)
 }
 
 

@@ -282,8 +282,8 @@ def secret_of(path: Path | None) -> bytes | None:
     """Read the secret from a file, without a final line break; it is never an argument."""
     if path is None:
         return None
-    from larvatus.core.private_files import check_private
     from larvatus.core.randomness import secret_or_new
+    from larvatus.core.safe_files.private_files import check_private
 
     check_private(path, "secret file")
     try:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.display import view
 from larvatus.core.errors import ReadError, WriteError
-from larvatus.core.file_sets import file_set, settle_sets
 from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note

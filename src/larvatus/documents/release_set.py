@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from larvatus.core.file_sets import FileSet, file_set
 from larvatus.core.files import stem_of_file
+from larvatus.core.safe_files.file_sets import FileSet, file_set
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
 from larvatus.documents.file_digests import COPY, describe_file

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
-from larvatus.core.file_sets import settled
 from larvatus.core.files import ZIPPED_CSV
+from larvatus.core.safe_files.file_sets import keep_settled
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
 from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
@@ -27,7 +27,7 @@ def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
     """
     with ExitStack() as stack:
         for folder in sorted({_folder_of_set(path) for path in (manifest, *files)}):
-            stack.enter_context(settled(folder))
+            stack.enter_context(keep_settled(folder))
         return _verify(manifest, files)
 
 

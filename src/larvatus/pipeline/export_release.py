@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.core.errors import ManifestError, WriteError
-from larvatus.core.file_sets import file_set, settle_sets
 from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_file, stem_of_file, write_text
 from larvatus.core.input_paths import refuse_inputs
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths

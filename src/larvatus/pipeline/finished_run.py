@@ -19,9 +19,9 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.database_urls import is_address
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
-from larvatus.core.file_sets import settle_sets
 from larvatus.core.files import replace_file, write_text
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release

@@ -41,9 +41,9 @@ def mask(
     output
         released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of Parquet files
     """
-    from larvatus.core.file_sets import settle_sets
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
+    from larvatus.core.safe_files.file_sets import settle_sets
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_of_steps
     from larvatus.data.labelling.labels import lost_labels
