@@ -68,6 +68,22 @@ def test_the_check_of_a_tier_stops_a_unique_weight():
     assert not lv.check(data, _fresh(frame), "secure", row_order="keep").meets_limits
 
 
+def test_a_date_of_birth_in_s_passes_no_tier():
+    frame = _survey(600)
+    days = np.random.default_rng(6).integers(0, 15_000, len(frame))
+    frame["born"] = pd.Timestamp("1950-01-01") + pd.to_timedelta(days, unit="D")
+    assert _tiers_that_pass(_scores(frame, _fresh(frame), non_confidential=["job", "born"])) == []
+
+
+def test_missing_cells_that_single_out_records_pass_no_tier():
+    rng = np.random.default_rng(7)
+    names = [f"x{j}" for j in range(10)]
+    frame = pd.DataFrame(rng.lognormal(5, 1, (300, 10)), columns=names).mask(rng.random((300, 10)) < 0.4)
+    data = lv.read(frame, confidential=names)
+    release = lv.mask(data, "additive_noise(variance=5)", secret=SECRET)
+    assert _tiers_that_pass(lv.risk(data, release, LINKS)) == []
+
+
 def _with_bishop() -> pd.DataFrame:
     frame = _survey(3000)
     frame.loc[17, "job"] = "bishop"
