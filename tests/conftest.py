@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -42,6 +43,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
         if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in QUICK.get(name, ())):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 # Few tests that share nothing and take long: they are given out one by one at the end, so that no worker waits for another.

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
 
 def family_file(households: int = 60, seed: int = 4) -> pd.DataFrame:
-    """Persons in households of one to five members, in shuffled order, with two household columns."""
+    """Persons in households of one to five members, in shuffled order, with two household columns: a copy to be changed."""
+    return _made(households, seed).copy()
+
+
+@lru_cache(64)
+def _made(households: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     size = rng.integers(1, 6, households)
     family = np.repeat(np.arange(households), size)
