@@ -16,7 +16,7 @@ from larvatus.comparison.unmasked_columns import (
     unmasked_in_words,
 )
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.reporting.board.cards import UNSAFE, badge_of, broken_names, card_of, card_verdict
+from larvatus.reporting.board.cards import UNSAFE, badge_of, broken_names, broken_sentences, card_of, card_verdict
 from larvatus.reporting.board.figures_in_words import (
     found_without_masked_columns,
     mean_loss_text,
@@ -31,6 +31,7 @@ from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
+_SHORT = 60  # letters of a figure that fits a sentence
 MOST_BROKEN = 4  # names of broken limits in a sentence
 _NO_MASK = "No mask helps against that: release fewer or coarser columns."
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
@@ -126,7 +127,10 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     """Objections by risk, the most serious first."""
     broken = broken_names(head, subject)
     if broken and subject.limits is not None and not subject.limits.meets(head.name):
-        yield f"it breaks {plural(len(broken), 'limit')}, on {_some(list(dict.fromkeys(broken)))}"
+        figure = broken_sentences(head, subject)[0].partition(": ")[2]
+        worst = f"{broken[0]} ({figure})" if len(figure) <= _SHORT else broken[0]
+        others = dict.fromkeys(b for b in broken if b != broken[0])
+        yield f"it breaks {plural(len(broken), 'limit')}, on {_some([worst, *others])}"
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
