@@ -24,7 +24,7 @@ def success_text(score: Score) -> str:
     return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
 
 
-def found_without_masked_columns(score: Score, most: float | None) -> str:
+def unmasked_success_text(score: Score, most: float | None) -> str:
     """What the unmasked columns alone give, if that is already more than is allowed; empty if it is not."""
     base = baseline(score)
     if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
