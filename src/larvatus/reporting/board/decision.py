@@ -16,12 +16,12 @@ from larvatus.comparison.unmasked_columns import (
     unmasked_in_words,
 )
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.reporting.board.cards import UNSAFE, badge_of, broken_names, card_of, card_verdict
+from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
-    found_without_masked_columns,
     mean_loss_text,
     relative_text,
     success_text,
+    unmasked_success_text,
     worst_loss,
 )
 from larvatus.reporting.board.map_block import map_block
@@ -31,6 +31,7 @@ from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
+_SHORT = 60  # letters of a figure that fits a sentence
 MOST_BROKEN = 4  # names of broken limits in a sentence
 _NO_MASK = "No mask helps against that: release fewer or coarser columns."
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
@@ -124,9 +125,12 @@ def against_sentence(subject: Subject) -> str:
 
 def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     """Objections by risk, the most serious first."""
-    broken = broken_names(head, subject)
+    broken = limits_not_met(head, subject)
     if broken and subject.limits is not None and not subject.limits.meets(head.name):
-        yield f"it breaks {plural(len(broken), 'limit')}, on {_some(list(dict.fromkeys(broken)))}"
+        first = broken[0]
+        worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
+        others = dict.fromkeys(b.name for b in broken if b.name != first.name)
+        yield f"it breaks {plural(len(broken), 'limit')}, on {_some([worst, *others])}"
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
@@ -139,7 +143,7 @@ def _found_without(head: Headline, subject: Subject) -> str:
     """What the unmasked columns alone give of a release, if it is more than the strongest attack is allowed."""
     if head.attack is None:
         return ""
-    return found_without_masked_columns(head.attack, limit_on_value(head.attack, subject.limits, head.name))
+    return unmasked_success_text(head.attack, limit_on_value(head.attack, subject.limits, head.name))
 
 
 def _some(names: Sequence[str]) -> str:
