@@ -3,8 +3,8 @@
     python benchmarks/labelled_memory.py [--rows 300000 900000] [--engines memory duckdb]
 
 The files have 19 columns of numbers and one of text, without compression. Each is read in a process of its own, which first
-reads a file of 2,000 records. The figure is what the peak of the process grows by afterwards. The last figure of an engine is the
-growth from the first size to the last one, in bytes of memory per byte of file.
+reads a file of 2,000 records. The figure is what the peak of the process grows by afterwards. The last figure of an engine is
+the growth from the first size to the last one, in bytes of memory per byte of file.
 """
 
 from __future__ import annotations

@@ -153,3 +153,20 @@ def test_extended_missing_values_with_decimal_commas(tmp_path, engine):
     after = pd.read_csv(tmp_path / "out.csv", sep=";", dtype=str)
     assert list(after["x"]) == cells
     assert '"1,25"' not in (tmp_path / "out.csv").read_text(encoding="utf-8")
+
+
+def test_an_export_holds_numbers_and_texts_or_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.concat([survey()] * 2).to_excel("in.xlsx", index=False, engine="xlsxwriter")
+    Path("s.toml").write_text(
+        'source = "in.xlsx"\n[roles]\nconfidential = ["income"]\nnon_confidential = ["sex"]\n'
+        'missing = { income = ["k.A.", "refused"] }\n[[release]]\nname = "r"\nsteps = ["rank_swap"]\n'
+        '[[attack]]\nmethod = "uniqueness"\n[[measure]]\nmethod = "moments"\n', encoding="utf-8")
+    assert main(["run", "s.toml", "-o", "out", "-q"]) == 0
+    assert main(["export", "out", "--release", "r", "-o", "a.csv", "-q"]) == 0
+    cells = [line.split(",")[1] for line in Path("a.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert sum(c.startswith('"') for c in cells) == 6  # the texts; numbers have no quotation marks
+    capsys.readouterr()
+    assert main(["export", "out", "--release", "r", "-o", "b.sav", "-q"]) == 2
+    assert "'income' has texts that stand for missing values among its numbers" in capsys.readouterr().err
+    assert not list(tmp_path.glob("b.*"))
