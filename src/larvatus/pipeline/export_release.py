@@ -21,7 +21,7 @@ from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
 from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
-from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import open_to_write, write_batches
@@ -100,8 +100,10 @@ def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterat
     file = SourceFile(source, like=replace(_DECIMAL_COMMA, dates=forms))
     names = column_names(file)
     codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
-    _, batches = batches_of(file, names, Uses(codes=codes, unclear_dates=True) if source.suffix.lower() == ".csv" else Uses())
-    return batches()
+    stated = {n: about_column.missing for n, about_column in run.labels().columns.items() if n not in codes}
+    texts, csv = stated_texts(stated), source.suffix.lower() == ".csv"
+    uses = Uses(codes=codes if csv else frozenset(), masked=frozenset(names), unclear_dates=csv, texts=texts)
+    return batches_of(file, names, uses)[1]()
 
 
 def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path]) -> None:

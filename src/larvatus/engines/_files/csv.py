@@ -18,7 +18,6 @@ from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.roles import Roles, SubGroups, changeable_columns, has_order, persons_and_households
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
-from larvatus.engines._files.missing_codes import is_tag
 from larvatus.engines._files.quotation_marks import check_quotation_marks
 from larvatus.engines._files.text_stream import check_utf8, csv_start, is_plain, open_utf8
 
@@ -35,8 +34,8 @@ def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
     if not names or len(blank) == len(names):
         raise ReadError(f"{path.name} has no header line.")
     if len(names) > 2 and names[0].strip() and len(blank) == len(names) - 1:
-        raise ReadError(f"{path.name}: the first line has a name for 1 of {len(names)} columns. Remove titles above the header, "
-                        "or name all columns.")
+        raise ReadError(f"{path.name}: the first line has a name for 1 of {len(names)} columns. Remove titles above the "
+                        "header, or name all columns.")
     if blank:
         names = [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
     return names
@@ -82,8 +81,8 @@ class Uses:
 
 
 def stated_texts(missing: Mapping[str, Sequence[MissingCode]]) -> dict[str, tuple[str, ...]]:
-    """Texts that are stated as missing values, by column; extended missing values (.a) are not among them."""
-    texts = {n: tuple(c for c in given if isinstance(c, str) and not is_tag(c)) for n, given in missing.items()}
+    """Texts that are stated as missing values, by column."""
+    texts = {n: tuple(c for c in given if isinstance(c, str)) for n, given in missing.items()}
     return {n: given for n, given in texts.items() if given}
 
 

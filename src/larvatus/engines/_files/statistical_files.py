@@ -12,10 +12,10 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.core.file_signatures import likeness
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
+from larvatus.engines._files.byte_layouts.portable_files import portable_codes
+from larvatus.engines._files.byte_layouts.transport_files import transport_tags
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import is_tag, tagged_nan
-from larvatus.engines._files.portable_files import portable_codes
-from larvatus.engines._files.transport_files import transport_tags
 
 if TYPE_CHECKING:
     import pyarrow as pa
