@@ -13,6 +13,7 @@ from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
+from larvatus.data.csv_files.formula_cells import inert_formulas
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.pairings.column_digests import column_digests
@@ -125,6 +126,7 @@ class Release:
         row_order: Literal["random", "keep"] = "random",
         pairing: str | Path | None = None,
         overwrite: bool = False,
+        spreadsheet: bool = False,
     ) -> None:
         """Write the release at full precision. The file appears complete under its final name, or not at all.
 
@@ -132,6 +134,7 @@ class Release:
         lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. If the
         original has a person column, the pairing file has the person of each row, by which other waves are joined. Several
         copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
+        With `spreadsheet`, texts in CSV files that a spreadsheet program would run as a formula get an apostrophe in front.
         """
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
@@ -147,7 +150,8 @@ class Release:
         for target, data in zip(targets, self.copies, strict=True):
             stated = data.labels.with_missing(data.roles.missing).only(data.released)
             labels = {"labels": stated} if stated else {}
-            data.engine.write(data.table, data.released, target, words, beside, overwrite, **labels)
+            with inert_formulas(spreadsheet):
+                data.engine.write(data.table, data.released, target, words, beside, overwrite, **labels)
             beside = None
         if pairing:
             found = persons_of_records(self.data)

@@ -16,6 +16,7 @@ from larvatus.cli.options import (
     Quiet,
     RowOrder,
     SecretFile,
+    Spreadsheet,
     Steps,
 )
 from larvatus.cli.output.terminal import Terminal
@@ -28,7 +29,8 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    approved_by: ApprovedBy = "", overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", overwrite: Overwrite = False, spreadsheet: Spreadsheet = False, quiet: Quiet = False,
+    json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -70,7 +72,7 @@ def mask(
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
-        made.write(output, row_order, pairing, overwrite)
+        made.write(output, row_order, pairing, overwrite, spreadsheet)
         decided = decision_facts(study, row_order, approved_by)
         write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)
         setup = write_setup(output, made.data.labels.with_missing(made.data.roles.missing).only(made.data.released), overwrite)
