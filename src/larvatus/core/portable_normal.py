@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Floats
+from larvatus.core.kernels import kernel
 from larvatus.core.portable_functions import by_blocks, exp, exp_of, expm1, log, log1p, log_of, polynomial
 
 _ROOT_2, _ROOT_2_PI = 1.4142135623730951, 2.5066282746310002
@@ -139,6 +140,10 @@ def normal_quantile_of_log(y: Floats) -> Floats:
     return np.asarray(np.where(low, x, np.where(high, above, normal_quantile(exp(np.where(low | high, -0.6, y))))))
 
 
+_exp, _log = kernel()(exp_of), kernel()(log_of)
+
+
+@kernel()
 def _log_gamma(a: float) -> float:
     """log Γ(a), a > 0: Stirling's series after shifting a above 12."""
     shift = 1.0
@@ -147,41 +152,23 @@ def _log_gamma(a: float) -> float:
         a += 1.0
     s = 1.0 / (a * a)
     series = (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / a
-    return (a - 0.5) * log_of(a) - a + 0.9189385332046728 + series - log_of(shift)
+    return (a - 0.5) * _log(a) - a + 0.9189385332046728 + series - _log(shift)
 
 
-def gamma_quantile(shape: float, p: float) -> float:
-    """The x with P(shape, x) = p, for p strictly between 0 and 1, to about nine digits: Newton inside a bracket."""
-    z = float(normal_quantile(p))
-    start = 1.0 - 1.0 / (9.0 * shape) + z / (3.0 * float(np.sqrt(shape)))
-    constant, low, high = _log_gamma(shape), 0.0, float("inf")
-    x = shape * start * start * start if start > 0 else exp_of((log_of(p) + _log_gamma(shape + 1.0)) / shape)
-    shape, p = float(shape), float(p)
-    for _ in range(100):
-        density = exp_of((shape - 1.0) * log_of(x) - x - constant)
-        value = _lower_gamma(shape, x, density * x)
-        low, high = (x, high) if value < p else (low, x)
-        step = (value - p) / density if density > 0 else float("inf")
-        new = x - step
-        if not low < new < high:
-            new = (low + high) / 2 if high < float("inf") else 2.0 * x
-        if abs(new - x) <= 1e-13 * x:
-            return new
-        x = new
-    return x
-
-
+@kernel()
 def _lower_gamma(a: float, x: float, factor: float) -> float:
     """P(a, x), with factor = xᵃ e⁻ˣ / Γ(a): a series below a + 1, else a continued fraction (modified Lentz)."""
     if x < a + 1.0:
-        term = total = 1.0 / a
+        total = 1.0 / a
+        term = total
         while term > total * 1e-17:
             a += 1.0
             term *= x / a
             total += term
         return factor * total
     b, c = x + 1.0 - a, 1e300
-    d = h = 1.0 / b
+    d = 1.0 / b
+    h = d
     for i in range(1, 100_000):
         an = -i * (i - a)
         b += 2.0
@@ -190,3 +177,24 @@ def _lower_gamma(a: float, x: float, factor: float) -> float:
         if abs(d * c - 1.0) < 1e-15:
             break
     return 1.0 - factor * h
+
+
+@kernel()
+def gamma_quantile(shape: float, p: float) -> float:
+    """The x with P(shape, x) = p, for p strictly between 0 and 1, to about nine digits: Newton inside a bracket."""
+    constant, low, high = _log_gamma(shape), 0.0, np.inf
+    x = min(shape, _exp((_log(p) + _log_gamma(shape + 1.0)) / shape))
+    for _ in range(200):
+        density = _exp((shape - 1.0) * _log(x) - x - constant)
+        value = _lower_gamma(shape, x, density * x)
+        if value < p:
+            low = x
+        else:
+            high = x
+        new = x - (value - p) / density if density > 0.0 else np.inf
+        if not low < new < high:
+            new = (low + high) / 2.0 if high < np.inf else 2.0 * x
+        if abs(new - x) <= 1e-13 * x:
+            return new
+        x = new
+    return x

@@ -16,6 +16,7 @@ from larvatus.cli.options import (
     Quiet,
     RowOrder,
     SecretFile,
+    Spreadsheet,
     Steps,
 )
 from larvatus.cli.output.terminal import Terminal
@@ -28,7 +29,8 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    approved_by: ApprovedBy = "", overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", overwrite: Overwrite = False, spreadsheet: Spreadsheet = False, quiet: Quiet = False,
+    json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -73,7 +75,8 @@ def mask(
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
         decided = decision_facts(study, row_order, approved_by)
-        setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels)
+        setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels,
+                                  spreadsheet=spreadsheet)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from larvatus.core.errors import WriteError
 from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.csv_files.formula_cells import for_spreadsheets
 from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
 from larvatus.data.dates.date_numbers import is_date
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
@@ -109,6 +110,7 @@ class _File:
                 if form and is_date(batch.schema.field(name).type):
                     place = batch.schema.get_field_index(name)
                     batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
+            batch = for_spreadsheets(batch)
             self._writer = self._writer or (
                 csv.CSVWriter(self._open() if self._zip else self._path, batch.schema)
                 if self._dialect == LIKE_ARROW and not any(map(has_texts, batch.schema))
