@@ -209,3 +209,25 @@ def test_what_a_killed_process_left_beside_a_target_goes_at_the_next_write(tmp_p
         assert len(list(tmp_path.glob(".[ab]*.tmp"))) == 2
     processes[1].kill()
     processes[1].communicate(timeout=60)
+
+
+ENDING = """
+import os, shutil, signal, sys
+from pathlib import Path
+from larvatus.core.supervision import obey_signals
+from larvatus.engines._layout.work_folder import WorkFolder
+obey_signals()
+folder = WorkFolder(Path(sys.argv[1]))
+remove = shutil.rmtree
+def disturbed(*given, **more):
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGINT)
+    remove(*given, **more)
+shutil.rmtree = disturbed
+"""
+
+
+def test_a_signal_while_the_process_ends_does_not_disturb_the_removal(tmp_path):
+    done = subprocess.run([sys.executable, "-c", ENDING, str(tmp_path)], capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from larvatus.core.errors import EngineError
+from larvatus.core.interruptible import end_undisturbed
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
 
@@ -32,7 +33,7 @@ class WorkFolder:
             held: list[int] = []  # the lock, once there is one
             # before the folder exists: a signal that ends the process may come at any moment from here on
             self._close = weakref.finalize(self, _removed, self.path, held, os.getpid())
-            atexit.register(self._close)
+            atexit.register(end_undisturbed, self._close)
             report_path(self.path)
             held.append(_new_folder(self.path))
         except OSError as error:
