@@ -112,6 +112,19 @@ def test_an_unmasked_sub_group_passes_no_tier():
     assert "area=island" in limits_of("secure").judge(scores).in_words()
 
 
+@pytest.mark.parametrize("members", [2, 3])
+def test_an_unmasked_household_passes_no_tier(members):
+    frame = _survey(1200).assign(family=np.arange(1200) // members)
+    roles = {"confidential": MASKED, "household": "family"}
+    data, released = lv.read(frame, **roles), _fresh(frame)
+    whole = lv.risk(data, released.drop(columns="family"), LINKS, row_order="keep")
+    assert _tiers_that_pass(whole) == list(TIERS)
+    released.loc[: members - 1, MASKED] = frame.loc[: members - 1, MASKED]
+    one = lv.risk(data, released.drop(columns="family"), LINKS, row_order="keep")
+    assert _tiers_that_pass(one) == []
+    assert f"{members} records are in households of which no member is masked." in " ".join(one.uniqueness.notes)
+
+
 def _weighted() -> lv.Microdata:
     frame = _survey(400)
     frame["weight"] = np.random.default_rng(5).uniform(50, 150, len(frame))
@@ -291,8 +304,7 @@ def test_a_lone_record_with_a_value_nearly_unchanged_passes_no_tier():
     scores = _scores(frame, released)
     assert _tiers_that_pass(scores) == []
     assert limits_of("secure").judge(scores).warnings[-1] == (
-        "1 record that is alone in the unmasked columns has a confidential value unchanged, or nearer to the original than "
-        "chance explains."
+        "1 record is alone in the unmasked columns and keeps a confidential value almost unchanged."
     )
 
 
