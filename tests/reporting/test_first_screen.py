@@ -16,6 +16,7 @@ from larvatus.reporting.board.decision import MOST_BROKEN
 from larvatus.reporting.board.figures_in_words import relative_text, success_text
 from larvatus.reporting.board.subject import MOST_CARDS
 from reporting.generated_studies import generated_study
+from reporting.shapes import found_by_unmasked_columns
 
 TAG = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 
@@ -124,6 +125,13 @@ def test_what_s_alone_finds_beyond_the_limit_speaks_against_a_release(comparison
     assert "“noise 0” is not shown to be safe" in text
     assert "What speaks against “noise 0”: all records found from the unmasked columns alone." in text
     assert "Warning All records found from the unmasked columns alone. No mask helps against that" in text
+
+
+def test_what_s_alone_finds_comes_before_a_stronger_attack():
+    text = first_screen(found_by_unmasked_columns().html())
+    assert "No release passes the rule; “noise 2” comes closest" in text
+    assert "What speaks against “noise 2”: all records found from the unmasked columns alone." in text
+    assert "Warning The unmasked columns alone let an intruder single out 100 % of records (weight)." in text
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):

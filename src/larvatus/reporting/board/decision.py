@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from larvatus.comparison.attack_limits import broken_limits, limit_on_value
+from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
-from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, passes_rule
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
     release_warnings,
@@ -140,10 +141,10 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
 
 
 def _found_without(head: Headline, subject: Subject) -> str:
-    """What the unmasked columns alone give of a release, if it is more than the strongest attack is allowed."""
-    if head.attack is None:
-        return ""
-    return unmasked_success_text(head.attack, limit_on_value(head.attack, subject.limits, head.name))
+    """What the unmasked columns alone give of a release, if it is more than an attack is allowed; the worst of all attacks."""
+    found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
+             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
+    return max(found, default=(False, 0.0, ""))[2]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -140,7 +140,7 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
     axes = [_axis(EXCESS, _Y_NAME, "risk", excess, drawn.upward, [_points(v) for v in excess])]
     if drawn.limits is not None:
-        axes[0]["limits"] = [_short(drawn.upward.at(v), 7) for v in drawn.limits]
+        axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
     axes += [_risk_axis(name, scores) for name, scores in risks.items()]
     means = [h.loss for h in heads]
     if len(subject.measures) > 1:
@@ -170,8 +170,8 @@ def _points(value: float | None) -> str:
 def _axis(key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str]) -> dict[str, Any]:
     up, across = ([f.axis_lines(said) for f in _FRAMES] for said in (f"↑ {name}", f"{name} →"))
     return {"key": key, "name": name, "kind": kind, "up": up, "across": across,
-            "at": [None if v is None else _short(scale.at(v), 7) for v in values],
-            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at, 7), t] for at, t in scale.ticks()]}
+            "at": [None if v is None else _short(scale.at(v), 5) for v in values],
+            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at, 5), t] for at, t in scale.ticks()]}
 
 
 def _risk_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
