@@ -106,8 +106,8 @@ def test_the_attack_runs_unasked_and_only_where_records_belong_together():
 def test_a_household_variable_counts_once():
     """If the household variable were counted for every member, its noise would drown the members' own columns."""
     rng = np.random.default_rng(5)
-    family = np.repeat(np.arange(200), 4)
-    frame = pd.DataFrame({"family": family, "wage": rng.normal(size=800), "rent": rng.normal(size=200)[family]})
+    family = np.repeat(np.arange(100), 4)
+    frame = pd.DataFrame({"family": family, "wage": rng.normal(size=400), "rent": rng.normal(size=100)[family]})
     data = lv.read(frame, confidential=["wage", "rent"], household="family")
     release = lv.mask(data, "additive_noise(variance={wage=1, rent=1})", secret=SECRET)
     after = release.frame()
