@@ -2,7 +2,7 @@
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench peers docs site look gallery clean
+.PHONY: help demo test check bench peers matrix fuzz docs site look gallery sbom clean
 
 help:
 	@echo "make demo    mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"
@@ -10,11 +10,17 @@ help:
 	@echo "make check   the same with slow tests"
 	@echo "make bench   run the benchmarks behind the speed claims"
 	@echo "make peers   install other tools in .peers/ for benchmarks/peers.py"
+	@echo "make matrix  make the same releases with other Pythons, libraries, threads and processors, and compare their bits"
+	@echo "make fuzz    feed damaged and hostile input to every reader: make fuzz SECONDS=600"
 	@echo "make docs    regenerate docs/reference/ from the methods' docstrings and fields"
 	@echo "make site    build the site in site/ from docs/, without a network"
 	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
 	@echo "make gallery regenerate the three reports in docs/gallery/"
-	@echo "make clean   remove .venv, .peers, caches, demo/ and look/"
+	@echo "make sbom    list what the package needs, with versions and licences, and write sbom.json"
+	@echo "make clean   remove .venv, .peers, .matrix, caches, demo/ and look/"
 
-demo test check bench peers docs site look gallery clean:
+demo test check bench peers matrix docs site look gallery sbom clean:
 	@$(PYTHON) bootstrap.py $@
+
+fuzz:
+	@$(PYTHON) bootstrap.py fuzz $(if $(SECONDS),--seconds $(SECONDS))

@@ -51,7 +51,7 @@ CASES = {
     "no such file": (mask("im.csv"), ["no file im.csv", "did you mean 'in.csv'"]),
     "small sub-groups": (
         mask("in.csv", "--sub-groups", "region,age"),
-                         ["sub-groups have fewer than 2", "age=", '--small pool'],
+                         ["sub-groups have fewer than 2", "'age': there are few records per value", '--small pool'],
     ),
     "a folder that is not there": (mask("in.csv", output="no/where/out.csv"), ["folder no/where does not exist"]),
     "a file in place of a folder": (mask("in.csv", output="in.csv/out.csv"), ["in.csv does not exist"]),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import LarvatusError
-from larvatus.core.staging import STAGING, TEMPORARY
+from larvatus.core.safe_files.staging import STAGING, TEMPORARY
 from larvatus.documents.verification import verify_files
 
 ENGINES = ("memory", "duckdb")
@@ -212,7 +212,7 @@ class Trial:
             rows = verify_files(manifest, [])
             if any(row["same"] is not True for row in rows):
                 raise LarvatusError(f"{manifest.name}: {rows}")
-        from larvatus.core.file_sets import settle_sets
+        from larvatus.core.safe_files.file_sets import settle_sets
 
         for place in (folder / "work", folder / "work" / "out"):
             settle_sets(place)

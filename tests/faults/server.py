@@ -33,6 +33,9 @@ def main() -> None:
 
     for name in _FIRST:
         importlib.import_module(name)
+    from larvatus.pipeline.candidates.cache import _code
+
+    _code()  # a digest of the package's files, which may be edited while a campaign runs
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     print("ready", flush=True)
     for line in sys.stdin:

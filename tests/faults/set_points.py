@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from injector import FAULTS, Injector
 
 from larvatus.core.errors import WriteError
-from larvatus.core.file_sets import file_set, settle_sets
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 
 NAMES = ("a/first.txt", "a/second.txt", "a/folder/part-00000.parquet", "b/third.txt", "a/gone.txt", "a/deep/inner.txt")
 

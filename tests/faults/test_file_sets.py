@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from larvatus.core.errors import WriteError
-from larvatus.core.file_sets import file_set, settle_sets, settled
 from larvatus.core.files import replace_file
-from larvatus.core.staging import JOURNAL, STAGING
+from larvatus.core.safe_files.file_sets import file_set, keep_settled, settle_sets
+from larvatus.core.safe_files.staging import JOURNAL, STAGING
 
 POINTS = Path(__file__).with_name("set_points.py")
 FIRST, REST = ("SIGKILL", "EIO", "SIGINT"), ("SIGTERM", "ENOSPC", "EACCES", "full")
@@ -44,7 +44,7 @@ def test_a_set_survives_every_other_fault(faults, earlier, tmp_path):
 WAITS = """
 import sys, time
 from pathlib import Path
-from larvatus.core.file_sets import file_set
+from larvatus.core.safe_files.file_sets import file_set
 with file_set(Path(sys.argv[1]), "r") as files:
     (files.place / "r.csv").write_text("theirs")
     print("writing", flush=True)
@@ -125,8 +125,8 @@ def test_a_linked_staging_folder_is_not_followed(tmp_path):
 
 def test_a_writer_waits_for_a_reader(tmp_path, monkeypatch):
     (tmp_path / "r.csv").write_text("old")
-    monkeypatch.setattr("larvatus.core.file_sets._WAIT", 0.3)
-    with settled(tmp_path), file_set(tmp_path, "r") as files:
+    monkeypatch.setattr("larvatus.core.safe_files.file_sets._WAIT", 0.3)
+    with keep_settled(tmp_path), file_set(tmp_path, "r") as files:
         (files.place / "r.csv").write_text("new")
         started = time.monotonic()
     assert time.monotonic() - started >= 0.3

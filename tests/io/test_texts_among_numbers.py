@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.cli.main import main
 from larvatus.core.errors import RolesError, WriteError
+from larvatus.study import Study
 from sample import SECRET
 
 ENGINES = ["memory", "duckdb"]
@@ -127,3 +129,44 @@ def test_advise_counts_texts_that_are_no_codes_and_shows_none(tmp_path):
     assert "Smith" not in found.text() + found.draft()
     frame.assign(amount=[str(v) for v in range(100)]).to_excel(tmp_path / "in.xlsx", index=False, engine="xlsxwriter")
     assert lv.advise(tmp_path / "in.xlsx").guesses[0].what == "numbers as text"
+
+
+def test_codes_can_be_stated_before_the_roles(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("in.csv"), comma=False)
+    assert main(["advise", "in.csv", "--missing", "income=k.A.,refused,-7", "--missing", "rooms=k.A.,refused"]) == 0
+    assert "may stand for missing" not in capsys.readouterr().err
+    study = Study.read("in-roles.toml")
+    assert study.roles.missing == {"income": ("k.A.", "refused", -7), "rooms": ("k.A.", "refused")}
+    assert main(["advise", "in.csv", "--missing", "incme=-7"]) == 2
+    assert "missing: no column 'incme'; did you mean 'income'" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_extended_missing_values_with_decimal_commas(tmp_path, engine):
+    cells = [".a" if i % 7 == 0 else f"{i},25" for i in range(N)]
+    (tmp_path / "in.csv").write_text("x;s\n" + "".join(f"{c};{i % 3}\n" for i, c in enumerate(cells)), encoding="utf-8")
+    data = lv.read(tmp_path / "in.csv", confidential=["s"], non_confidential=["x"], missing={"x": [".a"]}, engine=engine)
+    assert data.table.columns["x"].kind == "number"
+    lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.csv", row_order="keep")
+    after = pd.read_csv(tmp_path / "out.csv", sep=";", dtype=str)
+    assert list(after["x"]) == cells
+    assert '"1,25"' not in (tmp_path / "out.csv").read_text(encoding="utf-8")
+
+
+def test_an_export_holds_numbers_and_texts_or_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.concat([survey()] * 2).to_excel("in.xlsx", index=False, engine="xlsxwriter")
+    Path("s.toml").write_text(
+        'source = "in.xlsx"\n[roles]\nconfidential = ["income"]\nnon_confidential = ["sex"]\n'
+        'missing = { income = ["k.A.", "refused"] }\n[[release]]\nname = "r"\nsteps = ["rank_swap"]\n'
+        '[[attack]]\nmethod = "uniqueness"\n[[measure]]\nmethod = "moments"\n', encoding="utf-8")
+    assert main(["run", "s.toml", "-o", "out", "-q"]) == 0
+    assert main(["export", "out", "--release", "r", "-o", "a.csv", "-q"]) == 0
+    cells = [line.split(",")[1] for line in Path("a.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert sum(c.startswith('"') for c in cells) == 6  # the texts; numbers have no quotation marks
+    capsys.readouterr()
+    assert main(["export", "out", "--release", "r", "-o", "b.sav", "-q"]) == 2
+    assert "'income' has texts that stand for missing values among its numbers" in capsys.readouterr().err
+    assert not list(tmp_path.glob("b.*"))

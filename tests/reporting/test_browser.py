@@ -10,20 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from larvatus.comparison.limits import limits_of
 from larvatus.data.score import Scores
 from reporting.browser import PROGRAM
 from reporting.conftest import built
 from reporting.pictured import pictured
-from reporting.shapes import shaped
+from reporting.shapes import broken_limits, shaped
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
 
-LONG_NAMES = {
-    0: "Additive noise with a quarter of the variance of every column in each region, positive values kept positive",
-    1: "noise_with_one_very_long_name_without_any_space_in_it_at_all_and_then_more", 2: "Зашумлённые доходы, дисперсия 1",
-    3: "数据洗牌之后加入噪声", 4: "بيانات مخلوطة", 5: "हिन्दी नाम वाला रिलीज़",
-}
 MARK = 'document.querySelector(".live a[data-number=\'2\']")'
 HINT = 'document.querySelector(".hint")'
 CHOOSE = "(s => { s.value = %r; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[%d])"
@@ -36,8 +30,7 @@ OVERLAPS = """(svg => { const b = [...svg.querySelectorAll('text')].map(t => t.g
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    named = replace(shaped(6, 6, 3, LONG_NAMES), limits=limits_of({"nearest_record": 0.09, "moments": 0.02}))
-    made = {"few": built(3), "many": shaped(60, 300, 40), "long": named, "forty": built(40, 4), "public": None}
+    made = {"few": built(3), "many": shaped(60, 300, 40), "long": broken_limits(), "forty": built(40, 4), "public": None}
     out = {name: folder / f"{name}.html" for name in made}
     for name in ("few", "many", "long", "forty"):
         out[name].write_text(made[name].html(), encoding="utf-8")
@@ -142,6 +135,27 @@ def test_the_map_works_without_a_mouse(tab, files):
     assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-2"
 
 
+FOCUS = """(e => { const r = e.getBoundingClientRect(), all = [...document.querySelectorAll('*')];
+  return [all.indexOf(e), e.tagName.toLowerCase() + (e.closest('.cards') ? ' card' : e.closest('.live svg') ? ' point' :
+    e.closest('.rest') ? ' row' : e.closest('nav') ? ' contents' : ''), r.bottom > 0 && r.top < innerHeight,
+    e.matches(':focus-visible')]; })(document.activeElement)"""
+
+
+def test_the_tab_key_walks_through_contents_cards_map_and_table(tab, files):
+    tab.open(files["forty"], 1400)
+    tab.run("document.documentElement.style.scrollBehavior = 'auto'")
+    seen = []
+    for _ in range(60):
+        tab.press("Tab", 9)
+        seen.append(tab.run(FOCUS))
+    places, kinds = [s[0] for s in seen], [s[1] for s in seen]
+    assert places == sorted(set(places)), "every stop once, in the order of the page"
+    first = [kinds.index(kind) for kind in ("a contents", "a card", "a point", "select", "input row", "a row")]
+    assert first == sorted(first)
+    assert kinds.count("a point") == 1, "the arrow keys move between points"
+    assert [s for s in seen if not (s[2] and s[3])] == [], "what has the focus can be seen"
+
+
 def test_print_has_the_drawing_and_no_controls(tab, files):
     tab.open(files["few"])
     shown = "getComputedStyle(document.querySelector('.map %s')).display"
@@ -191,10 +205,12 @@ def test_every_point_of_the_map_has_its_name_or_number(tab, files):
     for name, width in product(("few", "long", "forty"), (390, 1400)):
         tab.open(files[name], width)
         data = json.loads(tab.run("document.querySelector('.map').dataset.points"))
-        texts = tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent).join(', ')").replace(" ", "")
+        labels = tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent)")
+        texts = ",".join(labels).replace(" ", "")
         found = set(texts.split(","))
         hidden = sum(int(more) for more in re.findall(r"(\d+)more", texts))
-        missing = [p["number"] for p in data["points"] if p["name"].replace(" ", "") not in texts and str(p["number"]) not in found]
+        missing = [p["number"] for p in data["points"]
+                   if p["name"].replace(" ", "") not in texts and str(p["number"]) not in found]
         assert len(missing) <= hidden, (name, width, missing)
 
 

@@ -22,7 +22,8 @@ SEEN = """(svg => { const n = (e, ...a) => a.map(k => Number(e.getAttribute(k)))
     frontier: of('path.frontier', e => e.getAttribute('d').match(/[0-9.]+/g).map(Number)),
     texts: of('text', e => [[...e.querySelectorAll('tspan')].map(t => t.textContent).join('|') || e.textContent,
       e.getAttribute('text-anchor'), ...n(e, 'x', 'y')]) }); })(document.querySelector('%s'))"""
-NAMES = {0: "sufficiency-based, d = 0.5", 1: "数据洗牌之后加入噪声", 2: "a_name_without_a_space_that_is_longer_than_any_line", 4: "шум"}
+NAMES = {0: "sufficiency-based, d = 0.5", 1: "数据洗牌之后加入噪声", 2: "a_name_without_a_space_that_is_longer_than_any_line",
+         4: "шум"}
 
 
 def flat(found: object) -> tuple[list[object], list[float]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from larvatus.advice.key_advice import looks_like_key
 from larvatus.advice.likely_codes import code_sentence
 from larvatus.advice.role_guesses import RoleGuess
 from larvatus.core.number_format import share
+from larvatus.data.labelling.labels import MissingCode
 
 _SHOWN: Mapping[str, str] = {
     "confidential": "confidential", "non_confidential": "non-confidential", "identifiers": "identifier", "weight": "weight",
@@ -24,7 +25,8 @@ _LABEL = 30  # characters of a label that are shown
 class RoleGuesses:
     """What the columns of a source seem to be, and a draft of their roles to confirm.
 
-    `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV.
+    `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV,
+    and `missing` codes of missing values that were stated.
     """
 
     guesses: tuple[RoleGuess, ...]
@@ -32,6 +34,7 @@ class RoleGuesses:
     source: str = ""
     dialect: str = ""
     stated: Mapping[str, str] | None = None
+    missing: Mapping[str, tuple[MissingCode, ...]] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
         """The table of columns: counts and orders of magnitude, no value of a cell."""
@@ -66,15 +69,16 @@ class RoleGuesses:
         }
         weight = [g.name for g in self.guesses if g.role == "weight"]
         nominal = [g.name for g in self.guesses if g.nominal]
-        missing = self._texts()
+        missing = self._certain()
         found = {**out, "weight": weight[0] if weight else None, "nominal": nominal, "missing": missing}
         return {k: v for k, v in found.items() if v}
 
-    def _texts(self) -> dict[str, list[str]]:
-        """Texts that stand for missing values among numbers, by column."""
+    def _certain(self) -> dict[str, list[MissingCode]]:
+        """Codes of missing values that were stated, and texts among numbers, which cannot be anything else; by column."""
         every = {g.name: [c for c in g.column.codes if isinstance(c, str)] for g in self.guesses
                  if g.role in ("confidential", "non_confidential")}
-        return {n: texts for n, texts in every.items() if texts}
+        both = {n: [*self.missing.get(n, ()), *every.get(n, ())] for n in (*self.missing, *every)}
+        return {n: codes for n, codes in both.items() if codes}
 
     def draft(self, source: str = "") -> str:
         """A study file with the guesses, each with its reason as a comment."""
@@ -104,13 +108,15 @@ class RoleGuesses:
         return "\n".join([*head, *body, ""])
 
     def _missing_lines(self) -> list[str]:
-        """Codes of missing values. Texts among numbers cannot be anything else; numbers are for the user to confirm."""
-        every = {g.name: g.column.codes for g in self.guesses if g.role in ("confidential", "non_confidential")}
-        texts = self._texts()
-        out = ["# Texts that stand for missing values among numbers. They are not masked, and stay in their cells.",
-               f"missing = {_table(texts)}"] if texts else []
-        if any(isinstance(c, int) for codes in every.values() for c in codes):
-            how = "Put this in place of the line above" if texts else "Remove the #"
+        """Codes of missing values: those that are certain, and numbers that the user is to confirm."""
+        certain = self._certain()
+        numbers = {g.name: [c for c in g.column.codes if isinstance(c, int)] for g in self.guesses
+                   if g.role in ("confidential", "non_confidential")}
+        out = ["# Codes of missing values. They are not masked, and stay in their cells.",
+               f"missing = {_table(certain)}"] if certain else []
+        if any(numbers.values()):
+            every = {n: [*certain.get(n, ()), *numbers.get(n, ())] for n in dict.fromkeys((*certain, *numbers))}
+            how = "Put this in place of the line above" if certain else "Remove the #"
             out += [f"# {how} if these codes stand for missing values. They are not masked, and stay in their cells.",
                     f"# missing = {_table({n: codes for n, codes in every.items() if codes})}"]
         return out
@@ -152,9 +158,10 @@ def _shortened(label: str) -> str:
     return line if len(line) <= _LABEL else line[: _LABEL - 1].rstrip() + "…"
 
 
-def _table(codes: Mapping[str, Sequence[int | str]]) -> str:
-    """Codes by column as TOML."""
-    listed = {n: ", ".join(_quoted(c) if isinstance(c, str) else str(c) for c in found) for n, found in codes.items()}
+def _table(codes: Mapping[str, Sequence[MissingCode]]) -> str:
+    """Codes by column as TOML; a range is a list of its ends."""
+    listed = {n: ", ".join(_quoted(c) if isinstance(c, str) else str(list(c) if isinstance(c, tuple) else c) for c in found)
+              for n, found in codes.items()}
     return "{ " + ", ".join(f"{_quoted(n)} = [{found}]" for n, found in listed.items()) + " }"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.core.errors import LarvatusError, ReadError, StudyError
+from larvatus.core.toml_text import read_toml
 
 if TYPE_CHECKING:  # a help text needs none of these, and they take most of a second to import
     from larvatus.data.microdata import Microdata
@@ -207,7 +208,7 @@ def files_of(study: Path | None) -> list[Path | str]:
     if study is None:
         return []
     try:
-        roles = tomllib.loads(study.read_text(encoding="utf-8")).get("roles", {})
+        roles = read_toml(study.read_text(encoding="utf-8")).get("roles", {})
         trees = roles.get("taxonomies", {}).values()
     except (OSError, ValueError, AttributeError):
         trees = ()
@@ -273,7 +274,7 @@ def _numbered(pattern: str) -> list[str]:
 def toml_value(text: str) -> Any:
     """The value parsed as TOML, or the text itself."""
     try:
-        return tomllib.loads(f"v = {text}")["v"]
+        return read_toml(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
         return text
 
@@ -282,8 +283,8 @@ def secret_of(path: Path | None) -> bytes | None:
     """Read the secret from a file, without a final line break; it is never an argument."""
     if path is None:
         return None
-    from larvatus.core.private_files import check_private
     from larvatus.core.randomness import secret_or_new
+    from larvatus.core.safe_files.private_files import check_private
 
     check_private(path, "secret file")
     try:

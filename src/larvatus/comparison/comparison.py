@@ -129,7 +129,7 @@ class Comparison:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
         loud = "".join(f"\nWARNING: {w}" for w in self.warnings)
         n = len(self.candidates)
-        return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.table()}"
+        return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.headline()}\nAll scores: .table()"
 
     def _repr_html_(self) -> str:
         return str(view(self, "html_of_comparison"))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from larvatus.core.errors import WriteError
 from larvatus.core.interruptible import uninterrupted
-from larvatus.core.locks import lock, lock_new
 from larvatus.core.remains import report_path, report_removal
-from larvatus.core.staging import TEMPORARY, is_staged, target_of
+from larvatus.core.safe_files.locks import lock, lock_new
+from larvatus.core.safe_files.staging import TEMPORARY, is_staged, target_of
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
 

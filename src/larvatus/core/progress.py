@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
 
@@ -17,6 +18,23 @@ class Progress(Protocol):
     """Called when a piece of work begins: its description, the number of finished pieces, and the total."""
 
     def __call__(self, doing: str, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PieceProgress:
+    """One of several pieces of work: its name, how many of its parts are done, and what is being done on it now."""
+
+    name: str
+    done: int
+    total: int
+    doing: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class PieceDisplay(Protocol):
+    """A progress callback that also shows each piece of work: it is told about all of them, and the seconds left if known."""
+
+    def show_pieces(self, pieces: Sequence[PieceProgress], seconds_left: float | None) -> None: ...
 
 
 def silent(doing: str, done: int, total: int) -> None:

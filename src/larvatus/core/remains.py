@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from larvatus.core.staging import JOURNAL
+from larvatus.core.safe_files.staging import JOURNAL
 
 
 class _Pipe:
@@ -91,12 +91,12 @@ class Remains:
     def remove(self) -> None:
         """Remove the files and folders. A set of files that counts as written is moved into place."""
         from larvatus.core.errors import LarvatusError
-        from larvatus.core.file_sets import settle
+        from larvatus.core.safe_files.file_sets import settle_set
 
         for name in self.paths:
             if os.path.exists(os.path.join(name, JOURNAL)):
                 with suppress(LarvatusError, OSError):
-                    settle(Path(name))
+                    settle_set(Path(name))
             elif os.path.isdir(name) and not os.path.islink(name):
                 shutil.rmtree(name, ignore_errors=True)
             else:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.display import view
 from larvatus.core.errors import ReadError, WriteError
-from larvatus.core.file_sets import file_set, settle_sets
 from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.contracts import Mask
+from larvatus.data.csv_files.formula_cells import inert_formulas
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.pairings.column_digests import column_digests
@@ -126,6 +127,7 @@ class Release:
         row_order: Literal["random", "keep"] = "random",
         pairing: str | Path | None = None,
         overwrite: bool = False,
+        spreadsheet: bool = False,
     ) -> None:
         """Write the release at full precision. All copies and the pairing file appear together, or none of them.
 
@@ -133,6 +135,7 @@ class Release:
         lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. If the
         original has a person column, the pairing file has the person of each row, by which other waves are joined. Several
         copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
+        With `spreadsheet`, texts in CSV files that a spreadsheet program would run as a formula get an apostrophe in front.
         """
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
@@ -146,7 +149,7 @@ class Release:
                 raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
         if beside is not None:
             check_free(beside, overwrite)
-        with file_set(Path(path).parent, stem_of_file(Path(path)), overwrite) as files:
+        with file_set(Path(path).parent, stem_of_file(Path(path)), overwrite) as files, inert_formulas(spreadsheet):
             self._write([files.path(t) for t in targets], row_order, None if beside is None else files.path(beside))
 
     def _write(self, targets: Sequence[Path], row_order: str, pairing: Path | None) -> None:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapH
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
+from larvatus.core.toml_text import read_toml
 from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.settings.settings_model import SettingsModel
 
@@ -21,7 +22,7 @@ def _names(value: Any) -> Any:
         return value
     if value.strip().startswith("["):
         try:
-            return tuple(tomllib.loads(f"names = {value}")["names"])
+            return tuple(read_toml(f"names = {value}")["names"])
         except tomllib.TOMLDecodeError:  # a name may begin with a bracket
             pass
     return tuple(part.strip() for part in value.split(",") if part.strip())

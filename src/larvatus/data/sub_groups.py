@@ -134,19 +134,17 @@ def _pool_all(groups: Groups, present: Sequence[Sequence[int]], limit: int) -> l
 def _refusal(
     groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str, reason: str
 ) -> str:
-    named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
+    named = ": " + "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
     if hidden := groups.uncategorical():
-        return (
-            f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records. "
-            f"{', '.join(map(repr, hidden))}: nearly every record has its own value, so its values are not shown here. If it "
-            "is to be masked, declare it confidential; sub-groups are formed by columns of categories."
-        )
+        listed = ", ".join(map(repr, hidden))
+        named, more = "", (f". {listed}: there are few records per value, so its values are not shown. If it is to be masked, "
+                           "declare it confidential, and form sub-groups by columns of categories")
     if not groups.columns:
         return (f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. {_spaced(reason)}Use a mask "
                 "that needs fewer.")
     return (
-        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records: {named}{more}. "
+        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records{named}{more}. "
         f"{_spaced(reason)}Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group "
         "column."
     )

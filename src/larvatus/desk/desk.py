@@ -145,9 +145,9 @@ class Desk:
         self._previews[study.id] = (key, PreviewRows(path))
         return self._previews[study.id][1]
 
-    def ask(self, study: StudyFolder, name: str, **more: Any) -> DeskJob:
+    def ask(self, study: StudyFolder, job: str, **more: Any) -> DeskJob:
         """Let the worker do a job about the current study."""
-        return self.worker.submit(study.id, name, {
+        return self.worker.submit(study.id, job, {
             "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **more,
         })
 
@@ -208,7 +208,7 @@ def named_files(plain: Mapping[str, Any]) -> list[str]:
 def job_plain(job: DeskJob) -> dict[str, Any]:
     """A job as pages see it; what it found is not sent."""
     return {"job": job.name, "state": job.state, "doing": job.doing, "done": job.done, "total": job.total,
-            "seconds": round(job.seconds)}
+            "seconds": round(job.seconds), "pieces": job.pieces, "left": job.left}
 
 
 def own_suffix(name: str) -> str:

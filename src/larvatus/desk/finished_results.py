@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from larvatus.comparison.comparison import Comparison
+from larvatus.comparison.comparison import About, Comparison
 from larvatus.comparison.labelled_levels import with_level_labels
 from larvatus.core.errors import LarvatusError
 from larvatus.desk.study_folder import StudyFolder, question_key
@@ -18,39 +18,49 @@ from larvatus.pipeline.finished_run import RUN_RECORD, FinishedRun, open_run
 
 @dataclass(frozen=True, slots=True)
 class StudyResults:
-    """A finished run, whether it is of the current study, and the comparison with releases masked elsewhere."""
+    """A finished run if there is one, whether it is of the current study, and the comparison with files masked elsewhere."""
 
-    run: FinishedRun
+    run: FinishedRun | None
     comparison: Comparison
     is_current: bool
     elsewhere: tuple[str, ...] = ()
 
 
 def results_of(study: StudyFolder) -> StudyResults | None:
-    """The results in the study's folder; None if there are none."""
+    """The results in the study's folder, and of files masked elsewhere; None if there are none."""
+    run, more = _finished(study), elsewhere_of(study)
+    if run is None and not more:
+        return None
+    comparison = run.comparison if run is not None else Comparison((), _about(more[0]["about"]))
+    checked = study.checked().study
+    if checked is not None:
+        comparison = replace(comparison, limits=checked.limits)
+    comparison = replace(comparison, candidates=(*comparison.candidates, *(candidate_of(m["candidate"]) for m in more)))
+    same = run is not None and study.about.get("ran_parts") == run_parts(study.plain)
+    return StudyResults(run, with_level_labels(comparison), same, tuple(m["candidate"]["name"] for m in more))
+
+
+def _finished(study: StudyFolder) -> FinishedRun | None:
     record = study.results() / INSIDE / RUN_RECORD
     if not record.is_file():
         return None
     try:
-        run = _opened(str(study.results()), record.stat().st_mtime_ns)
+        return _opened(str(study.results()), record.stat().st_mtime_ns)
     except LarvatusError:
         return None
-    limits = study.checked().study
-    comparison = run.comparison if limits is None else replace(run.comparison, limits=limits.limits)
-    more = elsewhere_of(study)
-    comparison = replace(comparison, candidates=(*comparison.candidates, *(candidate_of(m["candidate"]) for m in more)))
-    same = study.about.get("ran") == question_key(study.plain) or _same_releases(study)
-    return StudyResults(run, with_level_labels(comparison), same, tuple(m["candidate"]["name"] for m in more))
+
+
+def _about(plain: dict[str, Any]) -> About:
+    return About(**{n: _frozen(v) for n, v in plain.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=8)
 def _opened(folder: str, changed: int) -> FinishedRun:
     return open_run(Path(folder))
-
-
-def _same_releases(study: StudyFolder) -> bool:
-    """Whether the study differs from the one that was run only in what is decided afterwards."""
-    return bool(study.about.get("ran_parts") == run_parts(study.plain))
 
 
 def run_parts(plain: Any) -> str:

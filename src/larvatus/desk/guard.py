@@ -6,6 +6,7 @@ ports of this machine, which browsers count as the same site), the session (agai
 
 from __future__ import annotations
 
+import os
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -47,7 +48,11 @@ class Guard:
             return
         refusal = self._refusal(scope)
         answer = PlainTextResponse(refusal[1], refusal[0]) if refusal else None
-        await (answer or self.app)(scope, receive, _with_headers(send))
+        try:
+            await (answer or self.app)(scope, receive, _with_headers(send))
+        except Exception:  # answered already; a log would show its text, which may hold data
+            if os.environ.get("LARVATUS_DEBUG"):
+                raise
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """The code and the text of a refusal; None if the request may pass."""

@@ -68,6 +68,20 @@ class RootFolder:
                 out.append(FolderEntry(found.name, found.relative_to(self.path).as_posix(), is_folder, size))
         return out
 
+    def data_files(self, most: int = 300, deepest: int = 3) -> list[str]:
+        """The data files below the root, those at the top first, as relative paths."""
+        out: list[str] = []
+        waiting = [("", 0)]
+        while waiting and len(out) < most:
+            folder, depth = waiting.pop(0)
+            try:
+                found = self.entries(folder)
+            except (ReadError, OSError):
+                continue
+            out += [e.path for e in found if not e.is_folder]
+            waiting += [(e.path, depth + 1) for e in found if e.is_folder and depth < deepest]
+        return out[:most]
+
 
 def _is_text(name: str) -> bool:
     """Whether a name can be shown and sent back: not if it has bytes that are no text."""

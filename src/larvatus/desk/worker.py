@@ -35,6 +35,8 @@ class DeskJob:
     doing: str = ""
     done: int = 0
     total: int = 0
+    pieces: list[Any] = field(default_factory=list)  # of a run: name, parts done, all parts, what is being done
+    left: float | None = None  # seconds
     began: float = field(default_factory=time.monotonic)
     found: Any = None
     error: str = ""
@@ -147,24 +149,25 @@ class DeskWorker:
         """Read what the worker says until the job is over."""
         assert self._process is not None
         assert self._process.stdout is not None
+        state: JobState = "failed"
+        error = _GONE
         while raw := await self._process.stdout.readline():
             said = json.loads(raw)
             if said.get("id") != job.number:
                 continue
             if "ended" in said:
-                if not job.is_over:
-                    job.state = "cancelled" if said["ended"] == CANCELLED else "failed"
-                    job.error = "" if job.state == "cancelled" else _GONE
+                cancelled = said["ended"] == CANCELLED and state != "done"
+                job.state, job.error = ("cancelled", "") if cancelled else (state, error)
                 return
             if "doing" in said:
                 job.doing, job.done, job.total = said["doing"], said["done"], said["total"]
                 await self._on_change(job)
+            elif "pieces" in said:
+                job.pieces, job.left = said["pieces"], said["left"]
             elif "found" in said:
-                job.found, job.warnings, job.state = said["found"], tuple(said["warnings"]), "done"
+                job.found, job.warnings, state, error = said["found"], tuple(said["warnings"]), "done", ""
             else:
-                hidden = f"unexpected {said.get('unexpected')}; details hidden because they may contain data."
-                job.error = said.get("failed") or hidden
-                job.state = "failed"
+                error = said.get("failed") or f"unexpected {said['unexpected']}; details hidden because they may contain data."
         await self._process.wait()
         report_end(self._process.pid)
         job.state, job.error = "failed", _GONE

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from larvatus.core.file_sets import FileSet, file_set
 from larvatus.core.files import stem_of_file
+from larvatus.core.safe_files.file_sets import FileSet, file_set
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
 from larvatus.documents.file_digests import COPY, describe_file
@@ -28,6 +28,7 @@ class ReleaseSet:
     def write(
         self, release: Release, original: Microdata, *, row_order: Literal["random", "keep"] = "random",
         pairing: Path | None = None, decided: DecisionFacts | None = None, labels: Mapping[str, str] | None = None,
+        spreadsheet: bool = False,
     ) -> Path | None:
         """Write everything; return the path of the setup file, if there is one."""
         targets = copy_paths(self.path, len(release.copies))
@@ -37,7 +38,7 @@ class ReleaseSet:
         for earlier in _earlier_copies(self.path):
             if earlier not in targets:
                 self.files.remove(earlier)
-        release.write(staged, row_order, None if pairing is None else self.files.path(pairing))
+        release.write(staged, row_order, None if pairing is None else self.files.path(pairing), spreadsheet=spreadsheet)
         write_beside(release, original, staged, decided=decided, labels=labels)
         stated = release.data.labels.with_missing(release.data.roles.missing).only(release.data.released)
         write_setup(staged, stated, overwrite=False)

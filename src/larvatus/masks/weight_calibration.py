@@ -21,8 +21,6 @@ from larvatus.data.notes import Note
 from larvatus.masks.weighting.margins import add_by_unit, check_margins, margin_variables, totals_of
 from larvatus.masks.weighting.weight_units import WeightUnits, weight_units, with_weights
 
-_DIGITS = 13  # weights are rounded here, so that every machine releases the same ones
-
 
 class WeightCalibration(Mask):
     """Change the survey weight as little as possible, so that weighted totals agree with known ones.
@@ -75,8 +73,6 @@ class WeightCalibration(Mask):
         x = add_by_unit(before.units.unit, variables.x, len(before.size))
         factor = self._factors(x, before, variables.totals, variables.names)
         after = before.weight * factor
-        digits = 10.0 ** (np.floor(np.log10(np.where(after != 0, np.abs(after), 1.0))) - _DIGITS)
-        after = np.rint(after / digits) * digits
         return with_weights(current, before, after, self._notes(factor, variables.names, after, before))
 
     def change_clause(self) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import warnings_of
 from larvatus.core.errors import StudyError
-from larvatus.core.file_sets import file_set
 from larvatus.core.files import check_folder
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.documents.manifest import INSIDE, Approval, approval_now, complete
 from larvatus.pipeline.candidates.cache import cache_in_output, open_cache
 from larvatus.pipeline.finished_run import FinishedRun, read_record, run_of_record, write_record, write_reports

@@ -105,7 +105,7 @@ def compare_candidates(
     left = [j for j in planned if j.place not in ready]
     running = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [])
     candidates = _Candidates(work, secret is not None, running)
-    running.planned = [candidates.kinds(j) for j in left]
+    running.planned, running.names = [candidates.kinds(j) for j in left], [j.label for j in left]
     sent = sendable(data.engine)
     runner: UnitRunner[Outcome] = UnitRunner(
         candidates.bench.do, _do_there, _Bench(work), jobs if sent else 1, room_for_two(data), running, candidates.packed,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.core.errors import ManifestError, WriteError
-from larvatus.core.file_sets import file_set, settle_sets
 from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_file, stem_of_file, write_text
 from larvatus.core.input_paths import refuse_inputs
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
@@ -21,7 +21,7 @@ from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
 from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
-from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import open_to_write, write_batches
@@ -100,8 +100,10 @@ def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterat
     file = SourceFile(source, like=replace(_DECIMAL_COMMA, dates=forms))
     names = column_names(file)
     codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
-    _, batches = batches_of(file, names, Uses(codes=codes, unclear_dates=True) if source.suffix.lower() == ".csv" else Uses())
-    return batches()
+    stated = {n: about_column.missing for n, about_column in run.labels().columns.items() if n not in codes}
+    texts, csv = stated_texts(stated), source.suffix.lower() == ".csv"
+    uses = Uses(codes=codes if csv else frozenset(), masked=frozenset(names), unclear_dates=csv, texts=texts)
+    return batches_of(file, names, uses)[1]()
 
 
 def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,9 +18,10 @@ from larvatus.comparison.comparison import About, Comparison, NotMade
 from larvatus.comparison.limits import limits_of
 from larvatus.core.database_urls import is_address
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
-from larvatus.core.file_sets import settle_sets
 from larvatus.core.files import replace_file, write_text
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.toml_text import read_toml
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
@@ -100,7 +100,7 @@ class FinishedRun:
         try:
             return (*own, *self.study().input_paths())
         except StudyError:  # the source was moved or changed
-            source = tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
+            source = read_toml((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
             source = str(source.get("file", "") if isinstance(source, dict) else source)
             return (*own, *map(Path, paths_read(source if is_address(source) else inside / source)))
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from larvatus.core.database_urls import check_address, file_of_url, is_store, store_settings
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
-from larvatus.core.source_changes import unchanged
+from larvatus.core.safe_files.source_changes import unchanged
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Column, Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format

@@ -13,11 +13,11 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, StudyError, WriteError
-from larvatus.core.file_sets import file_set
 from larvatus.core.files import check_folder, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text

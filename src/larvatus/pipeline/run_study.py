@@ -12,10 +12,10 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LarvatusWarning, LimitWarning, MaskError, StudyError, WriteError, nearest_names
-from larvatus.core.file_sets import file_set
 from larvatus.core.files import check_folder
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import secret_or_new
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.data.copies import copies_of_steps
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths

@@ -18,6 +18,8 @@ from larvatus.core.errors import MaskError, StudyError, nearest_names
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
 from larvatus.data.hierarchies.key_ladders import CategoryLadder, Ladder, NumberLadder, ladder_of, range_of_values, usual_widths
+from larvatus.data.households.household_steps import household_variables
+from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.searching.lattice_settings import Lattice
@@ -224,9 +226,18 @@ def _note(problem: _Problem, found: LatticeResult) -> str:
     if problem.settings.suppress == "cells":
         return (f"{said}. Cells are suppressed step by step, which may lose too much: no solution loses less than "
                 f"{share(found.bound)}")
+    if _has_household_keys(problem) and found.best.suppressed:
+        return (f"{said}. Keys that are equal within households are suppressed in all members, which the search does not "
+                "count: more is lost than stated, and another combination may lose less")
     if found.exact:
         return f"{said}; no other loses less"
     return f"{said}. There were too many to examine all: no other loses less than {share(found.bound)}"
+
+
+def _has_household_keys(problem: _Problem) -> bool:
+    """Whether some key is equal within every household, so that suppression in one member reaches the others."""
+    households = household_units(problem.data)
+    return households is not None and bool(household_variables(problem.data, households, problem.free))
 
 
 def key_risk_among(attacks: Sequence[Any] | None) -> KeyRisk:

@@ -83,7 +83,7 @@ def refuse_some_roles(study: Study) -> None:
     from larvatus.core.errors import RolesError
 
     given = [n for n, field in type(study.roles).model_fields.items() if getattr(study.roles, n) != field.get_default(
-        call_default_factory=True)] + (["sub_groups"] if study.sub_groups.columns else [])
+        call_default_factory=True) and n != "missing"] + (["sub_groups"] if study.sub_groups.columns else [])
     if given:
         options = ", ".join(f"--{n.replace('_', '-')}" for n in given)
         raise RolesError(f"advise: guesses all roles or none. Give --confidential as well, or leave out {options} and state it "

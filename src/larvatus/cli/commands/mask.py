@@ -16,6 +16,7 @@ from larvatus.cli.options import (
     Quiet,
     RowOrder,
     SecretFile,
+    Spreadsheet,
     Steps,
 )
 from larvatus.cli.output.terminal import Terminal
@@ -28,7 +29,8 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    approved_by: ApprovedBy = "", overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", overwrite: Overwrite = False, spreadsheet: Spreadsheet = False, quiet: Quiet = False,
+    json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -41,9 +43,9 @@ def mask(
     output
         released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of Parquet files
     """
-    from larvatus.core.file_sets import settle_sets
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
+    from larvatus.core.safe_files.file_sets import settle_sets
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_of_steps
     from larvatus.data.labelling.labels import lost_labels
@@ -73,7 +75,8 @@ def mask(
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
         decided = decision_facts(study, row_order, approved_by)
-        setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels)
+        setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels,
+                                  spreadsheet=spreadsheet)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")

@@ -95,9 +95,8 @@ def _mostly_numbers(columns: Mapping[str, Sequence[str]], notations: Sequence[No
     out = []
     for cells in columns.values():
         numbers = [c for c in cells if any(_compiled(n).match(c) for n in notations)]
-        if len(cells) / 2 < len(numbers) < len(cells) and not all(
-            _WHOLE.fullmatch(c) or _ONE_GROUP.fullmatch(c) for c in numbers
-        ):
+        unclear = sum(bool(_WHOLE.fullmatch(c) or _ONE_GROUP.fullmatch(c)) for c in numbers)
+        if len(cells) / 2 < len(numbers) < len(cells) and 2 * unclear < len(numbers):
             out.append(possible_notations(numbers, notations))
     return out
 

@@ -69,7 +69,7 @@ def read_tree(column: str, path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(file)][1:]
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError, csv.Error):
         raise RolesError(f"taxonomies: the file {path.name!r} for {column!r} cannot be read. Give CSV with a header.") from None
     tree: dict[str, Any] = {}
     for row in rows:

@@ -11,24 +11,32 @@ from larvatus.comparison.tiers import TIERS
 from larvatus.core.errors import StudyError
 from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_of
 from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.study_edits import with_part, without_empty
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
+from larvatus.reporting.figures.registry import pictures
+from larvatus.reporting.page.blocks import Figure
+
+_DRAWN, _MOST_PICTURES = ("distributions", "correlation", "scatter"), 4
 
 
 def show_compare(at: PageRequest) -> dict[str, Any]:
     """The map and the cards, the best release first."""
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
+    beside = {"job": job if job and job.state != "done" else None, "files": at.desk.root.data_files(),
+              "ready": at.study.checked().study is not None}
     if results is None or not results.comparison.candidates:
-        return {"results": None, "job": job}
+        return {"results": None, **beside}
     subject = subject_of(results.comparison)
     drawn = risk_map(subject) if subject.measures else None
     return {
-        "results": results, "title": decision_title(subject), "cards": cards_of(subject), "job": job,
+        **beside, **show_search(at),
+        "results": results, "title": decision_title(subject), "cards": cards_of(subject), "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
@@ -39,6 +47,16 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
 def cards_of(subject: Subject) -> list[Any]:
     """The card of every release, in the order of the report."""
     return [card_of(head, subject) for head in subject.in_order]
+
+
+def pictures_of(subject: Subject) -> dict[int, list[Figure]]:
+    """The pictures of each release, by its number: distributions, correlations, pairs of columns."""
+    out: dict[int, list[Figure]] = {}
+    for head in subject.heads:
+        scores = {s.method: s for s in subject.candidate(head).scores}
+        drawn = [b for m in _DRAWN if m in scores for b in pictures([head], [scores[m]]) if isinstance(b, Figure)]
+        out[head.number] = drawn[:_MOST_PICTURES]
+    return out
 
 
 def map_points(subject: Subject) -> list[dict[str, Any]]:
@@ -89,10 +107,13 @@ def _score_elsewhere(at: PageRequest) -> None:
     path = at.desk.root.resolve(at.value("path"))
     if not path.is_file():
         raise StudyError([at.say("compare.no_file")])
+    if at.study.checked().study is None:
+        raise StudyError(at.study.checked().problems)
     keep = "keep" if at.value("row_order") == "keep" else "checked"
     at.desk.ask(at.study, "elsewhere", file=str(path), name=path.name, row_order=keep)
 
 
 COMPARE_ACTIONS: Mapping[str, Action] = {
     "tier": _set_tier, "above": _set_above, "no_limits": _no_limits, "elsewhere": _score_elsewhere, "drop": _drop_elsewhere,
+    "search": start_search, "add_found": add_search_result,
 }

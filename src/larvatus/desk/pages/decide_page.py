@@ -24,21 +24,23 @@ _MANIFEST = ".manifest.json"
 def show_decide(at: PageRequest) -> dict[str, Any]:
     """The releases to choose from, what was approved, and what was written."""
     results = results_of(at.study)
-    if results is None or not results.run.releases:
+    run = results.run if results else None
+    if results is None or run is None or not run.releases:
         return {"results": None}
     subject = subject_of(results.comparison)
-    own = [h for h in subject.in_order if h.name in results.run.releases]
-    approvals = results.run.approvals()
+    own = [h for h in subject.in_order if h.name in run.releases]
+    approvals = run.approvals()
     folder = at.study.results()
-    chosen = selected_release(results.run.comparison)[0]
-    suffix = next(iter(results.run.releases.values())).target.suffix
+    chosen = selected_release(run.comparison)[0]
+    suffix = next(iter(run.releases.values())).target.suffix
     return {
         "results": results, "cards": [card_of(h, subject) for h in own], "selected": chosen, "passing": passing_names(results),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
         "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in FORMATS if f != suffix)],
-        "files": written_files(at), "place": _shown_place(at), "warnings": results.run.comparison.warnings,
+        "files": written_files(at), "place": _shown_place(at), "warnings": run.comparison.warnings,
+        "shareable": at.desk.root.data_files(),
     }
 
 
@@ -81,7 +83,7 @@ def _verify(at: PageRequest) -> None:
     if results is None or not path.is_file():
         raise StudyError([at.say("compare.no_file")])
     beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
-    own = results.run.releases.get(at.value("release"))
+    own = results.run.releases.get(at.value("release")) if results.run else None
     shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]
     manifest = next((m for m in (beside, *shared, *([own.manifests[0]] if own else [])) if m.is_file()), None)
     if manifest is None:

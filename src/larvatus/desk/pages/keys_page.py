@@ -17,9 +17,8 @@ def show_keys(at: PageRequest) -> dict[str, Any]:
     known = [{**c, "now": role_of(at.study.plain, c["name"])} for c in columns]
     known = [c for c in known if c["now"] in ("non_confidential", "sub_group", "key")]
     ready = at.study.checked().study is not None
-    if found is None and ready and known and (job is None or job.state == "done"
-                                              or job.arguments.get("key") != at.desk.data_key(at.study)):
-        job = at.desk.ask(at.study, "keys")
+    if job is not None and job.arguments.get("key") != at.desk.data_key(at.study):
+        job = None
     return {"found": found, "job": job if found is None else None, "known": known, "ready": ready}
 
 

@@ -32,8 +32,8 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     plain = at.study.plain
     key = at.desk.data_key(at.study)
     advice, job = at.study.finding("advise", key), at.desk.worker.latest(at.study.id, "advise")
-    if advice is None and at.study.checked().study is not None and (job is None or job.arguments.get("key") != key):
-        job = at.desk.ask(at.study, "advise")
+    if job is not None and job.arguments.get("key") != key:
+        job = None
     roles = plain.get("roles", {})
     columns = [*roles.get("confidential", ()), *roles.get("key", ())]
     releases = [
@@ -46,6 +46,10 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]
     return {"advice": advice, "job": job if advice is None else None, "releases": releases, "suggested": suggested,
             "masks": [(n, mask_summary(n)) for n in file_names("larvatus.masks")]}
+
+
+def _look(at: PageRequest) -> None:
+    at.desk.ask(at.study, "advise")
 
 
 def _use_advice(at: PageRequest) -> None:
@@ -133,6 +137,7 @@ def _set_step(at: PageRequest) -> None:
 
 
 MASKS_ACTIONS: Mapping[str, Action] = {
+    "look": _look,
     "advice": _use_advice, "suggestion": _use_suggestion, "add": _add_release, "remove": _remove_release,
     "copy": _copy_release, "rename": _rename_release, "add_step": _add_step, "remove_step": _remove_step,
     "move_step": _move_step, "set": _set_step,

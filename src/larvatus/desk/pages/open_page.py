@@ -17,10 +17,7 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     found = at.desk.columns(at.study)
     preview = at.desk.preview(at.study)
     if found is None or preview is None:
-        failed = at.desk.worker.latest(at.study.id, "examine")
-        if failed is None or failed.state == "done":
-            failed = at.desk.examine(at.study)
-        return {"found": found, "job": failed, "rows": 0, "columns": [], "preview": None, "formats": {}}
+        return {"found": found, "job": at.desk.worker.latest(at.study.id, "examine"), "rows": 0, "columns": [], "preview": None, "formats": {}}
     plain, roles = at.study.plain, at.study.plain.get("roles", {})
     columns = [
         {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
@@ -41,6 +38,11 @@ def kind_of(roles: Mapping[str, Any], column: Mapping[str, Any]) -> str:
     if column["name"] in roles.get("nominal", ()):
         return "category"
     return "category" if column["has_labels"] and column["name"] not in roles.get("numeric", ()) else "number"
+
+
+def _look(at: PageRequest) -> str:
+    at.desk.examine(at.study)
+    return "roles" if at.value("step") == "roles" else "open"
 
 
 def _set_kind(at: PageRequest) -> None:
@@ -73,5 +75,5 @@ def _set_purpose(at: PageRequest) -> None:
 
 
 OPEN_ACTIONS: Mapping[str, Action] = {
-    "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format, "purpose": _set_purpose,
+    "look": _look, "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format, "purpose": _set_purpose,
 }

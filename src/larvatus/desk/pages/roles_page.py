@@ -15,7 +15,7 @@ def show_roles(at: PageRequest) -> dict[str, Any]:
     """Every column with its role; the number of columns by role."""
     found = at.desk.columns(at.study)
     if found is None:
-        return {"found": None, "job": at.desk.examine(at.study)}
+        return {"found": None, "job": at.desk.worker.latest(at.study.id, "examine")}
     columns = [{**c, "now": role_of(at.study.plain, c["name"])} for c in found["columns"]]
     by_role = {role: [c["name"] for c in columns if c["now"] == role] for role in ROLE_CHOICES}
     groups = at.study.plain.get("sub_groups", {})

@@ -17,7 +17,7 @@ def show_run(at: PageRequest) -> dict[str, Any]:
     job = at.desk.worker.latest(at.study.id, "run")
     results = results_of(at.study)
     interrupted = bool(at.study.about.get(RUNNING)) and (job is None or job.is_over)
-    lost = results.run.comparison.not_made if results else ()
+    lost = results.run.comparison.not_made if results and results.run else ()
     return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
             "not_made": lost, "ready": at.study.checked().study is not None}
 

@@ -32,7 +32,7 @@ export function replacePage(html, address) {
   }
   for (const name of Object.keys(made.body.dataset)) document.body.dataset[name] = made.body.dataset[name];
   document.title = made.title;
-  if (address && new URL(address, location).pathname !== location.pathname) history.pushState(null, "", address);
+  if (address && new URL(address, location).pathname !== location.pathname) { history.pushState(null, "", address); shown = location.pathname; }
   for (const id of open) { const d = document.getElementById(id); if (d) d.open = true; }
   const toml = document.querySelector(".toml details");
   if (toml && tomlOpen !== undefined) toml.open = tomlOpen;
@@ -99,13 +99,15 @@ document.addEventListener("input", (event) => {
   const shown = event.target.dataset?.shown;
   if (shown) document.getElementById(shown).textContent = event.target.value;
 });
-window.addEventListener("popstate", () => location.reload());
+let shown = location.pathname;
+window.addEventListener("popstate", () => { if (location.pathname !== shown) location.reload(); });
 
 function start() {
   startGrid();
   startDrop();
   startRoles(send);
   startMap();
+  document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }
 if ("inside" in document.body.dataset) location.replace("/");
 start();

@@ -15,12 +15,40 @@ export function startEvents(refresh) {
     if (!place) return;
     const bar = place.querySelector("progress"), doing = place.querySelector(".doing");
     if (bar && job.total > 0) { bar.max = job.total; bar.value = job.done; }
-    if (doing && job.doing) doing.textContent = job.doing;
+    const list = place.querySelector(".pieces");
+    if (list && job.pieces?.length) showPieces(list, job.pieces, doing);
+    else if (doing && job.doing) doing.textContent = job.doing;
+    const left = place.querySelector(".left");
+    if (left) left.textContent = job.left === null ? "" : left.dataset.said.replace("{time}", duration(job.left, left.dataset));
   });
   source.addEventListener("study", (event) => {
     const { number } = JSON.parse(event.data);
     setTimeout(() => { if (String(number) > "" && Number(document.body.dataset.version) < number) notice(refresh); }, 600);
   });
+}
+
+function duration(seconds, texts) {
+  return seconds < 90 ? texts.seconds.replace("{n}", Math.max(5, 5 * Math.round(seconds / 5))) : texts.minutes.replace("{n}", Math.round(seconds / 60));
+}
+
+function showPieces(list, pieces, doing) {
+  if (doing) doing.textContent = "";
+  pieces.forEach(([name, done, total, now], i) => {
+    let row = list.children[i];
+    if (!row) {
+      row = document.createElement("li");
+      row.append(document.createElement("b"), document.createElement("progress"), document.createElement("span"));
+      list.append(row);
+    }
+    const [title, bar, said] = row.children;
+    title.textContent = name;
+    bar.max = total;
+    bar.value = done;
+    bar.setAttribute("aria-label", name);
+    said.lang = "en";
+    said.textContent = done >= total ? "✓" : now.join(", ").replaceAll("_", " ");
+  });
+  while (list.children.length > pieces.length) list.lastChild.remove();
 }
 
 function notice(refresh) {

@@ -14,11 +14,13 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 from larvatus.core.memory_size import return_large_arrays
+from larvatus.core.progress import PieceProgress
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 
 _PAUSE = 0.15  # seconds between two reports of progress
@@ -132,13 +134,21 @@ class _Reported:
     """Progress as lines, a few times a second."""
 
     def __init__(self, answers: int, job: int) -> None:
-        self.answers, self.job, self.last, self.lock = answers, job, -_PAUSE, threading.Lock()
+        self.answers, self.job, self.lock = answers, job, threading.Lock()
+        self.last = self.shown = -_PAUSE
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         with self.lock:
             if time.monotonic() - self.last >= _PAUSE:
                 _say(self.answers, {"id": self.job, "doing": doing, "done": done, "total": total})
                 self.last = time.monotonic()
+
+    def show_pieces(self, pieces: Sequence[PieceProgress], seconds_left: float | None) -> None:
+        with self.lock:
+            if time.monotonic() - self.shown >= _PAUSE:
+                plain = [[p.name, p.done, p.total, list(p.doing)] for p in pieces]
+                _say(self.answers, {"id": self.job, "pieces": plain, "left": seconds_left})
+                self.shown = time.monotonic()
 
 
 def _say(answers: int, plain: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from larvatus.core.errors import EngineError, ReadError
-from larvatus.core.private_files import check_private
+from larvatus.core.safe_files.private_files import check_private
 from larvatus.engines._databases.staging import ResultStream, stream_of_cursor, stream_of_reader
 
 _READ_ONLY = "-c default_transaction_read_only=on"

@@ -14,10 +14,10 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import first_line
+from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.roles import Roles, SubGroups, changeable_columns, has_order, persons_and_households
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
-from larvatus.engines._files.missing_codes import is_tag
 from larvatus.engines._files.quotation_marks import check_quotation_marks
 from larvatus.engines._files.text_stream import check_utf8, csv_start, is_plain, open_utf8
 
@@ -33,6 +33,9 @@ def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
     blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
     if not names or len(blank) == len(names):
         raise ReadError(f"{path.name} has no header line.")
+    if len(names) > 2 and names[0].strip() and len(blank) == len(names) - 1:
+        raise ReadError(f"{path.name}: the first line has a name for 1 of {len(names)} columns. Remove titles above the "
+                        "header, or name all columns.")
     if blank:
         names = [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
     return names
@@ -73,10 +76,14 @@ class Uses:
     @classmethod
     def of(cls, roles: Roles, sub_groups: SubGroups, names: Sequence[str]) -> Uses:
         codes = {n for n in names if is_category(n, roles, sub_groups) or n == roles.record_id}
-        stated = {n: tuple(c for c in given if isinstance(c, str) and not is_tag(c)) for n, given in roles.missing.items()
-                  if n not in codes}
-        texts = {n: given for n, given in stated.items() if given}
+        texts = stated_texts({n: given for n, given in roles.missing.items() if n not in codes})
         return cls(frozenset(codes), frozenset(changeable_columns(roles, sub_groups)), texts=texts)
+
+
+def stated_texts(missing: Mapping[str, Sequence[MissingCode]]) -> dict[str, tuple[str, ...]]:
+    """Texts that are stated as missing values, by column."""
+    texts = {n: tuple(c for c in given if isinstance(c, str)) for n, given in missing.items()}
+    return {n: given for n, given in texts.items() if given}
 
 
 def is_category(name: str, roles: Roles, sub_groups: SubGroups) -> bool:

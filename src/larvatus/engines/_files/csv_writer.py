@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from larvatus.core.errors import WriteError
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect
-from larvatus.engines._files.mixed_columns import is_mixed, which_are_numbers
+from larvatus.engines._files.texts_in_numbers import has_texts, which_are_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ class DialectWriter:
         import pyarrow as pa
 
         self._dialect, self._names = dialect, list(schema.names)
-        self._mixed = frozenset(f.name for f in schema if is_mixed(f))
+        self._mixed = frozenset(f.name for f in schema if has_texts(f))
         self._file = file
         self._file.write(_MARKS.get(dialect.encoding, b""))
         header = self._quoted(pa.array(self._names), "a column name").to_pylist()

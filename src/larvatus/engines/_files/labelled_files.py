@@ -19,8 +19,8 @@ from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValu
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
-from larvatus.engines._files.mixed_columns import marked_as_sheet
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
+from larvatus.engines._files.texts_in_numbers import with_sheet_mark
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _write_typed(
     from pyarrow import parquet
 
     schema = pa.schema(list(types.items()))
-    schema = marked_as_sheet(schema) if sheet else schema
+    schema = with_sheet_mark(schema) if sheet else schema
     with parquet.ParquetFile(source) as file, parquet.ParquetWriter(target, schema) as writer:
         for batch in file.iter_batches():
             arrays = [looks[n].typed(batch.column(i), types[n]) for i, n in enumerate(types)]

@@ -19,7 +19,7 @@ from larvatus.data.contracts import Column
 from larvatus.data.dates.date_numbers import dates_of_texts, days_of_text, is_date
 from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode, code_column
 from larvatus.data.text_columns import MISSING
-from larvatus.engines._files.mixed_columns import is_mixed, marked
+from larvatus.engines._files.texts_in_numbers import has_texts, with_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,7 +198,7 @@ def split_table(table: pa.Table, stated: Mapping[str, Sequence[MissingCode]]) ->
     described: dict[str, Column] = {}
     held: dict[str, NDArray[np.int32]] = {}
     for name in (n for n in table.column_names if stated.get(n)):
-        reader = MissingCodeReader(name, stated[name], is_mixed(table.schema.field(name)))
+        reader = MissingCodeReader(name, stated[name], has_texts(table.schema.field(name)))
         values, codes = reader.split(table.column(name))
         if reader.tagged and pa.types.is_floating(values.type) and all_whole(values):
             values = values.cast(pa.int64())
@@ -248,7 +248,7 @@ def with_tag_names(schema: pa.Schema, columns: Mapping[str, Column]) -> pa.Schem
     for i, field in enumerate(schema):
         levels = columns[code_column(field.name)].levels if code_column(field.name) in columns else ()
         if is_text(field.type) and levels and columns[field.name].kind == "number":
-            schema = marked(schema, [field.name])
+            schema = with_mark(schema, [field.name])
             continue
         if any(is_tag(v) for v in levels):
             schema = schema.set(i, field.with_metadata({TAGS: " ".join(str(v) for v in levels if is_tag(v)).encode()}))

@@ -23,7 +23,7 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
+    if pa.types.is_nested(column.type) or "binary" in str(column.type):
         raise RecordIdError(f"{name!r} has type {column.type}. Use a column of whole numbers or text.", subject="record_id")
     if column.null_count:
         raise RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.core.file_signatures import likeness
 from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
@@ -22,9 +23,9 @@ from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
 from larvatus.engines._files.date_cells import looks_with_forms
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
-from larvatus.engines._files.mixed_columns import are_numbers, is_mixed, marked, may_be_mixed, mixed_texts
 from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
+from larvatus.engines._files.texts_in_numbers import are_numbers, has_texts, is_sheet_text, usual_cells, with_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -172,7 +173,7 @@ def batches_of(
     keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
     fields, forms, mixed, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own, uses)
     schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
-    schema = marked(with_forms(schema, forms), mixed)
+    schema = with_mark(with_forms(schema, forms), mixed)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for i, batch in read():
@@ -212,7 +213,7 @@ def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str
         _cells(parts, n), uses.texts[n], n in uses.masked)]
 
     def typed(name: str, cells: Any, notation: Notation) -> Any:
-        return mixed_texts(cells, uses.texts[name], notation) if name in mixed else looks[name].typed(cells, notation)
+        return usual_cells(cells, uses.texts[name], notation) if name in mixed else looks[name].typed(cells, notation)
 
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
@@ -251,8 +252,9 @@ def _parquet_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
-    mixed = [n for n in names if n in uses.texts and (is_mixed(whole.field(n)) or (may_be_mixed(whole.field(n)) and are_numbers(
-        ((batch.column(n), Notation()) for _, batch in read()), uses.texts[n], n in uses.masked)))]
+    fields = {n: whole.field(n) for n in names if n in uses.texts}
+    mixed = [n for n, about in fields.items() if has_texts(about) or (is_sheet_text(about) and are_numbers(
+        ((batch.column(n), Notation()) for _, batch in read()), uses.texts[n], n in uses.masked))]
     return {n: whole.field(n).type for n in names}, {}, mixed, read
 
 
@@ -310,7 +312,9 @@ def _parquet_schema(path: Path) -> pa.Schema:
     try:
         return parquet.read_schema(path)
     except (pa.ArrowException, OSError):
-        raise ReadError(f"{path.name} is not a readable Parquet file.") from None
+        like = likeness(path)
+        like = "" if "Parquet" in like else like
+        raise ReadError(f"{path.name} is not a readable Parquet file{like}. Check its extension, or copy it again.") from None
 
 
 def _parquet_names(path: Path) -> list[str]:

@@ -23,9 +23,9 @@ import numpy as np
 import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
-from larvatus.core.file_sets import settle_sets
 from larvatus.core.files import folder_in_place, make_folders_like, replace_file
-from larvatus.core.locks import lock
+from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.safe_files.locks import lock
 from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from larvatus.core.progress import Progress, duration_text, progress_to
+from larvatus.core.progress import PieceDisplay, PieceProgress, Progress, duration_text, progress_to
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
 
 _ONLY, _ASIDE = "this process", "aside"
@@ -35,6 +35,7 @@ class RunningWork:
     progress: Progress
     estimate: DurationEstimate
     planned: Sequence[Sequence[str]]
+    names: Sequence[str] = ()  # of the candidates, for displays that show each of them
     placed: bool = True  # whether the place among all and the time left are part of the line
     now: Callable[[], float] = time.monotonic
     running: dict[str, _Running] = field(default_factory=dict)
@@ -102,6 +103,17 @@ class RunningWork:
             parts = [f"{r.label}: {r.doing}" if r.label else r.doing for r in shown]
             line = "; ".join([*([head] if head else []), " and ".join(parts)])
             self.progress(line, done, done + waiting + len(shown))
+            if isinstance(self.progress, PieceDisplay) and self.names:
+                self.progress.show_pieces(self._pieces(), self.seconds_left(len(self.running)) if self._left() else None)
+
+    def _pieces(self) -> list[PieceProgress]:
+        """How far each candidate is."""
+        out = []
+        for i, (name, planned) in enumerate(zip(self.names, self.planned, strict=True)):
+            doing = tuple(r.doing for r in self.running.values() if r.place == i)
+            left = 0 if i in self.ended else len(self.waiting.get(i, planned)) + len(doing)
+            out.append(PieceProgress(name, max(len(planned) - left, 0), len(planned), doing))
+        return out
 
     def _left(self) -> list[str]:
         done, left = self.estimate.seconds_done(), self.seconds_left(len(self.running))

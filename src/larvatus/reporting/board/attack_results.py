@@ -45,7 +45,8 @@ def _finding(subject: Subject) -> str:
     beyond = attacks_above_baseline(attacks_in_rule(subject.candidate(head)))
     name = plain_name(head.attack.method)
     if not beyond:
-        return f"On {quote(head.name)} no attack beats {_opponent(head.attack)}; the strongest is {name}: {success_text(head.attack)}."
+        strongest = f"the strongest is {name}: {success_text(head.attack)}"
+        return f"On {quote(head.name)} no attack beats {_opponent(head.attack)}; {strongest}."
     return f"On {quote(head.name)} the strongest attack is {name}: {success_text(head.attack)}."
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline, baseline_ratio
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import limit_figure, of_attack
-from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, plain_name, plain_title
+from larvatus.comparison.release_sentences import as_title, capitalise, nearly_unchanged, plain_name, plain_title
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import passes_rule, rule_rows
 from larvatus.core.number_format import EXACT, finite_number, list_names, plural
@@ -47,15 +47,16 @@ def card_of(head: Headline, subject: Subject) -> Card:
     worst = worst_loss(candidate)
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
-    broken, own = broken_sentences(head, subject), head.number == subject.favourite.number
+    broken, own = limits_not_met(head, subject), head.number == subject.favourite.number
     shown = _FAVOURITE_SHOWN if own and len(subject.on_cards) <= _FEW_CARDS else _MOST_SHOWN
-    others = list(dict.fromkeys(broken_names(head, subject)[shown:]))
+    others = list(dict.fromkeys(b.name for b in broken[shown:]))
     also = f"Also: {list_names(others, len(others) if own else _MOST_NAMED)}." if others else ""
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
         _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost",
-        tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS), broken[:shown], also,
+        tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
+        tuple(b.sentence for b in broken[:shown]), also,
     )
 
 
@@ -67,21 +68,25 @@ def badge_of(head: Headline, subject: Subject) -> str:
     return " · ".join(said)
 
 
-def broken_names(head: Headline, subject: Subject) -> tuple[str, ...]:
-    """The plain names of what breaks a limit, or the rule, in the order of `broken_sentences`."""
-    return tuple(name for name, _ in _broken(head, subject))
+class BrokenLimit(NamedTuple):
+    """What breaks a limit, or the rule, and by how much."""
+
+    name: str
+    figure: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{as_title(self.name)}: {self.figure}"
 
 
-def broken_sentences(head: Headline, subject: Subject) -> tuple[str, ...]:
-    """Every limit that a release breaks; without limits, every attack that the default rule does not accept."""
-    return tuple(said for _, said in _broken(head, subject))
+def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
+    """Every limit that a release breaks; without limits, every attack that the default rule does not accept.
 
-
-def _broken(head: Headline, subject: Subject) -> list[tuple[str, str]]:
-    """Name and sentence of everything that breaks a limit, or the rule; the furthest beyond first."""
+    The furthest beyond comes first.
+    """
     if subject.limits is not None and subject.limits.broken(head.name):
         rows = sorted(subject.limits.broken(head.name), key=_nearness)
-        return [(plain_name(str(r["score"])), broken_in_short(r)) for r in rows]
+        return [BrokenLimit(plain_name(str(r["score"])), _figure_beyond(r)) for r in rows]
     if head.attack is None or passes_rule(head, subject.limits):
         return []
     candidate = subject.candidate(head)
@@ -94,21 +99,22 @@ def _broken(head: Headline, subject: Subject) -> list[tuple[str, str]]:
         most = limit_on_value(score, None, head.name)
         reached, limit = value_texts(score, most)
         reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
-        out.append((plain_name(score.method), f"{plain_title(score.method)}: {reason}"))
+        out.append(BrokenLimit(plain_name(score.method), reason))
     return out
 
 
-def broken_in_short(row: Row) -> str:
-    """A broken limit in a few words; the appendix has the reason."""
-    name, value, most = plain_title(str(row["score"])), finite_number(row["value"]), finite_number(row["limit"])
+def _figure_beyond(row: Row) -> str:
+    """The figure and the limit in a few words; the appendix has the reason."""
+    value, most = finite_number(row["value"]), finite_number(row["limit"])
     if value is None or most is None:
-        return f"{name}: {row['reason']}"
+        return str(row["reason"])
     figure = figure_of_limit(row)
     what = LIMITED.get(figure, str(row["figure"]))
     upper = row["figure"] == what + UPPER_END
     loss = "" if of_attack(row["score"]) else "loss "
-    said = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if figure == 'at_most' else f' {what}'}"
-    return f"{name}: {said}, limit {limit_figure(row, most)}"
+    reached = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
+    said = reached if figure == "at_most" else f"{reached} {what}"
+    return f"{said}, limit {limit_figure(row, most)}"
 
 
 def _nearness(row: Row) -> float:

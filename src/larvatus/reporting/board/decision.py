@@ -16,12 +16,12 @@ from larvatus.comparison.unmasked_columns import (
     unmasked_in_words,
 )
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.reporting.board.cards import UNSAFE, badge_of, broken_names, card_of, card_verdict
+from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
-    found_without_masked_columns,
     mean_loss_text,
     relative_text,
     success_text,
+    unmasked_success_text,
     worst_loss,
 )
 from larvatus.reporting.board.map_block import map_block
@@ -31,6 +31,7 @@ from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
+_SHORT = 60  # letters of a figure that fits a sentence
 MOST_BROKEN = 4  # names of broken limits in a sentence
 _NO_MASK = "No mask helps against that: release fewer or coarser columns."
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
@@ -124,16 +125,25 @@ def against_sentence(subject: Subject) -> str:
 
 def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     """Objections by risk, the most serious first."""
-    broken = broken_names(head, subject)
+    broken = limits_not_met(head, subject)
     if broken and subject.limits is not None and not subject.limits.meets(head.name):
-        yield f"it breaks {plural(len(broken), 'limit')}, on {_some(list(dict.fromkeys(broken)))}"
+        first = broken[0]
+        worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
+        others = dict.fromkeys(b.name for b in broken if b.name != first.name)
+        yield f"it breaks {plural(len(broken), 'limit')}, on {_some([worst, *others])}"
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        alone = found_without_masked_columns(head.attack, limit_on_value(head.attack, subject.limits, head.name))
-        yield alone or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield _found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
+
+
+def _found_without(head: Headline, subject: Subject) -> str:
+    """What the unmasked columns alone give of a release, if it is more than the strongest attack is allowed."""
+    if head.attack is None:
+        return ""
+    return unmasked_success_text(head.attack, limit_on_value(head.attack, subject.limits, head.name))
 
 
 def _some(names: Sequence[str]) -> str:
@@ -149,8 +159,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {_NO_MASK}" if said == alone else said
-    attack = subject.favourite.attack
-    without = found_without_masked_columns(attack, limit_on_value(attack, subject.limits, subject.favourite.name)) if attack else ""
+    without = _found_without(subject.favourite, subject)
     if without and not alone:
         yield "warning", f"{capitalise(without)}. {_NO_MASK}"
     if all(h.risk is None for h in subject.heads):

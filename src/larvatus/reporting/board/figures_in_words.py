@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.plain_names import plain_words
@@ -22,13 +24,13 @@ def success_text(score: Score) -> str:
     return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
 
 
-def found_without_masked_columns(score: Score, most: float | None) -> str:
+def unmasked_success_text(score: Score, most: float | None) -> str:
     """What the unmasked columns alone give, if that is already more than is allowed; empty if it is not."""
     base = baseline(score)
     if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
         return ""
     success = plain_words(score.method, "risk", score.meaning).success
-    guessed = value_texts(score, base)[1]
+    guessed = value_texts(replace(score, value=base), None)[0]
     return f"{success} {guessed} {_UNMASKED}" if score.unit == "correlation" else f"{guessed} {success} {_UNMASKED}"
 
 

@@ -169,7 +169,8 @@ def _points(value: float | None) -> str:
 
 def _axis(key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str]) -> dict[str, Any]:
     up, across = ([f.axis_lines(said) for f in _FRAMES] for said in (f"↑ {name}", f"{name} →"))
-    return {"key": key, "name": name, "kind": kind, "up": up, "across": across, "at": [None if v is None else _short(scale.at(v), 7) for v in values],
+    return {"key": key, "name": name, "kind": kind, "up": up, "across": across,
+            "at": [None if v is None else _short(scale.at(v), 7) for v in values],
             "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at, 7), t] for at, t in scale.ticks()]}
 
 

@@ -17,6 +17,7 @@ from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wr
 from larvatus.reporting.figures.svg import document, element, line, text, text_width
 
 _SCREEN_WIDTH, NARROW = 900.0, 380.0
+_BASELINE = "baseline: guessing, or the unmasked columns alone"
 _RADIUS = 8.5
 _SMALL = 6.6  # mean width of a letter of small type
 _NAMES = 250.0
@@ -249,7 +250,7 @@ def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
     x, y = 0.0, y + (22 if x else 0)
     square = element("g", element("rect", x=2.0, y=-7.0, width=14.0, height=14.0, rx=1.5), class_=f"mark {plot.tone} beyond")
     for there, drawn, said in (
-        (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), "baseline: guessing, or the unmasked columns alone"),
+        (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), _BASELINE),
         (any(lane.limit is not None for lane in lanes), line(9, -8, 9, 8, "limit"), "limit"),
         (any(m.beyond for lane in lanes for m in lane.marks), square, "breaks a limit"),
     ):

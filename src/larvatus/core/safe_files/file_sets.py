@@ -14,23 +14,22 @@ only reads, carries out the remaining moves. If a move fails, all moves are undo
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import make_folders_like, not_written, sync
 from larvatus.core.interruptible import uninterrupted
-from larvatus.core.locks import Busy, is_still, lock, lock_new, take_lock
 from larvatus.core.remains import report_path, report_removal
-from larvatus.core.staging import JOURNAL, NEW, STAGING, is_staged, target_of
+from larvatus.core.safe_files.journal import carry_out, plan_moves, read_journal, remove_journal, undo, write_journal
+from larvatus.core.safe_files.locks import Busy, is_still, lock, lock_new, take_lock
+from larvatus.core.safe_files.staging import JOURNAL, NEW, STAGING, is_staged, target_of
 
-_LOCK, _OLD, _MAIN = "lock", "old", "main"
+_LOCK, _MAIN = "lock", "main"
 _WAIT = 20.0  # seconds; moves take moments, and so do readers that hold the folder
 
 
@@ -116,7 +115,7 @@ def _open_staging(staging: Path) -> int:
         try:
             staging.mkdir(mode=0o700)
         except FileExistsError:
-            settle(staging, writing=True)
+            settle_set(staging, writing=True)
             continue
         try:
             descriptor = lock_new(staging / _LOCK, 0o600)
@@ -163,97 +162,27 @@ def _commit(files: FileSet) -> None:
             raise WriteError(f"{there[0]} was written by another process in the meantime. Choose another name, or overwrite it "
                              "with --overwrite (overwrite=True).")
         made = [p for p in {target.parent for target in moves.values()} if not p.exists()]
-        journal = _plan(files, moves)
+        journal = plan_moves(files.staging, [(staged, target, _root(staged, files)) for staged, target in moves.items()],
+                             files.removals)
         try:
             for staged in moves:
                 if staged not in files.whole:
                     make_folders_like(staged, files.place, files.folder)
-            _write_journal(files.staging, journal)
-            _carry_out(files.staging, journal)
+            write_journal(files.staging, journal)
+            carry_out(files.staging, journal)
         except BaseException:
-            _undo(files.staging, journal)
-            _remove_journal(files.staging)
+            undo(files.staging, journal)
+            remove_journal(files.staging)
             for empty in sorted(made, reverse=True):
                 with suppress(OSError):
                     empty.rmdir()
             raise
-        _remove_journal(files.staging)
-
-
-def _plan(files: FileSet, moves: Mapping[Path, Path]) -> dict[str, Any]:
-    """The moves as paths from the staging folder; each earlier file has a place where it is kept aside."""
-    def seen(path: Path) -> str:
-        return os.path.relpath(path, files.staging)
-
-    return {
-        "moves": [[seen(staged), seen(target), f"{seen(_root(staged, files) / _OLD)}/{i}"]
-                  for i, (staged, target) in enumerate(moves.items())],
-        "removals": [[seen(p), f"{_OLD}/removed-{i}", p.stat().st_ino, p.stat().st_mtime_ns]
-                     for i, p in enumerate(files.removals) if p.is_file()],
-    }
+        remove_journal(files.staging)
 
 
 def _root(staged: Path, files: FileSet) -> Path:
+    """The staging folder of a staged file."""
     return next((other for other in files.others if staged.is_relative_to(other)), files.staging)
-
-
-def _write_journal(staging: Path, journal: Mapping[str, Any]) -> None:
-    unsynced = staging / f".{JOURNAL}"
-    unsynced.write_text(json.dumps(journal), encoding="utf-8")
-    sync(unsynced)
-    os.replace(unsynced, staging / JOURNAL)
-    sync(staging)
-    sync(staging.parent)
-
-
-def _remove_journal(staging: Path) -> None:
-    with suppress(OSError):  # moves that were made are not made again
-        (staging / JOURNAL).unlink(missing_ok=True)
-        sync(staging)
-
-
-def _carry_out(staging: Path, journal: Mapping[str, Any]) -> None:
-    """Make the moves that were not made yet."""
-    for new, target, old in _paths(staging, journal["moves"]):
-        if not new.exists():
-            continue
-        old.parent.mkdir(mode=0o700, exist_ok=True)
-        if target.exists() and not old.exists():
-            _keep_aside(target, old)
-        os.replace(new, target)
-    for path, aside, number, changed in journal["removals"]:
-        target, old = Path(os.path.normpath(staging / path)), staging / aside
-        if target.is_file() and (target.stat().st_ino, target.stat().st_mtime_ns) == (number, changed):
-            old.parent.mkdir(mode=0o700, exist_ok=True)
-            os.replace(target, old)
-    for folder in {target.parent for _, target, _ in _paths(staging, journal["moves"])}:
-        sync(folder)
-
-
-def _keep_aside(target: Path, old: Path) -> None:
-    """Give an earlier file a second name, so that its own name never points to nothing; a folder is moved."""
-    if not target.is_dir():
-        with suppress(OSError):
-            os.link(target, old, follow_symlinks=False)
-            return
-    os.replace(target, old)
-
-
-def _undo(staging: Path, journal: Mapping[str, Any]) -> None:
-    """Put the earlier files back."""
-    for path, aside, *_ in journal["removals"]:
-        if (staging / aside).exists():
-            os.replace(staging / aside, Path(os.path.normpath(staging / path)))
-    for new, target, old in reversed(_paths(staging, journal["moves"])):
-        if not new.exists() and target.exists():
-            os.replace(target, new)
-        if old.exists():
-            os.replace(old, target)
-
-
-def _paths(staging: Path, moves: Sequence[Sequence[str]]) -> list[tuple[Path, Path, Path]]:
-    found = [[Path(os.path.normpath(staging / p)) for p in move] for move in moves]
-    return [(new, target, old) for new, target, old in found]
 
 
 def settle_sets(folder: Path) -> None:
@@ -261,11 +190,11 @@ def settle_sets(folder: Path) -> None:
     if is_staged(folder.absolute()):
         return
     for staging in sorted(folder.glob(f"{STAGING}*")):
-        settle(staging)
+        settle_set(staging)
 
 
 @contextmanager
-def settled(folder: Path) -> Iterator[None]:
+def keep_settled(folder: Path) -> Iterator[None]:
     """Settle a folder, and keep other processes from moving files into it meanwhile; for moments only."""
     settle_sets(folder)
     if is_staged(folder.absolute()) or not folder.is_dir():
@@ -277,7 +206,7 @@ def settled(folder: Path) -> Iterator[None]:
         yield
 
 
-def settle(staging: Path, writing: bool = False) -> None:
+def settle_set(staging: Path, writing: bool = False) -> None:
     """Finish or remove a staging folder of a dead process; wait for the moves of a living one."""
     if _is_of_another(staging):
         if writing or (staging / JOURNAL).exists():
@@ -325,12 +254,11 @@ def _finish(staging: Path) -> None:
     """Carry out the journal of a dead process, if there is one, and remove the staging folder."""
     main = _main_of(staging)
     if main is not None and main.is_dir():
-        settle(Path(os.path.normpath(main)))
+        settle_set(Path(os.path.normpath(main)))
     try:
         if (staging / JOURNAL).exists():
-            journal = json.loads((staging / JOURNAL).read_text(encoding="utf-8"))
-            _carry_out(staging, journal)
-            _remove_journal(staging)
+            carry_out(staging, read_journal(staging))
+            remove_journal(staging)
     except OSError as error:
         raise WriteError(f"{staging.parent}: a command was interrupted while files were moved there, and the moves cannot be "
                          f"finished: {error.strerror or 'unknown error'}. Repeat this command as the owner of the folder, with "

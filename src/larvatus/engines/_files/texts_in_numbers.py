@@ -14,7 +14,7 @@ from larvatus.engines._files.looks import Looks, plain_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIXED, _SHEET = b"larvatus.mixed", b"larvatus.sheet"
+_TEXTS, _SHEET = b"larvatus.texts", b"larvatus.sheet"
 _NUMBER = r"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
 
 
@@ -27,7 +27,7 @@ def _without(column: Any, texts: Sequence[str]) -> Any:
     return pc.if_else(there, pa.scalar("", column.type), column)
 
 
-def mixed_texts(column: Any, texts: Sequence[str], notation: Notation) -> Any:
+def usual_cells(column: Any, texts: Sequence[str], notation: Notation) -> Any:
     """A column of texts with its numbers in the usual notation, and the stated texts without surrounding blanks."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -37,12 +37,12 @@ def mixed_texts(column: Any, texts: Sequence[str], notation: Notation) -> Any:
     return pc.if_else(there, trimmed, plain_numbers(trimmed, notation))
 
 
-def is_mixed(field: pa.Field) -> bool:
+def has_texts(field: pa.Field) -> bool:
     """Whether a column is marked as numbers with texts among them."""
-    return MIXED in (field.metadata or {})
+    return _TEXTS in (field.metadata or {})
 
 
-def marked(schema: pa.Schema, names: Iterable[str], mark: bytes = MIXED) -> pa.Schema:
+def with_mark(schema: pa.Schema, names: Iterable[str], mark: bytes = _TEXTS) -> pa.Schema:
     """The schema with a mark on these columns."""
     for name in names:
         at = schema.get_field_index(name)
@@ -51,14 +51,14 @@ def marked(schema: pa.Schema, names: Iterable[str], mark: bytes = MIXED) -> pa.S
     return schema
 
 
-def marked_as_sheet(schema: pa.Schema) -> pa.Schema:
+def with_sheet_mark(schema: pa.Schema) -> pa.Schema:
     """The schema of a spreadsheet: its columns of text may be numbers apart from some texts."""
     import pyarrow as pa
 
-    return marked(schema, [f.name for f in schema if pa.types.is_string(f.type)], _SHEET)
+    return with_mark(schema, [f.name for f in schema if pa.types.is_string(f.type)], _SHEET)
 
 
-def may_be_mixed(field: pa.Field) -> bool:
+def is_sheet_text(field: pa.Field) -> bool:
     """Whether a column is text in a spreadsheet."""
     return _SHEET in (field.metadata or {})
 

@@ -1,0 +1,81 @@
+"""Texts of the desk: every key that a page uses exists, every language has all of them, and numbers follow the language."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+import larvatus.desk
+from larvatus.desk.desk import STEPS
+from larvatus.desk.study_edits import ROLE_CHOICES
+from larvatus.desk.wording import Wording, language_for, languages
+
+FOLDER = Path(larvatus.desk.__file__).parent
+SOURCES = [*FOLDER.rglob("*.j2"), *FOLDER.rglob("*.py")]
+KEY = re.compile(r"""(?:say|say\.plural)\(\s*f?['"]([a-z_]+\.[a-z_]*)['"]( ~)?""")
+MADE = {  # keys that are put together in templates and pages
+    **{f"steps.{s}": 1 for s in STEPS}, **{f"{s}.{t}": 1 for s in STEPS for t in ("title", "lead")},
+    **{f"role.{r}": 1 for r in ROLE_CHOICES}, **{f"kinds.{k}": 1 for k in ("number", "category", "dates", "empty")},
+    **{f"small.{s}": 1 for s in ("pool", "pool_all", "refuse", "suppress")},
+    **{f"tiers.{t}": 1 for t in ("public", "scientific", "secure")},
+    **{f"decide.{d}": 1 for d in ("doing_approve", "doing_export", "doing_verify", "needs_release", "needs_by", "needs_reason")},
+    **{f"open.{n}": 1 for n in ("delimiter", "decimal", "thousands", "encoding", "quote")},
+}
+
+
+def all_keys(code: str) -> set[str]:
+    return {f"{part}.{name}" for part, texts in languages()[code].items() if part != "format" for name in texts}
+
+
+def used_keys() -> set[str]:
+    found: set[str] = set(MADE)
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        for key, made in KEY.findall(text):
+            if made or key.endswith("."):
+                continue
+            plural = re.search(rf"""plural\(\s*['"]{re.escape(key)}['"]""", text)
+            found |= {f"{key}_one", f"{key}_many"} if plural else {key}
+    return found
+
+
+def test_every_key_that_is_used_exists():
+    assert not used_keys() - all_keys("en")
+
+
+def test_every_text_is_used():
+    named = {k for k in all_keys("en") if k.startswith(("changes.", "role_is."))}
+    assert not all_keys("en") - used_keys() - named
+
+
+@pytest.mark.parametrize("code", ["de", "fr"])
+def test_a_translation_is_complete(code: str):
+    assert all_keys(code) == all_keys("en")
+    assert set(languages()[code]["format"]) == set(languages()["en"]["format"])
+    for key in all_keys("en"):
+        part, name = key.split(".")
+        fields = [{f for _, f, _, _ in string.Formatter().parse(languages()[c][part][name]) if f} for c in ("en", code)]
+        assert fields[0] == fields[1], key
+
+
+@pytest.mark.parametrize("code", ["de", "fr"])
+def test_a_translation_is_one(code: str):
+    same = [k for k in all_keys("en") if languages()[code][k.split(".")[0]][k.split(".")[1]]
+            == languages()["en"][k.split(".")[0]][k.split(".")[1]]]
+    assert len(same) < 20, same
+
+
+def test_numbers_and_dates_follow_the_language():
+    assert [Wording(c).count(1234567) for c in ("en", "de", "fr")] == ["1,234,567", "1.234.567", "1\u202f234\u202f567"]
+    assert [Wording(c).share(0.1234) for c in ("en", "de", "fr")] == ["12.3\u00a0%", "12,3\u00a0%", "12,3\u00a0%"]
+    assert Wording("de").iso_date("2026-03-01T12:00:00+00:00").startswith("01.03.2026")
+    assert Wording("en").size(18_002) == "18 kB"
+
+
+def test_the_browser_chooses_the_language():
+    assert language_for("fr-CH, fr;q=0.9, en;q=0.8") == "fr"
+    assert language_for("pt-BR, de;q=0.5") == "de"
+    assert language_for("") == "en"

@@ -1,0 +1,216 @@
+"""The worker: cancel, pause, kill and resume lose nothing that was finished; releases are those of `larvatus run`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from desk.running_desk import RunningDesk, running_desk
+
+from larvatus.desk.study_edits import with_release, with_role
+from larvatus.desk.study_folder import StudyFolder
+
+LARVATUS = [sys.executable, "-m", "larvatus"]
+QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}, {"method": "correlation"}]}
+
+
+@pytest.fixture
+def desk(tmp_path: Path):
+    (tmp_path / "people.csv").write_text("income,age,region\n" + "".join(
+        f"{(i * 7919) % 1000 + i},{20 + i * 13 % 60},{'abc'[i % 3]}\n" for i in range(400)))
+    with running_desk(tmp_path) as running:
+        running.enter()
+        yield running
+
+
+def ready_study(desk: RunningDesk, releases: int = 2) -> tuple[str, StudyFolder]:
+    """A study with quick attacks and some releases."""
+    place = desk.open("people.csv")
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    plain = with_role(study.plain, "income", "confidential")
+    for i in range(releases):
+        plain = with_release(plain, f"noise {i + 1}", [{"method": "additive_noise", "variance": 0.1 * (i + 1)}])
+    study.change({**plain, **QUICK}, "release")
+    assert study.checked().problems == ()
+    return place, study
+
+
+def test_the_study_file_gives_the_same_bytes_on_the_command_line(desk: RunningDesk, tmp_path: Path):
+    place, study = ready_study(desk)
+    assert desk.act(place, "run/start").status == 303
+    desk.wait(place)
+    assert desk.server.desk.worker.latest(study.id, "run").state == "done"
+    subprocess.run([*LARVATUS, "run", str(study.path / "study.toml"), "-o", str(tmp_path / "again"), "--secret-file",
+                    str(study.path / "secret.txt"), "--quiet"], check=True)
+    files = sorted(p.name for p in (study.results() / "releases").iterdir())
+    assert len([f for f in files if f.endswith(".csv") and "codebook" not in f]) == 2
+    for name in files:
+        if not name.endswith(".json"):  # manifests state when they were written
+            assert (study.results() / "releases" / name).read_bytes() == (tmp_path / "again" / "releases" / name).read_bytes()
+
+
+def test_approval_export_and_verification(desk: RunningDesk):
+    place, study = ready_study(desk)
+    desk.act(place, "run/start")
+    desk.wait(place)
+    assert desk.act(place, "decide/approve", release="noise 2", by="", reason="x").status == 422
+    assert desk.act(place, "decide/approve", release="noise 2", by="A. Keeper", reason="It serves the course.").status == 303
+    desk.wait(place)
+    page = desk.get(f"{place}/decide").text
+    assert "A. Keeper" in page
+    assert (study.results() / "report_public.html").is_file()
+    desk.act(place, "decide/export", release="noise 2", name="shared", format=".csv")
+    desk.wait(place)
+    shared = study.path / "shared" / "shared.csv"
+    assert shared.read_bytes() == next((study.results() / "releases").glob("noise-2.csv")).read_bytes()
+    where = desk.server.desk.root.relative(shared)
+    desk.act(place, "decide/verify", path=where, release="noise 2")
+    desk.wait(place)
+    assert "is the file that was released" in desk.get(f"{place}/decide").text
+    shared.write_bytes(shared.read_bytes().replace(b"a", b"b", 1))
+    desk.act(place, "decide/verify", path=where, release="noise 2")
+    desk.wait(place)
+    assert "is not the file that was released" in desk.get(f"{place}/decide").text
+
+
+@pytest.mark.slow
+def test_an_approved_release_is_not_overwritten(desk: RunningDesk):
+    place, study = ready_study(desk, 1)
+    desk.act(place, "run/start")
+    desk.wait(place)
+    desk.act(place, "decide/approve", release="noise 1", by="A. Keeper", reason="It serves the course.")
+    desk.wait(place)
+    before = {p: p.read_bytes() for p in study.results().rglob("*") if p.is_file()}
+    study.change(with_release(study.plain, "more noise", [{"method": "additive_noise", "variance": 0.9}]), "release")
+    desk.act(place, "run/start")
+    desk.wait(place)
+    assert study.results().name == "results-2"
+    assert (study.results() / "releases").is_dir()
+    assert {p: p.read_bytes() for p in before} == before
+
+
+
+
+def wait_for(what, seconds: float = 30.0):
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
+
+
+def start_long_run(desk: RunningDesk, releases: int = 6) -> tuple[str, StudyFolder]:
+    """A run that takes a while: all attacks on several releases."""
+    place, study = ready_study(desk, releases)
+    plain = {n: v for n, v in study.plain.items() if n not in QUICK}
+    study.change(plain, "release")
+    desk.act(place, "run/start")
+    wait_for(lambda: (j := desk.server.desk.worker.latest(study.id, "run")) and j.done > 2, 60)
+    return place, study
+
+
+def test_cancel_ends_within_two_seconds_and_the_work_can_be_continued(desk: RunningDesk):
+    place, study = start_long_run(desk)
+    job = desk.server.desk.worker.latest(study.id, "run")
+    began = time.monotonic()
+    desk.post(f"{place}/job/cancel", {"job": "run"})
+    wait_for(lambda: job.is_over, 10)
+    assert time.monotonic() - began < 4, "two seconds, and as much again on a busy machine"
+    assert job.state == "cancelled"
+    page = desk.get(f"{place}/run").text
+    assert "interrupted" in page
+    assert "Continue the work" in page
+
+
+@pytest.mark.slow
+def test_pause_stops_the_work_and_continue_resumes_it(desk: RunningDesk):
+    place, study = start_long_run(desk)
+    worker = desk.server.desk.worker
+    job = worker.latest(study.id, "run")
+    desk.post(f"{place}/job/pause", {"job": "run"})
+    time.sleep(0.5)
+    children = [p for p in map(int, subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(worker._process.pid)], capture_output=True, text=True).stdout.split())]
+    states = [Path(f"/proc/{p}/stat").read_text().rpartition(")")[2].split()[0] for p in children]
+    assert states == ["T"]
+    assert job.state == "paused"
+    desk.post(f"{place}/job/continue", {"job": "run"})
+    assert job.state == "running"
+    desk.post(f"{place}/job/pause", {"job": "run"})
+    desk.post(f"{place}/job/cancel", {"job": "run"})
+    wait_for(lambda: job.is_over, 10)
+    assert job.state == "cancelled", "a paused job can be cancelled"
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_reported_and_replaced(desk: RunningDesk):
+    place, study = start_long_run(desk)
+    worker = desk.server.desk.worker
+    job = worker.latest(study.id, "run")
+    os.kill(worker._process.pid, signal.SIGKILL)
+    wait_for(lambda: job.is_over, 20)
+    assert job.state == "failed"
+    assert "ended from outside" in desk.get(f"{place}/run").text
+    study.change({**study.plain, **QUICK}, "release")
+    desk.act(place, "run/start")
+    desk.wait(place)
+    assert worker.latest(study.id, "run").state == "done"
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+@pytest.mark.parametrize("number", [
+    signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+])
+def test_the_command_ends_with_its_terminal(tmp_path: Path, number: signal.Signals):
+    """With its worker, and without a private file; also if it is killed, which the supervisor cannot notice."""
+    home = tmp_path / "temporary"
+    home.mkdir()
+    (tmp_path / "data").mkdir()
+    made = subprocess.Popen([*LARVATUS, "desk", str(tmp_path / "data"), "--no-browser"], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "LARVATUS_TEMP": str(home), "PYTHONUNBUFFERED": "1"}, start_new_session=True)
+    try:
+        lines = [made.stdout.readline() for _ in range(3)]
+        assert "file://" in lines[2]
+        assert list(home.iterdir())
+        workers = wait_for(lambda: [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and _session(p) == made.pid
+                                    or p.name.isdigit() and _is_worker_of(p, made.pid)])
+        assert workers
+        os.kill(made.pid, number)
+        made.wait(15)
+        wait_for(lambda: not any(_alive(p) for p in workers), 15)
+        if number != signal.SIGKILL:
+            assert not list(home.iterdir())
+        else:
+            wait_for(lambda: not list(home.iterdir()), 15)
+    finally:
+        if made.poll() is None:
+            made.kill()
+        made.stdout.close()
+
+
+def _session(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[3])
+    except (OSError, ValueError):
+        return -1
+
+
+def _is_worker_of(process: Path, parent: int) -> bool:
+    try:
+        return b"desk.work.process" in (process / "cmdline").read_bytes() and _session(
+            Path("/proc") / (process / "stat").read_text().rpartition(")")[2].split()[1]) == parent
+    except OSError:
+        return False
+
+
+def _alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
