@@ -161,7 +161,8 @@ def measured(sizes: list[int], memory: str, folder: Path, only: str | None = Non
             found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
                   f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
-                  f"        processor {found['processor_microseconds_per_row']} µs/row {found.get('processor_steps', '')}", flush=True)
+                  f"        processor {found['processor_microseconds_per_row']} µs/row "
+                  f"{found.get('processor_steps', '')}", flush=True)
             out.append({**found, "sub_groups": groups})
         source.unlink()
     return out

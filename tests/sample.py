@@ -13,7 +13,7 @@ SECRET = b"sixteen bytes or more for tests"
 
 
 def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
-    """Mixed types, ties, zeros, missing values, an integer column, nominal S, two sub-group columns; a copy, free to be changed."""
+    """Mixed types, ties, zeros, missing values, an integer column, nominal S, two sub-group columns; a copy each time."""
     return (_made if n <= 5000 else _made.__wrapped__)(n, seed, missing).copy()
 
 
