@@ -223,3 +223,59 @@ def test_a_lattice_in_a_search():
 def test_problems_are_named(lattice, limits, said):
     with pytest.raises(StudyError, match=said):
         lv.search(read(people()), {"lattice": lattice}, limits, "key_loss", goal=lv.Goal(trials=1, secrets=1))
+
+
+STUDY = """
+source = "people.csv"
+
+[roles]
+confidential = ["ill"]
+key = ["age", "job", "town"]
+
+[roles.taxonomies]
+town = { north = ["a", "b"], south = ["c", "d", "e"] }
+
+[limits]
+key_risk = { k = 4 }
+
+[goal]
+objective = "key_loss"
+secrets = 1
+finalists = 1
+
+[[search]]
+name = "coarser"
+lattice = { widths = { age = [10.0, 20.0] }, suppress = "records" }
+steps = [{ method = "post_randomisation", columns = ["ill"] }]
+
+[[attack]]
+method = "key_risk"
+
+[[measure]]
+method = "table"
+"""
+
+
+def test_a_study_with_a_lattice_on_the_command_line(tmp_path, capsys):
+    from larvatus.cli.main import main
+
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY)
+    study = lv.Study.read(tmp_path / "study.toml")
+    study.write(tmp_path / "again.toml")
+    assert lv.Study.read(tmp_path / "again.toml").search == study.search
+    assert study.search[0].lattice == Lattice(widths=WIDTHS)
+    main(["search", str(tmp_path / "study.toml"), "-o", str(tmp_path / "out"), "--jobs", "1"])
+    assert "no other loses less" in capsys.readouterr().out
+    out = pd.read_csv(tmp_path / "out" / "releases" / "chosen.csv")
+    assert out.groupby(["age", "job", "town"], dropna=False).size().min() >= 4
+    assert "record_suppression" in (tmp_path / "out" / "study.toml").read_text() or out.age.notna().all()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "pieces"])
+def test_engines_find_the_same_levels(engine):
+    limits = limits_of({"key_risk": {"k": 3, "l": 2}})
+    found = [solve_lattice(read(people(), weight="w", engine=name), Lattice(widths=WIDTHS), limits, KeyRisk(), "keys")
+             for name in ("memory", engine)]
+    assert found[0].steps == found[1].steps
+    assert found[0].result.best.loss == pytest.approx(found[1].result.best.loss, rel=1e-12)

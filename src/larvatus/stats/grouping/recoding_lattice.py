@@ -7,8 +7,9 @@
 
 S(v) are the suppressed records. G grows with every level, so no node above v has a loss below G(v). If the limits are monotone,
 records that must be suppressed at u must be at every node below u: L(v) ≥ G(v) + Σ_{i ∈ S(u)} (…) for all v ≤ u. Nodes are
-examined by their bound, lowest first, until no bound is below the best loss. The result is then exact. Limits that are not
-monotone are not used for such bounds.
+examined by their bound, lowest first, until no bound is below the best loss. The result is then exact. If S(u) alone makes a
+node v ≤ u lose as much as the best, all nodes between v and u are excluded at once. Limits that are not monotone are not used
+for such bounds.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _MOST_EXAMINED = 5_000  # of a lattice with more nodes
 _MOST_PASSED = 200_000
 _MOST_PROBES = 2_000
 _LEAST_GAIN = 1e-12
+_WIDEST = 1 << 62
 
 Node = tuple[int, ...]
 
@@ -53,10 +55,15 @@ class RecodedKeys:
 
     def classes_at(self, node: Node) -> tuple[Ints, KeyClasses]:
         """The class of each combination at a node, and the classes."""
-        place = self.classes.part
+        place, size = self.classes.part, int(self.classes.part.max(initial=0)) + 1
         for j, level in enumerate(node):
-            own = self.new[j][level][self.codes[:, j]]
-            place = np.unique(place * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1].reshape(-1)
+            own = self.new[j][level]
+            width = int(own.max(initial=0)) + 1
+            if size > _WIDEST // width:
+                place = np.unique(place, return_inverse=True)[1].reshape(-1)
+                size = len(place)
+            place, size = place * width + own[self.codes[:, j]], size * width
+        place = np.unique(place, return_inverse=True)[1].reshape(-1)
         return place, self.classes.merged(place)
 
     def cell_losses(self, records: Ints, suppressed: bool = False) -> tuple[Floats, ...]:
@@ -126,9 +133,39 @@ class LatticeSearch:
         place, classes = self.keys.classes_at(node)
         own = ClassLimits(self.limits.k, self.limits.l, None, self.limits.threshold)
         forced = breaking(classes, own)[0]
-        if int(classes.count[forced].sum()) > self.most or classes_to_suppress(classes, own) is None:
+        if int(classes.count[forced].sum()) > self.most:
             return None
         return np.where(forced[place], self.keys.classes.count, 0)
+
+    def coarsest_excluded(self, node: Node, low: float) -> tuple[Node, Ints | None] | None:
+        """The coarsest node u found for which all nodes between this one and u lose at least as much as the best.
+
+        With S(u) suppressed, this node loses at least the best: so do all coarser ones up to u. None if there is no such u.
+        """
+        assert self.best is not None
+        extra = sum(((loss[-1] - loss[level])[self.keys.codes[:, j]]
+                     for j, (loss, level) in enumerate(zip(self.keys.loss, node, strict=True))), np.zeros(len(self.keys.codes)))
+        lacking = self.best.loss - low - _LEAST_GAIN
+
+        def excluded(above: Node) -> tuple[bool, Ints | None]:
+            forced = self.forced_at(above)
+            return forced is None or float(forced @ extra) >= lacking, forced
+
+        out, forced = excluded(node)
+        if not out:
+            return None
+        top = node
+        for j, size in enumerate(self.keys.levels):
+            first, last = top[j], size
+            while last - first > 1:
+                middle = (first + last) // 2
+                out, more = excluded((*top[:j], middle, *top[j + 1 :]))
+                if out:
+                    first, forced = middle, more
+                    top = (*top[:j], middle, *top[j + 1 :])
+                else:
+                    last = middle
+        return top, forced
 
     def _loss(self, node: Node, lost: Bools) -> float:
         count = self.keys.classes.count
@@ -154,6 +191,8 @@ def search_lattice(
     search = LatticeSearch(keys, limits, most, whole)
     search.descend()
     nodes = prod(keys.levels)
+    if search.best is None and limits.monotone and whole is None:  # the coarsest node fails, and with it all others
+        return LatticeResult(None, np.inf, nodes, len(search.seen))
     bound = _all_nodes(search, progress) if nodes <= MOST_LATTICE_NODES else _some_nodes(search, progress)
     best = search.best
     return LatticeResult(best, bound if best is None else min(bound, best.loss), nodes, len(search.seen))
@@ -204,8 +243,12 @@ def _all_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:
         lowest = float(bound[node])
         if not np.isfinite(lowest) or (search.best is not None and lowest >= search.best.loss - _LEAST_GAIN):
             return lowest if search.best is None else search.best.loss
-        found = search.examine(node)
-        tighten(node, search.forced_at(node) if found is None else found.forced)
+        box = search.coarsest_excluded(node, float(least[node])) if search.best is not None else None
+        if box is not None:
+            tighten(*box)
+        else:
+            found = search.examine(node)
+            tighten(node, search.forced_at(node) if found is None else found.forced)
         bound[node] = np.inf
         progress(len(search.seen))
 
