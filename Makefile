@@ -2,9 +2,11 @@
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench peers docs look gallery clean
+FOLDER ?= desk
+.PHONY: help desk pictures demo test check bench peers docs look gallery clean
 
 help:
+	@echo "make desk    open the desk in the browser; make desk FOLDER=path/to/your/data for your own files"
 	@echo "make demo    mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"
 	@echo "make test    style, types and all tests that are not marked slow"
 	@echo "make check   the same with slow tests"
@@ -13,7 +15,11 @@ help:
 	@echo "make docs    regenerate docs/reference/ from the methods' docstrings and fields"
 	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
 	@echo "make gallery regenerate the three reports in docs/gallery/"
+	@echo "make pictures   take the pictures of the desk in docs/guides/desk/ again"
 	@echo "make clean   remove .venv, .peers, caches, demo/ and look/"
 
-demo test check bench peers docs look gallery clean:
+desk:
+	@$(PYTHON) bootstrap.py desk "$(FOLDER)"
+
+demo test check bench peers docs look gallery pictures clean:
 	@$(PYTHON) bootstrap.py $@

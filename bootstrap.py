@@ -26,6 +26,8 @@ DEMO, LOOK, PEERS = ROOT / "demo", ROOT / "look", ROOT / ".peers"
 PEER_VERSIONS = {"anonymeter": "1.1.0", "sdmetrics": "0.32.0", "pycanon": "1.3.6"}
 
 EXTRAS: dict[str, frozenset[str]] = {
+    "desk": frozenset({"analysis", "desk", "files", "search"}),
+    "pictures": frozenset({"dev"}),
     "demo": frozenset(),
     "look": frozenset({"dev"}),
     "gallery": frozenset({"analysis"}),
@@ -207,6 +209,18 @@ def env(rest: Sequence[str]) -> int:
     return 0
 
 
+def desk(rest: Sequence[str]) -> int:
+    """open the desk in the browser, for the files in a folder (default: desk/)"""
+    folder = Path(rest[0] if rest else "desk").expanduser()
+    folder.mkdir(exist_ok=True, parents=True)
+    return run(["desk", str(folder.absolute()), *rest[1:]], LARVATUS)
+
+
+def pictures(rest: Sequence[str]) -> int:
+    """take the pictures of the desk in docs/guides/desk/ again"""
+    return run(["docs/build_desk_pictures.py", *rest], PYTHONPATH=str(ROOT / "tests"))
+
+
 def demo(rest: Sequence[str]) -> int:
     """mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"""
     return run(["demo", "-o", "demo/", "--overwrite", *rest], LARVATUS)
@@ -359,7 +373,7 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, peers, docs, look, gallery, env, clean)
+    verb.__name__: verb for verb in (desk, demo, test, check, bench, peers, docs, look, gallery, pictures, env, clean)
 }
 
 

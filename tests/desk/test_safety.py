@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from desk.running_desk import RunningDesk
 
+from desk.running_desk import RunningDesk
 from larvatus.desk.entrance import LIFETIME, Entrance
 from larvatus.desk.server import DeskServer, bind_loopback
 
@@ -165,8 +165,9 @@ def test_no_site_may_read_answers_or_frame_pages(desk: RunningDesk):
 
 
 @pytest.mark.parametrize("path", [
-    "/demo", "/open?path=survey.sav", "/browse", "/upload", "/language?language=de", "/study/{id}/roles/role?column=age&role=none",
-    "/study/{id}/history/undo", "/study/{id}/run/start", "/study/{id}/job/cancel", "/study/{id}/masks/add?method=additive_noise",
+    "/demo", "/open?path=survey.sav", "/browse", "/upload", "/language?language=de",
+    "/study/{id}/roles/role?column=age&role=none", "/study/{id}/history/undo", "/study/{id}/run/start",
+    "/study/{id}/job/cancel", "/study/{id}/masks/add?method=additive_noise",
 ])
 def test_no_get_changes_anything(desk: RunningDesk, place: str, root: Path, path: str):
     study = desk.server.desk.study(place.rpartition("/")[2])

@@ -13,7 +13,7 @@ import larvatus
 
 ROOT = Path(larvatus.__file__).parent
 LAYERS = [
-    ["__main__"], ["cli", "desk"], ["papers"], ["pipeline"], ["study"], ["searching"], ["reporting"], ["comparison"],
+    ["__main__"], ["cli"], ["desk"], ["papers"], ["pipeline"], ["study"], ["searching"], ["reporting"], ["comparison"],
     ["masks", "attacks", "measures", "engines", "documents", "advice"], ["constraints"], ["data", "analysis"],
     ["stats"], ["core"],
 ]

@@ -18,8 +18,8 @@ from larvatus.desk.forms import (
 )
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.study_edits import (
+    planned_steps,
     release_names,
-    steps_of,
     with_release,
     with_release_name,
     with_steps,
@@ -84,7 +84,7 @@ def _remove_release(at: PageRequest) -> None:
 
 def _copy_release(at: PageRequest) -> None:
     place = at.number("release")
-    steps, names = steps_of(at.study.plain, place), release_names(at.study.plain)
+    steps, names = planned_steps(at.study.plain, place), release_names(at.study.plain)
     at.change(with_release(at.study.plain, names[place], steps), "release", names[place])
 
 
@@ -94,18 +94,18 @@ def _rename_release(at: PageRequest) -> None:
 
 def _add_step(at: PageRequest) -> None:
     place, method = at.number("release"), mask_class(at.value("method")).name()
-    at.change(with_steps(at.study.plain, place, [*steps_of(at.study.plain, place), {"method": method}]), "step", method)
+    at.change(with_steps(at.study.plain, place, [*planned_steps(at.study.plain, place), {"method": method}]), "step", method)
 
 
 def _remove_step(at: PageRequest) -> None:
     place, step = at.number("release"), at.number("step")
-    left = [s for i, s in enumerate(steps_of(at.study.plain, place)) if i != step]
+    left = [s for i, s in enumerate(planned_steps(at.study.plain, place)) if i != step]
     at.change(with_steps(at.study.plain, place, left), "remove_step")
 
 
 def _move_step(at: PageRequest) -> None:
     place, step = at.number("release"), at.number("step")
-    steps, other = steps_of(at.study.plain, place), step + (1 if at.value("down") else -1)
+    steps, other = planned_steps(at.study.plain, place), step + (1 if at.value("down") else -1)
     if 0 <= step < len(steps) and 0 <= other < len(steps):
         steps[step], steps[other] = steps[other], steps[step]
         at.change(with_steps(at.study.plain, place, steps), "move_step")
@@ -114,7 +114,7 @@ def _move_step(at: PageRequest) -> None:
 def _set_step(at: PageRequest) -> None:
     """Settings of a step. Several values of a setting, separated by semicolons, make one release each."""
     place, number = at.number("release"), at.number("step")
-    steps = steps_of(at.study.plain, place)
+    steps = planned_steps(at.study.plain, place)
     if not 0 <= number < len(steps):
         raise StudyError([at.say("masks.step_gone")])
     method = mask_class(steps[number]["method"])
