@@ -222,6 +222,19 @@ def test_steps_and_files_of_a_study_stay_below_the_root(desk: RunningDesk, place
         assert desk.act(place, "decide/export", name=name, format=".csv", release="x").status == 422
 
 
+def test_a_planted_study_is_not_opened(desk: RunningDesk, root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Someone else who can write below the root names a file outside it, or a secret that he knows."""
+    from larvatus.desk.study_folder import StudyFolder, studies_below
+
+    planted = StudyFolder.create(root, "planted", {"source": "../../outside.csv"}, "planted.csv")
+    assert planted.id not in [s.id for s in desk.server.desk.recent()]
+    assert desk.get(f"/study/{planted.id}/open").status == 422
+    honest = StudyFolder.create(root, "honest", {"source": "../survey.sav"}, "honest.sav")
+    assert honest.path in studies_below(root)
+    monkeypatch.setattr("os.getuid", lambda: 123456)
+    assert studies_below(root) == []
+
+
 def test_static_files_do_not_lead_out(desk: RunningDesk):
     for path in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static/"):
         assert desk.get(path).status in (404, 405)

@@ -99,7 +99,7 @@ def test_an_approved_release_is_not_overwritten(desk: RunningDesk):
 @pytest.mark.slow
 def test_a_file_masked_elsewhere_is_scored_beside_the_releases(desk: RunningDesk, tmp_path: Path):
     """Also without a run; a file in another order is refused, unless an unmasked column confirms the order."""
-    place, study = ready_study(desk, 1)
+    place, _ = ready_study(desk, 1)
     rows = (tmp_path / "people.csv").read_text().splitlines()
     other = [rows[0], *(f"{int(r.split(',')[0]) + i % 7},{r.split(',', 1)[1]}" for i, r in enumerate(rows[1:]))]
     (tmp_path / "elsewhere.csv").write_text("\n".join(other) + "\n")

@@ -142,6 +142,8 @@ def studies_below(root: Path, deepest: int = 4, most: int = 40) -> list[Path]:
         looked_at += 1
         history = folder / _INNER / _HISTORY
         if history.is_file():
+            if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():  # its secret may be known to someone else
+                continue
             found.append((history.stat().st_mtime, folder))
             continue
         if depth < deepest:

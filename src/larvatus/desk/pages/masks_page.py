@@ -59,10 +59,19 @@ def _use_advice(at: PageRequest) -> None:
         raise StudyError([at.say("masks.no_plan")])
     plan = advice["plan"]
     own = [r for r in at.study.plain.get("release", ()) if r["name"] not in release_names(plan)]
+    keys, before = at.study.finding("keys", at.desk.data_key(at.study)), _columns_by_role(at.study.plain)
     kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "constraints", "release")}
     at.change({**kept, **{n: v for n, v in plan.items() if n in ("roles", "sub_groups", "constraints")},
                "release": [*plan["release"], *own]}, "advice")
     at.study.keep_finding("advise", at.desk.data_key(at.study), advice)
+    if keys is not None and _columns_by_role(at.study.plain) == before:
+        at.study.keep_finding("keys", at.desk.data_key(at.study), keys)
+
+
+def _columns_by_role(plain: Mapping[str, Any]) -> list[Any]:
+    """The columns that are released; the advice changes how they are read, and seldom which they are."""
+    roles = plain.get("roles", {})
+    return [roles.get("non_confidential"), roles.get("key"), plain.get("sub_groups", {}).get("columns"), roles.get("weight")]
 
 
 def _use_suggestion(at: PageRequest) -> None:
