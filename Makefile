@@ -2,9 +2,11 @@
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench peers matrix fuzz docs site look gallery sbom clean
+FOLDER ?= desk
+.PHONY: help desk pictures demo test check bench peers matrix fuzz docs site look gallery sbom clean
 
 help:
+	@echo "make desk    open the desk in the browser; make desk FOLDER=path/to/your/data for your own files"
 	@echo "make demo    mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"
 	@echo "make test    style, types and all tests that are not marked slow"
 	@echo "make check   the same with slow tests"
@@ -17,9 +19,13 @@ help:
 	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
 	@echo "make gallery regenerate the three reports in docs/gallery/"
 	@echo "make sbom    list what the package needs, with versions and licences, and write sbom.json"
+	@echo "make pictures   take the pictures of the desk in docs/guides/desk/ again"
 	@echo "make clean   remove .venv, .peers, .matrix, caches, demo/ and look/"
 
-demo test check bench peers matrix docs site look gallery sbom clean:
+desk:
+	@$(PYTHON) bootstrap.py desk "$(FOLDER)"
+
+demo test check bench peers matrix docs site look gallery pictures sbom clean:
 	@$(PYTHON) bootstrap.py $@
 
 fuzz:

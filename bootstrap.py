@@ -29,6 +29,8 @@ OLDEST_VERSIONS = ("numpy==2.1.0", "scipy==1.14.0", "numba==0.61.0", "duckdb==1.
 PEER_VERSIONS = {"anonymeter": "1.1.0", "sdmetrics": "0.32.0", "pycanon": "1.3.6"}
 
 EXTRAS: dict[str, frozenset[str]] = {
+    "desk": frozenset({"analysis", "desk", "files", "search"}),
+    "pictures": frozenset({"dev"}),
     "demo": frozenset(),
     "look": frozenset({"dev"}),
     "gallery": frozenset({"analysis"}),
@@ -212,6 +214,18 @@ def env(rest: Sequence[str]) -> int:
     """set up .venv with everything the tests need"""
     say(f"ready: {PYTHON.relative_to(ROOT)}")
     return 0
+
+
+def desk(rest: Sequence[str]) -> int:
+    """open the desk in the browser, for the files in a folder (default: desk/)"""
+    folder = Path(rest[0] if rest else "desk").expanduser()
+    folder.mkdir(exist_ok=True, parents=True)
+    return run(["desk", str(folder.absolute()), *rest[1:]], LARVATUS)
+
+
+def pictures(rest: Sequence[str]) -> int:
+    """take the pictures of the desk in docs/guides/desk/ again"""
+    return run(["docs/build_desk_pictures.py", *rest], PYTHONPATH=str(ROOT / "tests"))
 
 
 def demo(rest: Sequence[str]) -> int:
@@ -424,7 +438,9 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, sbom, env, clean)
+    verb.__name__: verb for verb in (
+        desk, demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, pictures, sbom, env, clean,
+    )
 }
 
 

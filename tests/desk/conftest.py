@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from desk.running_desk import RunningDesk, running_desk
 from labelled_sample import write_spss
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from desk.running_desk import RunningDesk
 
 FLAGS = [
@@ -68,6 +69,7 @@ class Visitor:
         self.page.get_by_label(label, exact=True).focus()
         with self.page.expect_response(lambda answer: answer.request.method == "POST"):
             self.page.get_by_label(label, exact=True).select_option(label=option)
+        self.page.locator("body:not(.busy)").wait_for()  # the page was replaced
 
     def write(self, label: str, text: str) -> None:
         self.actions += 1

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from desk.desk_browser import LONG, Visitor, axe_findings, needs_browser, open_browser
 from desk.running_desk import RunningDesk, running_desk
 from labelled_sample import SPSS_META, survey, write_spss
-
 from larvatus.desk.desk import STEPS
 from larvatus.desk.study_edits import with_release
 from larvatus.pipeline.finished_run import open_run
@@ -114,10 +114,12 @@ def test_hostile_names_are_only_text(browser, tmp_path: Path):
     """Scripts in names of files and columns, in labels, values and titles."""
     frame = survey(60)
     frame["town"] = HOSTILE
-    meta = {**SPSS_META, "column_labels": {**SPSS_META["column_labels"], "income": HOSTILE, "mood": "</script><script>alert(2)"},
-            "file_label": HOSTILE, "variable_value_labels": {"sex": {1.0: HOSTILE, 2.0: "x"}}}
+    labels = {**SPSS_META["column_labels"], "income": HOSTILE, "mood": "</script><script>alert(2)"}
+    meta = {**SPSS_META, "column_labels": labels, "file_label": HOSTILE,
+            "variable_value_labels": {"sex": {1.0: HOSTILE, 2.0: "x"}}}
     write_spss(tmp_path / "a<img src=x onerror=alert(3)>.sav", frame, **meta)
-    (tmp_path / "x.csv").write_text(f"income,\"{HOSTILE.replace(chr(34), chr(34) * 2)}\",\"{{{{7*7}}}}\"\n" + "1.5,b,<b>c\n2.5,d,e\n" * 40)
+    quoted = HOSTILE.replace('"', '""')
+    (tmp_path / "x.csv").write_text(f'income,"{quoted}","{{{{7*7}}}}"\n' + "1.5,b,<b>c\n2.5,d,e\n" * 40)
     with running_desk(tmp_path) as desk:
         visitor = Visitor(browser, desk)
         visitor.enter()
@@ -135,7 +137,9 @@ def test_hostile_names_are_only_text(browser, tmp_path: Path):
         visitor.context.close()
 
 
-@pytest.mark.parametrize(("locale", "heading"), [("de-DE", "Eine Rolle für jede Spalte"), ("fr-FR", "Un rôle pour chaque colonne")])
+@pytest.mark.parametrize(("locale", "heading"), [
+    ("de-DE", "Eine Rolle für jede Spalte"), ("fr-FR", "Un rôle pour chaque colonne"),
+])
 def test_other_languages(browser, desk: RunningDesk, place: str, locale: str, heading: str):
     visitor = Visitor(browser, desk, locale=locale)
     visitor.enter()
@@ -159,7 +163,7 @@ def walk(visitor: Visitor) -> None:
     visitor.see("All suggestions are in the list below")
     visitor.press("Next: Run →")
     visitor.press("Start")
-    visitor.press("Compare the releases", timeout=2 * LONG)
+    visitor.press("Compare the releases", timeout=4 * LONG)
     visitor.page.locator("figure.map .point").first.wait_for()
     visitor.press("Next: Decide →")
     visitor.write("Why this one?", "It serves the course.")

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from desk.running_desk import RunningDesk
 
+from desk.running_desk import RunningDesk
 from larvatus.desk.entrance import LIFETIME, Entrance
 from larvatus.desk.server import DeskServer, bind_loopback
 
@@ -165,8 +165,9 @@ def test_no_site_may_read_answers_or_frame_pages(desk: RunningDesk):
 
 
 @pytest.mark.parametrize("path", [
-    "/demo", "/open?path=survey.sav", "/browse", "/upload", "/language?language=de", "/study/{id}/roles/role?column=age&role=none",
-    "/study/{id}/history/undo", "/study/{id}/run/start", "/study/{id}/job/cancel", "/study/{id}/masks/add?method=additive_noise",
+    "/demo", "/open?path=survey.sav", "/browse", "/upload", "/language?language=de",
+    "/study/{id}/roles/role?column=age&role=none", "/study/{id}/history/undo", "/study/{id}/run/start",
+    "/study/{id}/job/cancel", "/study/{id}/masks/add?method=additive_noise",
 ])
 def test_no_get_changes_anything(desk: RunningDesk, place: str, root: Path, path: str):
     study = desk.server.desk.study(place.rpartition("/")[2])
@@ -219,6 +220,19 @@ def test_steps_and_files_of_a_study_stay_below_the_root(desk: RunningDesk, place
         assert desk.act(place, action, path="../outside.csv", release="x").status == 422
     for name in ("../../out.csv", "/abs.csv", ".hidden.csv", "a/b.csv"):
         assert desk.act(place, "decide/export", name=name, format=".csv", release="x").status == 422
+
+
+def test_a_planted_study_is_not_opened(desk: RunningDesk, root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Someone else who can write below the root names a file outside it, or a secret that he knows."""
+    from larvatus.desk.study_folder import StudyFolder, studies_below
+
+    planted = StudyFolder.create(root, "planted", {"source": "../../outside.csv"}, "planted.csv")
+    assert planted.id not in [s.id for s in desk.server.desk.recent()]
+    assert desk.get(f"/study/{planted.id}/open").status == 422
+    honest = StudyFolder.create(root, "honest", {"source": "../survey.sav"}, "honest.sav")
+    assert honest.path in studies_below(root)
+    monkeypatch.setattr("os.getuid", lambda: 123456)
+    assert studies_below(root) == []
 
 
 def test_static_files_do_not_lead_out(desk: RunningDesk):

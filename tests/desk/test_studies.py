@@ -80,8 +80,8 @@ def test_the_file_of_the_study_is_the_study(folder: StudyFolder):
 
 def test_a_study_that_cannot_run_is_kept_with_its_problems(folder: StudyFolder):
     folder.change(with_role(folder.plain, "income", "none"), "role")
-    assert folder.checked().study is None
-    assert folder.checked().problems
+    assert folder.check().study is None
+    assert folder.check().problems
     assert "source" in (folder.path / "study.toml").read_text()
 
 

@@ -21,7 +21,8 @@ MADE = {  # keys that are put together in templates and pages
     **{f"role.{r}": 1 for r in ROLE_CHOICES}, **{f"kinds.{k}": 1 for k in ("number", "category", "dates", "empty")},
     **{f"small.{s}": 1 for s in ("pool", "pool_all", "refuse", "suppress")},
     **{f"tiers.{t}": 1 for t in ("public", "scientific", "secure")},
-    **{f"decide.{d}": 1 for d in ("doing_approve", "doing_export", "doing_verify", "needs_release", "needs_by", "needs_reason")},
+    **{f"decide.doing_{d}": 1 for d in ("approve", "export", "verify")},
+    **{f"decide.needs_{d}": 1 for d in ("release", "by", "reason")},
     **{f"open.{n}": 1 for n in ("delimiter", "decimal", "thousands", "encoding", "quote")},
 }
 

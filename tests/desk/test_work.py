@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from desk.running_desk import RunningDesk, running_desk
 
+from desk.running_desk import RunningDesk, running_desk
 from larvatus.desk.study_edits import with_release, with_role
 from larvatus.desk.study_folder import StudyFolder
 
@@ -36,7 +36,7 @@ def ready_study(desk: RunningDesk, releases: int = 2) -> tuple[str, StudyFolder]
     for i in range(releases):
         plain = with_release(plain, f"noise {i + 1}", [{"method": "additive_noise", "variance": 0.1 * (i + 1)}])
     study.change({**plain, **QUICK}, "release")
-    assert study.checked().problems == ()
+    assert study.check().problems == ()
     return place, study
 
 
@@ -96,6 +96,72 @@ def test_an_approved_release_is_not_overwritten(desk: RunningDesk):
 
 
 
+@pytest.mark.slow
+def test_a_file_masked_elsewhere_is_scored_beside_the_releases(desk: RunningDesk, tmp_path: Path):
+    """Also without a run; a file in another order is refused, unless an unmasked column confirms the order."""
+    place, _ = ready_study(desk, 1)
+    rows = (tmp_path / "people.csv").read_text().splitlines()
+    other = [rows[0], *(f"{int(r.split(',')[0]) + i % 7},{r.split(',', 1)[1]}" for i, r in enumerate(rows[1:]))]
+    (tmp_path / "elsewhere.csv").write_text("\n".join(other) + "\n")
+    (tmp_path / "shuffled.csv").write_text("\n".join([other[0], *reversed(other[1:])]) + "\n")
+    desk.act(place, "compare/elsewhere", path="elsewhere.csv", row_order="keep")
+    desk.wait(place)
+    page = desk.get(f"{place}/compare").text
+    assert "elsewhere.csv</h3>" in page
+    desk.act(place, "run/start")
+    desk.wait(place)
+    page = desk.get(f"{place}/compare").text
+    assert "elsewhere.csv</h3>" in page
+    assert "noise 1</h3>" in page
+    assert "elsewhere.csv" not in desk.get(f"{place}/decide").text.partition("<fieldset>")[2].partition("</fieldset>")[0]
+    desk.act(place, "compare/elsewhere", path="shuffled.csv")
+    desk.wait(place)
+    assert "shuffled.csv</h3>" not in desk.get(f"{place}/compare").text
+    desk.act(place, "compare/drop", name="elsewhere.csv")
+    assert "elsewhere.csv</h3>" not in desk.get(f"{place}/compare").text
+
+
+@pytest.mark.slow
+def test_a_search_under_limits_adds_a_release(desk: RunningDesk):
+    place, study = ready_study(desk, 1)
+    asked = {"vary": "additive_noise.variance", "low": "0.5", "high": "4", "trials": "2"}
+    assert desk.act(place, "compare/search", **asked).status == 422, "a search needs limits"
+    desk.act(place, "compare/above", above="90")
+    assert desk.act(place, "compare/search", **{**asked, "low": "9"}).status == 422
+    assert desk.act(place, "compare/search", **asked).status == 303
+    desk.wait(place, 200)
+    job = desk.server.desk.worker.latest(study.id, "search")
+    assert job.state == "done", job.error
+    assert desk.act(place, "compare/add_found").headers["location"].endswith("/run")
+    step = study.plain["release"][-1]["steps"][0]
+    assert step["method"] == "additive_noise"
+    assert 0.5 <= step["variance"] <= 4
+
+
+def test_limits_are_judged_at_once(desk: RunningDesk):
+    place, study = ready_study(desk, 1)
+    desk.act(place, "run/start")
+    desk.wait(place)
+    desk.act(place, "compare/above", above="0")
+    assert "0 of 1 releases pass" in desk.get(f"{place}/compare").text
+    desk.act(place, "compare/above", above="100")
+    assert "1 of 1 releases pass" in desk.get(f"{place}/compare").text
+    assert study.plain["limits"] == {"every_attack": {"above_baseline": 1.0}}
+    assert "The study was changed after" not in desk.get(f"{place}/compare").text, "limits need no new run"
+    desk.act(place, "compare/no_limits")
+    assert "limits" not in study.plain
+
+
+def test_several_values_make_several_releases(desk: RunningDesk):
+    place, study = ready_study(desk, 1)
+    answer = desk.act(place, "masks/set", release="0", step="0", **{"setting.variance": "0.1; 0.2; 0.4"})
+    assert answer.status == 303
+    assert [r["steps"][0]["variance"] for r in study.plain["release"]] == [0.1, 0.2, 0.4]
+    assert len({r["name"] for r in study.plain["release"]}) == 3
+    assert desk.act(place, "masks/set", release="0", step="0", **{"setting.variance": "0.1; -1"}).status == 422
+    assert len(study.plain["release"]) == 3
+
+
 def wait_for(what, seconds: float = 30.0):
     until = time.monotonic() + seconds
     while not (found := what()):
@@ -134,8 +200,8 @@ def test_pause_stops_the_work_and_continue_resumes_it(desk: RunningDesk):
     job = worker.latest(study.id, "run")
     desk.post(f"{place}/job/pause", {"job": "run"})
     time.sleep(0.5)
-    children = [p for p in map(int, subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(worker._process.pid)], capture_output=True, text=True).stdout.split())]
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(worker._process.pid)], capture_output=True, text=True).stdout
+    children = found.split()
     states = [Path(f"/proc/{p}/stat").read_text().rpartition(")")[2].split()[0] for p in children]
     assert states == ["T"]
     assert job.state == "paused"
@@ -178,8 +244,8 @@ def test_the_command_ends_with_its_terminal(tmp_path: Path, number: signal.Signa
         lines = [made.stdout.readline() for _ in range(3)]
         assert "file://" in lines[2]
         assert list(home.iterdir())
-        workers = wait_for(lambda: [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and _session(p) == made.pid
-                                    or p.name.isdigit() and _is_worker_of(p, made.pid)])
+        workers = wait_for(lambda: [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()
+                                    and (_session(p) == made.pid or _is_worker_of(p, made.pid))])
         assert workers
         os.kill(made.pid, number)
         made.wait(15)

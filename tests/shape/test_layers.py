@@ -15,7 +15,7 @@ from source_trees import tree
 
 ROOT = Path(larvatus.__file__).parent
 LAYERS = [
-    ["__main__"], ["cli", "desk"], ["papers"], ["pipeline"], ["study"], ["searching"], ["reporting"], ["comparison"],
+    ["__main__"], ["cli"], ["desk"], ["papers"], ["pipeline"], ["study"], ["searching"], ["reporting"], ["comparison"],
     ["masks", "attacks", "measures", "engines", "documents", "advice"], ["constraints"], ["data", "analysis"],
     ["stats"], ["core"],
 ]

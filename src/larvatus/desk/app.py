@@ -157,7 +157,7 @@ class _Pages:
             from larvatus.datasets import households
             from larvatus.engines._files.targets import write_batches
 
-            write_batches(((batch, ()) for batch in households(3000).to_batches()), target, "keep", None)
+            write_batches(((batch, ()) for batch in households(1000).to_batches()), target, "keep", None)
 
         try:
             return _to(self.desk.open_own(_DEMO, fill), "open")

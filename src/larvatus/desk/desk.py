@@ -47,7 +47,8 @@ class Desk:
             if all(s.path != path for s in self._studies.values()):
                 try:
                     made = StudyFolder(path)
-                except LarvatusError:
+                    self._check_files(made, made.plain)
+                except LarvatusError:  # damaged, or made by someone who names files outside the root
                     continue
                 self._studies.setdefault(made.id, made)
         order = {path: i for i, path in enumerate(places)}
@@ -96,12 +97,15 @@ class Desk:
 
     def change(self, study: StudyFolder, plain: Mapping[str, Any], *change: str) -> None:
         """Change a study. Files that it names must be below the root or in its folder."""
+        self._check_files(study, plain)
+        study.change(plain, *change)
+        self.events.tell(study.id, "study", {"number": study.history.number})
+
+    def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
         for name in named_files(plain):
             path = Path(os.path.realpath(study.path / name))
             if "://" in name or study.path not in path.parents:
                 self.root.check(study.path / name)
-        study.change(plain, *change)
-        self.events.tell(study.id, "study", {"number": study.history.number})
 
     # --- what jobs find out -----------------------------------------------------------------------------------------------
 
@@ -147,12 +151,14 @@ class Desk:
 
     def ask(self, study: StudyFolder, job: str, **more: Any) -> DeskJob:
         """Let the worker do a job about the current study."""
+        self._check_files(study, study.plain)
         return self.worker.submit(study.id, job, {
             "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **more,
         })
 
     def start_run(self, study: StudyFolder) -> DeskJob:
         """Make and score the releases of the study; finished ones are not made again."""
+        self._check_files(study, study.plain)
         if study.about.get("approved") and study.about.get("ran") != question_key(study.plain):
             study.use_new_results()
             study.note_about(approved=None)

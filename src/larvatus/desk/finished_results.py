@@ -32,7 +32,7 @@ def results_of(study: StudyFolder) -> StudyResults | None:
     if run is None and not more:
         return None
     comparison = run.comparison if run is not None else Comparison((), _about(more[0]["about"]))
-    checked = study.checked().study
+    checked = study.check().study
     if checked is not None:
         comparison = replace(comparison, limits=checked.limits)
     comparison = replace(comparison, candidates=(*comparison.candidates, *(candidate_of(m["candidate"]) for m in more)))

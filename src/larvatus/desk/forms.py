@@ -114,21 +114,24 @@ def _value_of(method: type[Method], field: FormField, text: str) -> Any:
 
 def step_problems_by_field(settings: Mapping[str, Any]) -> dict[str, str]:
     """The problems of a step by setting; the empty name has those that concern none alone."""
+    method = settings["method"]
+    alone = {n: _problems({"method": method, n: v}) for n, v in settings.items() if n != "method"}
+    out = {n: " ".join(found) for n, found in alone.items() if found}
+    joint = () if out else _problems(settings)
+    return {"": " ".join(joint)} if joint else out
+
+
+def _problems(settings: Mapping[str, Any]) -> tuple[str, ...]:
     try:
         method_of(Mask, settings)
     except StudyError as error:
-        known = [f.name for f in form_fields(mask_class(str(settings["method"])), {}, ())]
-        out: dict[str, str] = {}
-        for problem in error.problems:
-            name = next((n for n in known if f".{n}:" in problem or problem.startswith(f"{n}:") or f".{n}." in problem), "")
-            out[name] = problem
-        return out
-    return {}
+        return error.problems
+    return ()
 
 
-def grid_values(text: str) -> list[Any]:
+def grid_values(given: str) -> list[Any]:
     """Several values of one setting, separated by semicolons; one if there is no semicolon."""
-    return [typed_value(part) for part in text.split(";") if part.strip()]
+    return [typed_value(part) for part in given.split(";") if part.strip()]
 
 
 def mask_summary(name: str) -> str:

@@ -45,7 +45,7 @@ def chart_styles() -> str:
 
 def frame_of(desk: Desk, study: StudyFolder, step: str) -> dict[str, Any]:
     """What every page of a study shows around its content: the steps, undo and redo, the TOML, and problems."""
-    checked = study.checked()
+    checked = study.check()
     return {
         "study": study, "step": step, "toml": study.text(), "problems": checked.problems, "done": steps_done(desk, study),
         "history": study.history, "busy": [j for j in desk.worker.open_jobs(study.id) if j.name == "run"],
@@ -58,7 +58,7 @@ def steps_done(desk: Desk, study: StudyFolder) -> set[str]:
     results = results_of(study)
     if desk.columns(study) is not None:
         done.add("open")
-    if study.checked().study is not None:
+    if study.check().study is not None:
         done.add("roles")
     if study.finding("keys", desk.data_key(study)) is not None:
         done.add("keys")

@@ -117,7 +117,7 @@ def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> 
     return _with_release_at(plain, place, {**_release_at(plain, place), "steps": [dict(s) for s in steps]})
 
 
-def steps_of(plain: Plain, place: int) -> list[dict[str, Any]]:
+def planned_steps(plain: Plain, place: int) -> list[dict[str, Any]]:
     """The steps of a release."""
     return [dict(s) for s in _release_at(plain, place)["steps"]]
 

@@ -79,6 +79,7 @@ class DeskWorker:
                 await asyncio.wait_for(process.wait(), _GRACE)
             except TimeoutError:
                 process.kill()
+                await process.wait()
             report_end(process.pid)
 
     def submit(self, study: str, name: str, arguments: dict[str, Any]) -> DeskJob:
@@ -152,22 +153,23 @@ class DeskWorker:
         state: JobState = "failed"
         error = _GONE
         while raw := await self._process.stdout.readline():
-            said = json.loads(raw)
-            if said.get("id") != job.number:
+            event = json.loads(raw)
+            if event.get("id") != job.number:
                 continue
-            if "ended" in said:
-                cancelled = said["ended"] == CANCELLED and state != "done"
+            if "ended" in event:
+                cancelled = event["ended"] == CANCELLED and state != "done"
                 job.state, job.error = ("cancelled", "") if cancelled else (state, error)
                 return
-            if "doing" in said:
-                job.doing, job.done, job.total = said["doing"], said["done"], said["total"]
+            if "doing" in event:
+                job.doing, job.done, job.total = event["doing"], event["done"], event["total"]
                 await self._on_change(job)
-            elif "pieces" in said:
-                job.pieces, job.left = said["pieces"], said["left"]
-            elif "found" in said:
-                job.found, job.warnings, state, error = said["found"], tuple(said["warnings"]), "done", ""
+            elif "pieces" in event:
+                job.pieces, job.left = event["pieces"], event["left"]
+            elif "found" in event:
+                job.found, job.warnings, state, error = event["found"], tuple(event["warnings"]), "done", ""
             else:
-                error = said.get("failed") or f"unexpected {said['unexpected']}; details hidden because they may contain data."
+                hidden = f"unexpected {event.get('unexpected')}; details hidden because they may contain data."
+                error = event.get("failed") or hidden
         await self._process.wait()
         report_end(self._process.pid)
         job.state, job.error = "failed", _GONE

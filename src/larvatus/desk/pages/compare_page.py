@@ -29,7 +29,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
     beside = {"job": job if job and job.state != "done" else None, "files": at.desk.root.data_files(),
-              "ready": at.study.checked().study is not None}
+              "ready": at.study.check().study is not None}
     if results is None or not results.comparison.candidates:
         return {"results": None, **beside}
     subject = subject_of(results.comparison)
@@ -107,8 +107,8 @@ def _score_elsewhere(at: PageRequest) -> None:
     path = at.desk.root.resolve(at.value("path"))
     if not path.is_file():
         raise StudyError([at.say("compare.no_file")])
-    if at.study.checked().study is None:
-        raise StudyError(at.study.checked().problems)
+    if at.study.check().study is None:
+        raise StudyError(at.study.check().problems)
     keep = "keep" if at.value("row_order") == "keep" else "checked"
     at.desk.ask(at.study, "elsewhere", file=str(path), name=path.name, row_order=keep)
 

@@ -17,7 +17,7 @@ from larvatus.documents.manifest import manifest_paths
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.subject import subject_of
 
-FORMATS = (".csv", ".parquet", ".sav", ".dta", ".xlsx")
+_FORMATS = (".csv", ".parquet", ".sav", ".dta", ".xlsx")
 _MANIFEST = ".manifest.json"
 
 
@@ -38,7 +38,7 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
-        "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in FORMATS if f != suffix)],
+        "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in _FORMATS if f != suffix)],
         "files": written_files(at), "place": _shown_place(at), "warnings": run.comparison.warnings,
         "shareable": at.desk.root.data_files(),
     }

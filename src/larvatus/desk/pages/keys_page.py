@@ -16,7 +16,7 @@ def show_keys(at: PageRequest) -> dict[str, Any]:
     columns = (at.desk.columns(at.study) or {"columns": []})["columns"]
     known = [{**c, "now": role_of(at.study.plain, c["name"])} for c in columns]
     known = [c for c in known if c["now"] in ("non_confidential", "sub_group", "key")]
-    ready = at.study.checked().study is not None
+    ready = at.study.check().study is not None
     if job is not None and job.arguments.get("key") != at.desk.data_key(at.study):
         job = None
     return {"found": found, "job": job if found is None else None, "known": known, "ready": ready}

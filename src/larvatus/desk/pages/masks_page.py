@@ -18,8 +18,8 @@ from larvatus.desk.forms import (
 )
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.study_edits import (
+    planned_steps,
     release_names,
-    steps_of,
     with_release,
     with_release_name,
     with_steps,
@@ -59,10 +59,19 @@ def _use_advice(at: PageRequest) -> None:
         raise StudyError([at.say("masks.no_plan")])
     plan = advice["plan"]
     own = [r for r in at.study.plain.get("release", ()) if r["name"] not in release_names(plan)]
+    keys, before = at.study.finding("keys", at.desk.data_key(at.study)), _columns_by_role(at.study.plain)
     kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "constraints", "release")}
     at.change({**kept, **{n: v for n, v in plan.items() if n in ("roles", "sub_groups", "constraints")},
                "release": [*plan["release"], *own]}, "advice")
     at.study.keep_finding("advise", at.desk.data_key(at.study), advice)
+    if keys is not None and _columns_by_role(at.study.plain) == before:
+        at.study.keep_finding("keys", at.desk.data_key(at.study), keys)
+
+
+def _columns_by_role(plain: Mapping[str, Any]) -> list[Any]:
+    """The columns that are released; the advice changes how they are read, and seldom which they are."""
+    roles = plain.get("roles", {})
+    return [roles.get("non_confidential"), roles.get("key"), plain.get("sub_groups", {}).get("columns"), roles.get("weight")]
 
 
 def _use_suggestion(at: PageRequest) -> None:
@@ -84,7 +93,7 @@ def _remove_release(at: PageRequest) -> None:
 
 def _copy_release(at: PageRequest) -> None:
     place = at.number("release")
-    steps, names = steps_of(at.study.plain, place), release_names(at.study.plain)
+    steps, names = planned_steps(at.study.plain, place), release_names(at.study.plain)
     at.change(with_release(at.study.plain, names[place], steps), "release", names[place])
 
 
@@ -94,18 +103,18 @@ def _rename_release(at: PageRequest) -> None:
 
 def _add_step(at: PageRequest) -> None:
     place, method = at.number("release"), mask_class(at.value("method")).name()
-    at.change(with_steps(at.study.plain, place, [*steps_of(at.study.plain, place), {"method": method}]), "step", method)
+    at.change(with_steps(at.study.plain, place, [*planned_steps(at.study.plain, place), {"method": method}]), "step", method)
 
 
 def _remove_step(at: PageRequest) -> None:
     place, step = at.number("release"), at.number("step")
-    left = [s for i, s in enumerate(steps_of(at.study.plain, place)) if i != step]
+    left = [s for i, s in enumerate(planned_steps(at.study.plain, place)) if i != step]
     at.change(with_steps(at.study.plain, place, left), "remove_step")
 
 
 def _move_step(at: PageRequest) -> None:
     place, step = at.number("release"), at.number("step")
-    steps, other = steps_of(at.study.plain, place), step + (1 if at.value("down") else -1)
+    steps, other = planned_steps(at.study.plain, place), step + (1 if at.value("down") else -1)
     if 0 <= step < len(steps) and 0 <= other < len(steps):
         steps[step], steps[other] = steps[other], steps[step]
         at.change(with_steps(at.study.plain, place, steps), "move_step")
@@ -114,7 +123,7 @@ def _move_step(at: PageRequest) -> None:
 def _set_step(at: PageRequest) -> None:
     """Settings of a step. Several values of a setting, separated by semicolons, make one release each."""
     place, number = at.number("release"), at.number("step")
-    steps = steps_of(at.study.plain, place)
+    steps = planned_steps(at.study.plain, place)
     if not 0 <= number < len(steps):
         raise StudyError([at.say("masks.step_gone")])
     method = mask_class(steps[number]["method"])

@@ -17,7 +17,8 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     found = at.desk.columns(at.study)
     preview = at.desk.preview(at.study)
     if found is None or preview is None:
-        return {"found": found, "job": at.desk.worker.latest(at.study.id, "examine"), "rows": 0, "columns": [], "preview": None, "formats": {}}
+        job = at.desk.worker.latest(at.study.id, "examine")
+        return {"found": found, "job": job, "rows": 0, "columns": [], "preview": None, "formats": {}}
     plain, roles = at.study.plain, at.study.plain.get("roles", {})
     columns = [
         {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
@@ -75,5 +76,6 @@ def _set_purpose(at: PageRequest) -> None:
 
 
 OPEN_ACTIONS: Mapping[str, Action] = {
-    "look": _look, "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format, "purpose": _set_purpose,
+    "look": _look, "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format,
+    "purpose": _set_purpose,
 }

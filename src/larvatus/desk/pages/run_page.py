@@ -19,12 +19,12 @@ def show_run(at: PageRequest) -> dict[str, Any]:
     interrupted = bool(at.study.about.get(RUNNING)) and (job is None or job.is_over)
     lost = results.run.comparison.not_made if results and results.run else ()
     return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
-            "not_made": lost, "ready": at.study.checked().study is not None}
+            "not_made": lost, "ready": at.study.check().study is not None}
 
 
 def _start(at: PageRequest) -> None:
-    if at.study.checked().study is None:
-        raise StudyError(at.study.checked().problems)
+    if at.study.check().study is None:
+        raise StudyError(at.study.check().problems)
     if not release_names(at.study.plain):
         raise StudyError([at.say("run.no_release")])
     at.desk.start_run(at.study)

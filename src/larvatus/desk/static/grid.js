@@ -13,9 +13,11 @@ export function startGrid() {
   table.after(space);
   table.style.position = "absolute";
   let shown = -1, asked = 0;
+  const last = () => Math.max(0, rows + 1 - Math.floor(grid.clientHeight / HIGH)); // the row at the top when all is scrolled
+  const most = () => Math.ceil(full / scale) - grid.clientHeight;
 
   async function show() {
-    const top = Math.max(0, Math.min(rows - 1, Math.floor((grid.scrollTop * scale) / HIGH)));
+    const top = Math.max(0, Math.min(last(), Math.round((grid.scrollTop / Math.max(most(), 1)) * last())));
     const first = Math.max(0, Math.min(top - 30, rows - WINDOW));
     if (first === shown) return;
     const mine = ++asked;
@@ -46,7 +48,7 @@ export function startGrid() {
   document.getElementById("jump").addEventListener("submit", (event) => {
     event.preventDefault();
     const wanted = Math.max(1, Math.min(rows, Number(document.getElementById("row").value) || 1));
-    grid.scrollTop = ((wanted - 1) * HIGH) / scale;
+    grid.scrollTop = (Math.min(wanted - 1, last()) / Math.max(last(), 1)) * most();
     show();
   });
   show();

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from larvatus.data.microdata import Microdata
     from larvatus.study import Study
 
-Job = Callable[[Mapping[str, Any], Progress], Any]
+_Job = Callable[[Mapping[str, Any], Progress], Any]
 _MOST_LABELS, _MOST_GROUPS = 40, 10
 
 
@@ -75,7 +75,7 @@ def _data(study: Study, progress: Progress) -> Microdata:
     return read_for_study(study.source_path(), study)
 
 
-def advise(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def advise_study(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Findings about the data, an opinion on each mask, and releases to begin with."""
     from larvatus.pipeline import advise as advise_on
     from larvatus.study import study_from_advice
@@ -119,7 +119,7 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     }
 
 
-def run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def carry_out(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Carry out the study, as `larvatus run` does. What is finished already is not made again."""
     from larvatus.pipeline import run as run_study
     from larvatus.study import Execution
@@ -134,20 +134,19 @@ def run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     }
 
 
-def search(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def search_settings(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Search for the least loss under the limits of the study; the best settings, as steps to add to the study."""
-    from larvatus.pipeline import search as search_release
+    from larvatus.pipeline.candidates.cache import open_cache
+    from larvatus.pipeline.search_release import search_with_cache
 
     study = _study(asked)
     data = _data(study, progress)
     raw = Path(asked["secret_file"]).read_bytes()
-    from larvatus.study import Execution
-
-    found = search_release(
-        data, study.search, scoring=study.scoring(), objective=study.goal.objective, goal=study.goal,
-        secret=raw.removesuffix(b"\n"), constraints=study.constraints,
-        execution=Execution(progress=progress, cache_dir=Path(asked["cache"])),
-    )
+    with open_cache(Path(asked["cache"])) as kept:
+        found, _ = search_with_cache(
+            data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal,
+            raw.removesuffix(b"\n"), study.folder, kept, None, progress,
+        )
     if found.chosen is None:
         raise SearchError("no candidate met the limits. Allow more, or try other masks.")
     best = found.chosen.candidate
@@ -170,7 +169,7 @@ def score_elsewhere(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
     return {"candidate": plain_of(found.candidates[0]), "about": asdict(found.about)}
 
 
-def approve(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def approve_by_name(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Approve a release, and write the manifest and both editions of the report."""
     from larvatus.pipeline import approve as approve_release
 
@@ -181,7 +180,7 @@ def approve(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     return {"release": approval.release, "by": approval.by, "at": approval.at, "warnings": list(comparison.warnings)}
 
 
-def export(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def export_file(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Write a release to a file of its own, with codebook and manifest."""
     from larvatus.documents.codebook import codebook_path
     from larvatus.documents.manifest import manifest_paths
@@ -194,7 +193,7 @@ def export(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     return {"files": [os.fspath(f) for f in (*files, *beside)]}
 
 
-def verify(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]:
+def verify_file(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]:
     """Whether a file is the one that a manifest describes."""
     from larvatus.documents.verification import verify_files
 
@@ -203,7 +202,7 @@ def verify(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]
     return [{**row, "file": Path(row["file"]).name} for row in found]
 
 
-JOBS: Mapping[str, Job] = {
-    "examine": examine, "advise": advise, "keys": examine_keys, "run": run, "search": search, "elsewhere": score_elsewhere,
-    "approve": approve, "export": export, "verify": verify,
+JOBS: Mapping[str, _Job] = {
+    "examine": examine, "advise": advise_study, "keys": examine_keys, "run": carry_out, "search": search_settings,
+    "elsewhere": score_elsewhere, "approve": approve_by_name, "export": export_file, "verify": verify_file,
 }

@@ -15,7 +15,7 @@ from larvatus.core.kernels import cache_folder
 from larvatus.papers.framework.model import Experiment, Figures, Paper, Where
 from larvatus.papers.framework.published_figures import published_file
 
-SHOWS = {"cli", "reporting", "web"}  # parts of the package that do not affect any figure
+SHOWS = {"cli", "desk", "reporting"}  # parts of the package that do not affect any figure
 SHARED = {"published_figures.py", "shortcuts.py"}  # code shared by the modules of experiments
 
 
