@@ -25,7 +25,7 @@ KNOWN = {
     "data_shuffling-0": "86346f1ebfe1a94f",
     "linear_model-0": "9f7940f7bdeb25fd",
     "microaggregation-0": "4f9533b9abcb4fd5",
-    "multiple_imputation-0": "87b87d2b882e40b3",
+    "multiple_imputation-0": "fbd99e85eab28614",
     "sufficiency_based-0": "0242b8a68b09899d",
     "weight_calibration-0": "e2e6e68f27efa0db",
 }

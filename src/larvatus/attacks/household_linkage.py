@@ -58,7 +58,9 @@ class HouseholdLinkage(Attack):
     )
 
     unit: _Unit | None = Field(default=None, description='"household" or "person" (default: each role that the file has)')
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest households that count")
+    within: Annotated[tuple[Guesses, ...], Field(min_length=1)] | Guesses = Field(
+        default=(1, 3, 5, 10), description="numbers of nearest households that count"
+    )
     targets: Annotated[int, Field(ge=1)] = Field(default=2000, description="most households to attack")
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.core.errors import LarvatusError, ReadError, StudyError
+from larvatus.core.input_paths import matching_paths
 from larvatus.core.toml_text import read_toml
 
 if TYPE_CHECKING:  # a help text needs none of these, and they take most of a second to import
@@ -262,7 +263,7 @@ def copies_of(released: Sequence[str]) -> list[str]:
 
 def _numbered(pattern: str) -> list[str]:
     """The matching files in the order of their numbers if all are copies of one release, else the pattern."""
-    found = [Path(p) for p in glob.glob(pattern, recursive=True) if Path(p).is_file()]
+    found = [Path(p) for p in matching_paths(pattern) if Path(p).is_file()]
     parts = [re.fullmatch(r"(.+)-([1-9][0-9]*)", p.stem) for p in found]
     copies = {int(m[2]): str(p) for m, p in zip(parts, found, strict=True) if m}
     one_release = len({(p.parent, m[1], p.suffix) for m, p in zip(parts, found, strict=True) if m}) == 1

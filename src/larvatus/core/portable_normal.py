@@ -191,9 +191,10 @@ def gamma_quantile(shape: float, p: float) -> float:
             low = x
         else:
             high = x
+        limit = min(high, 2.0 * x)
         new = x - (value - p) / density if density > 0.0 else np.inf
-        if not low < new < high:
-            new = (low + high) / 2.0 if high < np.inf else 2.0 * x
+        if not low < new < limit:
+            new = limit if limit < high else (low + high) / 2.0
         if abs(new - x) <= 1e-13 * x:
             return new
         x = new

@@ -18,6 +18,8 @@ from larvatus.data.settings.settings_model import SettingsModel
 
 def _names(value: Any) -> Any:
     """Accept a text as a list of names: separated by commas, or as in TOML (["a,b", "c"]) for names with commas."""
+    if any(isinstance(v, str) and not is_unicode(v) for v in ([value] if isinstance(value, str) else _listed(value))):
+        raise ValueError("a name contains text that is not valid Unicode")
     if not isinstance(value, str):
         return value
     if value.strip().startswith("["):
@@ -26,6 +28,15 @@ def _names(value: Any) -> Any:
         except tomllib.TOMLDecodeError:  # a name may begin with a bracket
             pass
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else []
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which cannot be written to a file."""
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _codes(value: Any) -> Any:

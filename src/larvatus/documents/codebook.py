@@ -64,7 +64,7 @@ def codebook_text(rows: Sequence[Row]) -> str:
     """The codebook as CSV. A cell that a spreadsheet would read as a formula starts with an apostrophe."""
     from larvatus.data.score import csv_text
 
-    return csv_text(rows)
+    return csv_text(Rows.of(rows))
 
 
 def codebook_in_format(rows: Rows, suffix: str) -> Rows:

@@ -174,6 +174,11 @@ def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]
         flat = flat.cast(flat.type.value_type)
     if pa.types.is_null(flat.type):
         flat = flat.cast(pa.string())
+    if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
+        try:
+            flat.validate(full=True)
+        except pa.ArrowInvalid:
+            raise ReadError(f"{name!r} contains text that is not UTF-8. Convert it.") from None
     if pa.types.is_duration(flat.type):
         raise RolesError(f"{name!r} contains durations, which cannot be categories. Convert it, for example to seconds.")
     if pa.types.is_floating(flat.type):
@@ -230,7 +235,7 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
     if like is not None and is_date(like):
         levels = dates_of_texts([str(v) for v in column.levels], like)
     elif like is not None and pa.types.is_floating(like):
-        levels = pa.array([float(v) for v in column.levels], type=pa.float64()).cast(like)
+        levels = pa.array([None if v is None else float(v) for v in column.levels], type=pa.float64()).cast(like)
     elif like is not None and pa.types.is_time(like):
         levels = pa.array([time.fromisoformat(str(v)) for v in column.levels], type=like)
     elif like is not None and pa.types.is_decimal(like):

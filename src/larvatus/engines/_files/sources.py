@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
 from larvatus.core.file_signatures import likeness
+from larvatus.core.input_paths import matching_paths
 from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
@@ -74,7 +75,7 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
     text, (stated, like) = str(source), stated_format(source)
     if glob.has_magic(text) and not Path(source).exists():
         root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
-        paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        paths = sorted(Path(p) for p in matching_paths(text) if Path(p).is_file())
         if not paths:
             raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
@@ -352,5 +353,7 @@ def _from_frame(source: Any, names: Sequence[str]) -> pa.Table:
         raise ReadError("column names must be text. Rename the columns of the frame.")
     try:
         return frame.select(list(names)).to_arrow()
+    except UnicodeEncodeError:
+        raise ReadError("a column contains text that is not valid Unicode. Correct it.") from None
     except pa.ArrowException:
         raise ReadError("a column contains values of several types. Convert it to numbers or to text.") from None

@@ -138,7 +138,10 @@ def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Bool
         if len(bind) == 0:
             continue
         over = product(x[rows], lines[bind].T) - limit[np.ix_(rows, bind)]
-        force = product(over, pseudo_inverse(product(lines[bind], ways[bind].T), 1e-15).T)
+        square = product(lines[bind], ways[bind].T)
+        inverse = pseudo_inverse(square, 1e-15).T
+        force = product(over, inverse)
+        force += product(over - product(force, square.T), inverse)
         y[rows] = x[rows] - product(force, ways[bind])
         right[rows] = force.min(axis=1) >= -1e-9 * np.abs(force).max(axis=1)
     return y, right

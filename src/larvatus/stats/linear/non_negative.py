@@ -7,7 +7,7 @@ import numpy as np
 from larvatus.core.arrays import Floats
 from larvatus.stats.linear.portable_algebra import least_squares_solution, product
 
-_SMALL = 1e-13
+_SMALL, _THIN = 1e-15, 1e-13
 
 
 def non_negative_solution(a: Floats, b: Floats) -> Floats | None:
@@ -22,13 +22,13 @@ def non_negative_solution(a: Floats, b: Floats) -> Floats | None:
         used[int(np.argmax(gain))] = True
         while True:
             tried = np.zeros(n)
-            tried[used] = least_squares_solution(a[:, used], b, _SMALL)
+            tried[used] = least_squares_solution(a[:, used], b, _THIN)
             low = used & (tried <= 0)
             if not low.any():
                 break
             step = float((x[low] / np.maximum(x[low] - tried[low], 1e-300)).min())
             x = np.where(used, x + step * (tried - x), 0.0)
-            used &= x > _SMALL * max(float(x.max()), 1e-300)
+            used &= x > _THIN * max(float(x.max()), 1e-300)
             x[~used] = 0.0
             if not used.any():
                 break

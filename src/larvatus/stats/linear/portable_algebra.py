@@ -275,8 +275,10 @@ def singular_values(a: Matrix) -> Floats:
 
 
 def least_squares_solution(a: Matrix, b: Matrix, rcond: float) -> Matrix:
-    """The x of smallest norm with the smallest |a x − b|."""
-    return np.asarray(product(pseudo_inverse(a, rcond), b))
+    """The x of smallest norm with the smallest |a x − b|, corrected once by its own residual."""
+    inverse = pseudo_inverse(a, rcond)
+    x = product(inverse, b)
+    return np.asarray(x + product(inverse, np.asarray(b) - product(a, x)))
 
 
 @kernel()
