@@ -220,6 +220,8 @@ def settle_set(staging: Path, writing: bool = False) -> None:
             staging.rmdir() if not any(staging.iterdir()) else _finish(staging)
         return
     except OSError as error:
+        if not writing and not (staging / JOURNAL).exists():
+            return  # nothing that a reader has to wait for
         raise ReadError(f"{staging.parent}: an interrupted command is to be finished first, but {staging.name} cannot be "
                         f"opened: {error.strerror}.") from None
     try:
