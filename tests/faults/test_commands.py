@@ -10,7 +10,7 @@ import pytest
 from campaign import ENGINES, SCENARIOS, Trial, a_server
 from injector import FAULTS
 
-QUICK = {"mask, replacing": 9, "run, replacing": 4}  # operations tried per fault
+QUICK = {"mask, replacing": 6, "run, replacing": 3}  # operations tried per fault
 
 
 @pytest.fixture(scope="module")

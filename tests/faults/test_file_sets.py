@@ -13,6 +13,7 @@ import pytest
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import replace_file
+from larvatus.core.remains import Remains, report_to
 from larvatus.core.safe_files.file_sets import file_set, keep_settled, settle_sets
 from larvatus.core.safe_files.staging import JOURNAL, STAGING
 
@@ -112,6 +113,34 @@ def test_a_journal_of_another_user_is_not_carried_out(tmp_path, monkeypatch):
     with pytest.raises(WriteError, match="belongs to another user"):
         settle_sets(tmp_path)
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_the_supervisor_of_a_killed_process_finishes_its_set(tmp_path):
+    staging = tmp_path / f"{STAGING}-r"
+    (staging / "new").mkdir(parents=True)
+    (staging / "new" / "r.csv").write_text("new")
+    (staging / JOURNAL).write_text(json.dumps({"moves": [["new/r.csv", "../r.csv", "old/0"]], "removals": []}))
+    Remains({str(staging): None}).remove()
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r.csv": "new"}
+
+
+def test_a_process_that_was_refused_does_not_remove_the_files_of_the_other(tmp_path, another):
+    """Its supervisor removes what it reported, and it may not report what is not its own."""
+    reader, writer = os.pipe()
+    report_to(writer)
+    try:
+        with pytest.raises(WriteError, match="is being written"), file_set(tmp_path, "r"):
+            pass
+    finally:
+        report_to(None)
+        os.close(writer)
+    left = Remains()
+    left.read(os.read(reader, 1 << 16))
+    os.close(reader)
+    assert left.paths == {}
+    Remains({str(tmp_path / f"{STAGING}-r"): None}).remove()  # nor is a folder removed that another process has taken over
+    another.communicate(b"")
+    assert (tmp_path / "r.csv").read_text() == "theirs"
 
 
 def test_a_linked_staging_folder_is_not_followed(tmp_path):

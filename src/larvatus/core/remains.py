@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from larvatus.core.safe_files.staging import JOURNAL
+from larvatus.core.safe_files.staging import STAGING
 
 
 class _Pipe:
@@ -30,8 +30,8 @@ class _Pipe:
 _PIPE = _Pipe()
 
 
-def report_to(descriptor: int) -> None:
-    """Report to the supervisor that reads this pipe."""
+def report_to(descriptor: int | None) -> None:
+    """Report to the supervisor that reads this pipe; None ends that."""
     _PIPE.descriptor = descriptor
 
 
@@ -94,7 +94,7 @@ class Remains:
         from larvatus.core.safe_files.file_sets import settle_set
 
         for name in self.paths:
-            if os.path.exists(os.path.join(name, JOURNAL)):
+            if os.path.basename(name).startswith(STAGING):
                 with suppress(LarvatusError, OSError):
                     settle_set(Path(name))
             elif os.path.isdir(name) and not os.path.islink(name):

@@ -110,7 +110,6 @@ def file_set(folder: Path, name: str = "", overwrite: bool = True) -> Iterator[F
 
 def _open_staging(staging: Path) -> int:
     """Create a staging folder; one of a dead process is settled first. Returns the descriptor of its lock."""
-    report_path(staging)
     while True:
         try:
             staging.mkdir(mode=0o700)
@@ -119,6 +118,7 @@ def _open_staging(staging: Path) -> int:
             continue
         try:
             descriptor = lock_new(staging / _LOCK, 0o600)
+            report_path(staging)  # not before: until here it may be the folder of another process
             os.write(descriptor, f"{os.getpid()}".encode())
             (staging / NEW).mkdir(mode=0o700)
             return descriptor
@@ -220,6 +220,8 @@ def settle_set(staging: Path, writing: bool = False) -> None:
             staging.rmdir() if not any(staging.iterdir()) else _finish(staging)
         return
     except OSError as error:
+        if not writing and not (staging / JOURNAL).exists():
+            return  # nothing that a reader has to wait for
         raise ReadError(f"{staging.parent}: an interrupted command is to be finished first, but {staging.name} cannot be "
                         f"opened: {error.strerror}.") from None
     try:

@@ -129,7 +129,7 @@ class CandidateCache:
         path = self.folder / _SALT
         if not path.is_file():
             with replace_file(path, private=True) as temporary:
-                temporary.write_bytes(os.urandom(32))
+                temporary.write_text(os.urandom(32).hex(), encoding="ascii")
         return _stretched(secret, path.read_bytes())
 
     @contextmanager
