@@ -310,7 +310,7 @@ formula_texts = st.lists(
     max_size=9,
 ).map(lambda words: "a ~ " + " ".join(words))
 COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run", "search", "list", "describe", "export",
-            "approve", "publish-noise", "reproduce", "nothing")
+            "approve", "publish-noise", "nothing")
 OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
            "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--=", "-", "--", "given.csv",
            "nothing.csv", "study.toml", "income")

@@ -43,7 +43,7 @@ def digest_of(release: lv.Release) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for copy in range(len(release.copies)):
         for name, column in zip(*_columns(release.to_arrow(copy)), strict=True):
-            digest.update(name.encode() + b"\0" + _raw(column))
+            digest.update(name.encode() + b"\0" + column_bytes(column))
     return digest.hexdigest()
 
 
@@ -51,7 +51,8 @@ def _columns(table: pa.Table) -> tuple[list[str], list[pa.Array]]:
     return table.column_names, [c.combine_chunks() for c in table.columns]
 
 
-def _raw(column: pa.Array) -> bytes:
+def column_bytes(column: pa.Array) -> bytes:
+    """All values of a column as bytes: missing or not, and floats to the last bit."""
     missing = np.asarray(column.is_null())
     if pa.types.is_floating(column.type):
         return missing.tobytes() + np.where(missing, 0.0, np.asarray(pc.fill_null(column, 0.0), dtype=np.float64)).tobytes()
