@@ -22,7 +22,10 @@ LARVATUS = PYTHON.with_name("larvatus.exe" if os.name == "nt" else "larvatus")
 STAMP = VENV / "larvatus-stamp.json"
 UNFINISHED = ROOT / ".bootstrap" / "unfinished"
 LOCK = ROOT / ".bootstrap" / "lock"
-DEMO, LOOK, PEERS = ROOT / "demo", ROOT / "look", ROOT / ".peers"
+DEMO, LOOK, PEERS, MATRIX = ROOT / "demo", ROOT / "look", ROOT / ".peers", ROOT / ".matrix"
+MATRIX_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+BUILT = "numpy,scipy,numba,llvmlite,pyarrow,duckdb,pydantic-core"
+OLDEST_VERSIONS = ("numpy==2.1.0", "scipy==1.14.0", "numba==0.61.0", "duckdb==1.2.0")
 PEER_VERSIONS = {"anonymeter": "1.1.0", "sdmetrics": "0.32.0", "pycanon": "1.3.6"}
 
 EXTRAS: dict[str, frozenset[str]] = {
@@ -32,9 +35,13 @@ EXTRAS: dict[str, frozenset[str]] = {
     "look": frozenset({"dev"}),
     "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
+    "sbom": frozenset(),
+    "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark", "connect"}),
     "bench": frozenset({"dev"}),
+    "matrix": frozenset({"dev"}),
+    "fuzz": frozenset({"dev"}),
     "env": frozenset({"dev", "spark"}),
 }
 PYTEST = ("-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "--durations=10", "--durations-min=1.0")
@@ -289,6 +296,54 @@ def install_peer(name: str) -> str:
     return "" if ok else why(text)
 
 
+def matrix(rest: Sequence[str]) -> int:
+    """make the same releases with other Pythons, libraries, threads and processors, and compare them bit by bit"""
+    found = []
+    with one_at_a_time():
+        MATRIX.mkdir(exist_ok=True)
+        for version in MATRIX_PYTHONS:
+            for label, pins in (("newest", ()), ("oldest", OLDEST_VERSIONS)):
+                folder = MATRIX / f"{version}-{label}"
+                if reason := install_for_matrix(version, folder, pins):
+                    say(f"Python {version} with the {label} libraries is left out: {reason}")
+                else:
+                    found.append(str(python_of(folder)))
+    return run(["tests/matrix/compare_setups.py", "--python", *found, *rest])
+
+
+def install_for_matrix(version: str, folder: Path, pins: Sequence[str]) -> str:
+    """Install larvatus for one Python of this machine in an environment of its own; return the reason if that fails."""
+    python = next((p for p in pythons(version) if quiet([p, "-c", "import venv"])[0]), None)
+    if python is None:
+        return "this machine has no such Python"
+    note, wanted = folder / "installed.txt", "\n".join((fingerprint(), *pins))
+    if note.exists() and note.read_text(encoding="utf-8") == wanted:
+        return ""
+    say(f"installing larvatus into .matrix/{folder.name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    pip = [str(python_of(folder)), "-m", "pip", "install", "--progress-bar", "off", "--only-binary", BUILT, "-e", ".[duckdb]"]
+    for command in ([python, "-m", "venv", str(folder)], [*pip, *pins]):
+        ok, text = quiet(command)
+        if not ok:
+            shutil.rmtree(folder, ignore_errors=True)
+            return why(text)
+    note.write_text(wanted, encoding="utf-8")
+    return ""
+
+
+def pythons(version: str) -> Iterator[str]:
+    """Paths of a Python of this version: on the search path, or installed by pyenv."""
+    if named := shutil.which(f"python{version}"):
+        yield named
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from (str(p / "bin" / "python") for p in sorted(versions.glob(f"{version}.*"), reverse=True))
+
+
+def fuzz(rest: Sequence[str]) -> int:
+    """feed damaged and hostile input to every reader for as long as told: make fuzz SECONDS=600"""
+    return run(["tests/fuzz/campaign.py", *rest])
+
+
 def why(text: str) -> str:
     """The first error in the output of pip, without addresses; else its last line.
 
@@ -304,6 +359,11 @@ def why(text: str) -> str:
 def docs(rest: Sequence[str]) -> int:
     """regenerate docs/reference/ from the methods' docstrings and fields"""
     return run(["docs/build_reference.py", *rest])
+
+
+def site(rest: Sequence[str]) -> int:
+    """build the site in site/ from docs/, without a network"""
+    return run(["docs/site/build.py", *rest])
 
 
 def look(rest: Sequence[str]) -> int:
@@ -361,10 +421,15 @@ def gallery(rest: Sequence[str]) -> int:
     return run(["docs/build_gallery.py", *rest])
 
 
+def sbom(rest: Sequence[str]) -> int:
+    """list what the package needs, with versions and licences, and write sbom.json (CycloneDX)"""
+    return run(["bill_of_materials.py", "-o", "sbom.json", *rest])
+
+
 def clean(rest: Sequence[str]) -> int:
-    """remove .venv, .peers, caches, demo/ and look/"""
-    caches = (".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
-    for path in (VENV, PEERS, DEMO, LOOK, *(ROOT / name for name in caches)):
+    """remove .venv, .peers, .matrix, caches, demo/ and look/"""
+    caches = ("site", ".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
+    for path in (VENV, PEERS, MATRIX, DEMO, LOOK, *(ROOT / name for name in caches)):
         shutil.rmtree(path, ignore_errors=True)
     for folder in ("src", "tests", "docs", "benchmarks", "examples"):
         for cache in list((ROOT / folder).rglob("__pycache__")):
@@ -373,7 +438,9 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (desk, demo, test, check, bench, peers, docs, look, gallery, pictures, env, clean)
+    verb.__name__: verb for verb in (
+        desk, demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, pictures, sbom, env, clean,
+    )
 }
 
 

@@ -5,7 +5,8 @@
 
 Each job runs in a process of its own: read 3 confidential and 1 non-confidential column in 24 sub-groups from Parquet,
 shuffle, score (moments, correlations, marginals, value disclosure), write the release. Peak memory is resident memory
-above that of the process after the same job on a small file. `--save` keeps the results in benchmarks/scale.json.
+above that of the process after the same job on a small file. Beside the time on the clock stands the processor time of all
+threads, in all and by step, which other work on the machine changes less. `--save` keeps the results in benchmarks/scale.json.
 
 With `--engine spark` the same job runs on two workers of one core each, processes of their own (local-cluster[2,1,1024]),
 and the bytes that went from one task to another through shuffles are counted, as Spark itself reports them, beside the
@@ -100,15 +101,16 @@ def processor_seconds() -> float:
     return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
 
 
-def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float]) -> int:
+def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float], used: dict[str, float]) -> int:
     import larvatus as lv
 
-    start = time.perf_counter()
+    start, began = time.perf_counter(), time.process_time()
 
     def lap(name: str) -> None:
-        nonlocal start
-        now = time.perf_counter()
+        nonlocal start, began
+        now, spent = time.perf_counter(), time.process_time()
         times[name], start = now - start, now
+        used[name], began = spent - began, spent
 
     data = lv.read(source, **ROLES, engine=cluster(memory) if engine == "spark" else engine,
                    memory=memory if engine == "duckdb" else None)
@@ -127,18 +129,20 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict
 
 def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
-    job(small, folder, engine, memory, {})
+    job(small, folder, engine, memory, {}, {})
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-    before, times = status("VmRSS"), {}
+    before, times, used = status("VmRSS"), {}, {}
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
-    rows = job(source, folder, engine, memory, times)
+    rows = job(source, folder, engine, memory, times, used)
     total = sum(times.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
         **({"bytes_shuffled_per_row": round((after["bytes"] - moved["bytes"]) / rows, 1),
             "task_seconds": round(after["task_seconds"] - moved["task_seconds"], 1),
             "processor_microseconds_per_row": round((after["processors"] - moved["processors"]) / rows * 1e6, 2),
-            "task_rows": int(memory) if memory else None} if moved else {}),
+            "task_rows": int(memory) if memory else None} if moved else
+           {"processor_microseconds_per_row": round(sum(used.values()) / rows * 1e6, 2),
+            "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
     }))
@@ -156,7 +160,9 @@ def measured(sizes: list[int], memory: str, folder: Path, only: str | None = Non
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory]
             found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
-                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}", flush=True)
+                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
+                  f"        processor {found['processor_microseconds_per_row']} µs/row "
+                  f"{found.get('processor_steps', '')}", flush=True)
             out.append({**found, "sub_groups": groups})
         source.unlink()
     return out

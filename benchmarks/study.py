@@ -1,13 +1,14 @@
 """Whole studies by stage: processor time, peak memory and growth of reading, advice, masks, attacks, measures and the report.
 
-    python benchmarks/study.py [--cases survey general] [--rows 1e4 1e5 1e6] [--columns 4 13] [--attacks NAME …] [--save]
+    python benchmarks/study.py [--cases survey general] [--rows 1e4 1e5 1e6] [--columns 4 13] [--releases 2] [--save]
     python benchmarks/study.py --command [--cases …] [--rows …] [--columns …] [--save]
     python benchmarks/study.py --whole-file [--rows 1e5] [--columns 4] [--attacks NAME …] [--save]
     python benchmarks/study.py --quick
 
 The survey has 30,000 people: income, wealth and diagnosis are confidential, age and education are S, region and sex form
 sub-groups, and each person has a weight. Its study is the one that `larvatus advise` drafts. The general case has 4 or 13
-confidential and 2 S columns in 24 sub-groups, and two releases. Every default attack and measure is run, on one core.
+confidential and 2 S columns in 24 sub-groups, and two releases unless `--releases` says more. Every default attack and measure
+is run, on one core.
 
 Each study runs in a process of its own. Times are processor seconds, which a busy machine hardly changes, and are also given as
 ratios to a floor: read the file, sort every column once, and find the nearest record of 5,000 targets with one k-d tree. Peak
@@ -50,6 +51,12 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
 RELEASES: list[dict[str, Any]] = [
     {"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]},
 ]
+
+
+def general_releases(number: int) -> list[dict[str, Any]]:
+    """The releases of the general case: a shuffled file, one with noise, then more noise for each further one."""
+    more = [{"name": f"noise {k}", "steps": [f"additive_noise(variance={0.2 + 0.1 * k:.1f})"]} for k in range(1, number - 1)]
+    return [*RELEASES, *more][:number]
 
 
 def survey(rows: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -135,7 +142,8 @@ def floor(path: Path, columns: Sequence[str]) -> float:
 
 
 def inside(
-    case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None
+    case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None,
+    number: int = len(RELEASES),
 ) -> None:
     """One study in this process; prints JSON."""
     import pyarrow as pa
@@ -155,9 +163,10 @@ def inside(
     data = lv.read(source, **roles)
     stages.begin("advice")
     drafted = study_from_advice(lv.advise(data).plan, data, str(source), folder)
-    releases: Any = drafted if case == "survey" else RELEASES
+    listed = general_releases(number)
+    releases: Any = drafted if case == "survey" else listed
     chosen = {kind: [{"method": n} for n in names] for kind, names in (("attack", attacks), ("measure", measures)) if names}
-    plain = {**drafted.plain(), **({} if case == "survey" else {"release": RELEASES}), **chosen}
+    plain = {**drafted.plain(), **({} if case == "survey" else {"release": listed}), **chosen}
     Study.of(plain, folder).write(folder / "study.toml")
     stages.begin("compare")
     execution = lv.Execution(jobs=1, progress=stages.progress)
@@ -169,7 +178,8 @@ def inside(
         print(f"  not made: {lost.name}: {lost.reason}", file=sys.stderr)
     seconds = {k: v for k, v in stages.seconds.items() if k != "start"}
     print(json.dumps({
-        "case": case, "rows": rows, "columns": width, "releases": len(found.candidates), "floor_seconds": round(least, 3),
+        "case": case if case == "survey" or number == len(RELEASES) else f"{case}, {number} releases",
+        "rows": rows, "columns": width, "releases": len(found.candidates), "floor_seconds": round(least, 3),
         "seconds": round(sum(seconds.values()), 2), "ratio": round(sum(seconds.values()) / least, 1),
         "peak_gb": round(max(stages.peak.values()), 2),
         "stages": {k: {"seconds": round(v, 2), "ratio": round(v / least, 2), "peak_gb": round(stages.peak[k], 2)}
@@ -203,6 +213,7 @@ def command_run(folder: Path, least: float) -> dict[str, Any]:
     from process_tree import run_watched
 
     (folder / "secret").write_bytes(SECRET)
+    (folder / "secret").chmod(0o600)
     command = [sys.executable, "-m", "larvatus.cli.main", "run", str(folder / "study.toml"), "-o", str(folder / "out"),
                "--secret-file", str(folder / "secret"), "--quiet"]
     done = run_watched(command, ONE_THREAD)
@@ -280,6 +291,7 @@ def main() -> int:
     parser.add_argument("--cases", nargs="+", choices=["survey", "general"], default=["survey", "general"])
     parser.add_argument("--rows", type=float, nargs="+", help="sizes (default: 30,000 for the survey; 1e4, 1e5 and 1e6)")
     parser.add_argument("--columns", type=int, nargs="+", default=[4, 13])
+    parser.add_argument("--releases", type=int, default=len(RELEASES), help="releases of the general case (default: 2)")
     parser.add_argument("--attacks", nargs="+")
     parser.add_argument("--measures", nargs="+")
     parser.add_argument("--quick", action="store_true", help="a few hundred records, to see that it runs")
@@ -291,7 +303,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.inside:
         case, rows, width, folder = given.inside
-        inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures)
+        inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures, given.releases)
         return 0
     if given.page:
         from page_tables import PAGE
@@ -305,7 +317,8 @@ def main() -> int:
         if given.save:
             save(HERE / "study.json", "whole_file", found)
         return 0
-    more = [a for key in ("attacks", "measures") if getattr(given, key) for a in (f"--{key}", *getattr(given, key))]
+    more = ["--releases", str(given.releases)]
+    more += [a for key in ("attacks", "measures") if getattr(given, key) for a in (f"--{key}", *getattr(given, key))]
     jobs = []
     for case in given.cases:
         sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows or ([SURVEY_ROWS] if case == "survey" else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 from catalogue import SPARK
+from drawn_examples import ALL, number_of
 from sample import people
 
 # What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
@@ -22,8 +24,8 @@ QUICK = {"test_engine_and_partitioning_change_nothing": MASKS, "test_engines_agr
 
 
 # The same examples in every run: a failure that another run does not show helps nobody. `make check` draws new ones.
-hypothesis.settings.register_profile("same", derandomize=True, database=None)
-if os.environ.get("LARVATUS_NEW_EXAMPLES") is None:
+hypothesis.settings.register_profile("same", derandomize=True, database=None, max_examples=number_of(100))
+if not ALL:
     hypothesis.settings.load_profile("same")
 
 
@@ -43,21 +45,43 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
+# Few tests that share nothing and take long: they are given out one by one at the end, so that no worker waits for another.
+ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
+              "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
+
+
+def work_unit(nodeid: str) -> str:
+    """What a worker is given at once: a file, since its tests share fixtures and results; all that needs the one session."""
+    file = nodeid.partition("::")[0]
+    return SPARK if on_spark(nodeid) else nodeid if file in ONE_BY_ONE else file
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """All that needs Spark goes to one worker, which has the one session.
+    """Units are given out by their number of tests, the largest first.
 
-    The mark `xdist_group` would say so too, if xdist 3.8 could still write it into the names that pytest 9 gives to tests.
+    Marks `xdist_group` would group tests too, if xdist 3.8 could still write them into the names that pytest 9 gives to tests.
+    With one unit for each test, xdist spends more time on counting units than on some of the tests.
     """
     if config.getoption("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadGroupScheduling
 
-    class OneSession(LoadGroupScheduling):
+    class ByFile(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return SPARK if on_spark(nodeid) else super()._split_scope(nodeid)
+            return work_unit(nodeid)
 
-    return OneSession(config, log)
+    return ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

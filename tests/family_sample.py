@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
 
 def family_file(households: int = 60, seed: int = 4) -> pd.DataFrame:
-    """Persons in households of one to five members, in shuffled order, with two household columns."""
+    """Persons in households of one to five members, in shuffled order, with two household columns: a copy to be changed."""
+    return _made(households, seed).copy()
+
+
+@lru_cache(64)
+def _made(households: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     size = rng.integers(1, 6, households)
     family = np.repeat(np.arange(households), size)
@@ -19,7 +26,10 @@ def family_file(households: int = 60, seed: int = 4) -> pd.DataFrame:
     return frame.sample(frac=1, random_state=seed).reset_index(drop=True)
 
 
-def with_families(frame: pd.DataFrame, seed: int = 8, shared: tuple[str, ...] = ("region", "wealth", "house")) -> pd.DataFrame:
+SHARED = ("region", "wealth", "house", "entry")
+
+
+def with_families(frame: pd.DataFrame, seed: int = 8, shared: tuple[str, ...] = SHARED) -> pd.DataFrame:
     """The file with a column `family` of one to five members, who agree in the shared columns (missing in all, or in none)."""
     rng = np.random.default_rng(seed)
     family = np.repeat(np.arange(len(frame)), rng.integers(1, 6, len(frame)))[: len(frame)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +85,13 @@ def write_stata(path: Path, n: int = 300, seed: int = 2) -> Path:
 def read_stata(path: Path) -> tuple[dict[str, list[Any]], Any]:
     """The cells and the metadata of a Stata file, with extended missing values and without conversion of dates."""
     return pyreadstat.read_dta(str(path), output_format="dict", user_missing=True, disable_datetime_conversion=True)
+
+
+@functools.cache
+def has_haven() -> bool:
+    """Whether R and its package haven are installed."""
+    program = shutil.which("Rscript")
+    if program is None:
+        return False
+    asked = ["-e", 'quit(status = if (requireNamespace("haven", quietly = TRUE)) 0 else 1)']
+    return subprocess.run([program, *asked], capture_output=True, timeout=120).returncode == 0

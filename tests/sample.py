@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,12 @@ SECRET = b"sixteen bytes or more for tests"
 
 
 def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
-    """Mixed types, ties, zeros, missing values, an integer column, nominal S and two sub-group columns."""
+    """Mixed types, ties, zeros, missing values, an integer column, nominal S, two sub-group columns; a copy each time."""
+    return (_made if n <= 5000 else _made.__wrapped__)(n, seed, missing).copy()
+
+
+@lru_cache(64)
+def _made(n: int, seed: int, missing: bool) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     region = rng.choice(["north", "south", "west"], n, p=[0.5, 0.3, 0.2])
     sex = rng.integers(1, 3, n)

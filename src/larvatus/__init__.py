@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.advice.advice import Advice
-    from larvatus.advice.role_guesses import RoleGuesses
+    from larvatus.advice.roles_draft import RoleGuesses
     from larvatus.comparison.comparison import Comparison
     from larvatus.comparison.limits import Limits, LimitsLike
     from larvatus.constraints.settings import Constraints
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "pipeline": ("advise", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
     "advice.advice": ("Advice",),
-    "advice.role_guesses": ("RoleGuesses",),
+    "advice.roles_draft": ("RoleGuesses",),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),

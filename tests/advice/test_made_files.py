@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import larvatus as lv
+from drawn_examples import number_of
 from larvatus.advice.advice import advice
 from larvatus.cli.main import main
 from larvatus.pipeline import try_advice
@@ -53,7 +54,7 @@ def all_made(path: Path, comparison: lv.Comparison) -> None:
     assert [c.name for c in comparison.candidates] == [r.name for r in lv.Study.read(path).release] != []
 
 
-@settings(MADE, max_examples=QUICK)
+@settings(MADE, max_examples=number_of(QUICK))
 @given(made=made_files())
 def test_made_files_run(made: MadeFile) -> None:
     with tempfile.TemporaryDirectory() as folder:

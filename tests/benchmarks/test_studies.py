@@ -19,6 +19,14 @@ def test_growth_from_one_size_to_the_next():
     assert study.growth_from(small, large) == {"from_rows": 10, "study": 4.5, "stages": {"read": 12.0}}
 
 
+def test_the_releases_of_the_general_case():
+    study = load("benchmarks/study.py")
+    for number in (1, 2, 10):
+        found = study.general_releases(number)
+        assert len({r["name"] for r in found}) == len({r["steps"][0] for r in found}) == number
+    assert study.general_releases(2) == study.RELEASES
+
+
 def test_results_of_other_sizes_and_modes_stay(tmp_path):
     study, target = load("benchmarks/study.py"), tmp_path / "study.json"
     job = {"case": "general", "rows": 10, "columns": 4, "seconds": 1.0}

@@ -22,6 +22,7 @@ ROLES = ["--confidential", "income,wealth", "--non-confidential", "age", "--sub-
 def folder(tmp_path, monkeypatch) -> Path:
     people(150).to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "secret").write_text(SECRET + "\n", encoding="utf-8")
+    (tmp_path / "secret").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)

@@ -29,6 +29,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "short").chmod(0o600)
+    (tmp_path / "in.csv").chmod(0o644)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
@@ -49,7 +51,7 @@ CASES = {
     "no such file": (mask("im.csv"), ["no file im.csv", "did you mean 'in.csv'"]),
     "small sub-groups": (
         mask("in.csv", "--sub-groups", "region,age"),
-                         ["sub-groups have fewer than 2", "age=", '--small pool'],
+                         ["sub-groups have fewer than 2", "'age': there are few records per value", '--small pool'],
     ),
     "a folder that is not there": (mask("in.csv", output="no/where/out.csv"), ["folder no/where does not exist"]),
     "a file in place of a folder": (mask("in.csv", output="in.csv/out.csv"), ["in.csv does not exist"]),
@@ -57,6 +59,8 @@ CASES = {
     "another format": (mask("in.csv", output="out.docx"), [".csv, .csv.gz or .parquet"]),
     "pairing over the release": (mask("in.csv", "--pairing", "out.csv"), ["is the released file itself"]),
     "a short secret": (mask("in.csv", "--secret-file", "short"), ["15 bytes, at least 16 are needed"]),
+    "a secret that all can read": (mask("in.csv", "--secret-file", "in.csv"),
+                                   ["secret file in.csv: every user of this machine can read it", "chmod 600 in.csv"]),
     "no secret file": (mask("in.csv", "--secret-file", "nowhere"), ["secret file nowhere cannot be read"]),
     "an unknown setting": (mask("in.csv", "--varance", "1"), ["varance: no such setting", "did you mean 'variance'"]),
     "a wrong setting": (mask("in.csv", "--variance", "-1"), ["variance: must be above 0, got -1"]),

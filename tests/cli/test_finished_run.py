@@ -181,6 +181,7 @@ def test_an_export_has_the_bytes_or_the_values_of_the_release(here):
 
 def test_a_parquet_release_is_exported_as_the_csv_that_the_run_would_have_written(here):
     Path("key").write_bytes(b"sixteen bytes or more")
+    Path("key").chmod(0o600)
     for form in ("csv", "parquet"):
         assert main(["run", "study.toml", "-o", form, "--format", form, "--secret-file", "key", "-q"]) == 0
     assert main(["export", "parquet", "--release", "far", "-o", "far.csv", "-q"]) == 0

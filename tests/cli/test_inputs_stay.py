@@ -26,6 +26,7 @@ def here(tmp_path, monkeypatch) -> Path:
     frame[:40].to_parquet("parts/part-00000.parquet")
     frame[40:].to_parquet("parts/part-00001.parquet")
     Path("secret.key").write_bytes(SECRET)
+    Path("secret.key").chmod(0o600)
     Path("link.csv").symlink_to("in.csv")
     os.link("in.csv", "hard.csv")
     Path("parts_link").symlink_to("parts", target_is_directory=True)

@@ -114,6 +114,7 @@ class Place:
         }
         people(200).to_parquet(folder / "people.parquet")
         (folder / "key").write_bytes(SECRET)
+        (folder / "key").chmod(0o600)
 
     def started(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -166,8 +167,11 @@ def place(tmp_path, site) -> Place:
     return Place(tmp_path, site)
 
 
-@pytest.mark.parametrize("attack", ["holding_attack", "letting_attack"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "attack"), [
+    (signal.SIGINT, "holding_attack"), (signal.SIGTERM, "letting_attack"),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in
+      ((signal.SIGINT, "letting_attack"), (signal.SIGTERM, "holding_attack"))),
+])
 def test_a_study_in_one_process(place, number, attack):
     (place.folder / "study.toml").write_text(STUDY.format(attack=attack))
     process = place.started("run", "study.toml", "-o", "out", "--jobs", "1")
@@ -190,7 +194,7 @@ def test_a_study_in_two_processes_ends_both(place, number):
     place.check_clean()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_mask_on_disk(place, number):
     process = place.started(
         "mask", "people.parquet", "-o", "out.csv", "--confidential", "income", "--method", "holding_mask", "--engine", "duckdb")
@@ -227,7 +231,7 @@ trials = 4
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_search_that_has_tried_nothing(place, number):
     (place.folder / "study.toml").write_text(SEARCH)
     process = place.started("search", "study.toml", "-o", "out", "--jobs", "1")

@@ -146,6 +146,7 @@ def test_masks_of_households_and_weights_on_the_command_line(file, tmp_path, cap
     frame = file[1].assign(family=np.arange(300) // 3, rent=rng.normal(size=100)[np.arange(300) // 3])
     frame.to_csv("families.csv", index=False)
     (tmp_path / "secret").write_bytes(b"sixteen bytes or more for tests")
+    (tmp_path / "secret").chmod(0o600)
     roles = ["--confidential", "income,rent", "--non-confidential", "age,sex", "--household", "family", "--household-columns",
              "rent", "--weight", "w", "--secret-file", "secret"]
     steps = ["--step", "additive_noise", "--step", "weight_grouping(k=20, scope='file')",

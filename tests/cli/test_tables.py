@@ -8,10 +8,11 @@ import re
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from drawn_examples import drawn
 from larvatus.cli.main import main
 from larvatus.cli.output import terminal as module
 from larvatus.cli.output.tables import _parts, lay_out
@@ -83,7 +84,7 @@ def test_texts_give_way_before_columns_are_folded():
 CELLS = st.one_of(st.none(), st.floats(allow_infinity=False), st.integers(-(10**6), 10**6), st.text("ab _-,é漢\n", max_size=40))
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(st.data(), st.one_of(st.none(), st.integers(24, 160)), st.integers(1, 6), st.integers(1, 8))
 def test_any_table(data, width, count, columns):
     rows = [{f"c{j}": data.draw(CELLS) for j in range(columns)} for _ in range(count)]

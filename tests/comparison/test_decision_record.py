@@ -114,6 +114,7 @@ def folder(tmp_path, monkeypatch):
     people(150, missing=False).to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     (tmp_path / "key").write_bytes(SECRET)
+    (tmp_path / "key").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path

@@ -68,6 +68,22 @@ def test_the_check_of_a_tier_stops_a_unique_weight():
     assert not lv.check(data, _fresh(frame), "secure", row_order="keep").meets_limits
 
 
+def test_a_date_of_birth_in_s_passes_no_tier():
+    frame = _survey(600)
+    days = np.random.default_rng(6).integers(0, 15_000, len(frame))
+    frame["born"] = pd.Timestamp("1950-01-01") + pd.to_timedelta(days, unit="D")
+    assert _tiers_that_pass(_scores(frame, _fresh(frame), non_confidential=["job", "born"])) == []
+
+
+def test_missing_cells_that_single_out_records_pass_no_tier():
+    rng = np.random.default_rng(7)
+    names = [f"x{j}" for j in range(10)]
+    frame = pd.DataFrame(rng.lognormal(5, 1, (300, 10)), columns=names).mask(rng.random((300, 10)) < 0.4)
+    data = lv.read(frame, confidential=names)
+    release = lv.mask(data, "additive_noise(variance=5)", secret=SECRET)
+    assert _tiers_that_pass(lv.risk(data, release, LINKS)) == []
+
+
 def _with_bishop() -> pd.DataFrame:
     frame = _survey(3000)
     frame.loc[17, "job"] = "bishop"
@@ -94,6 +110,19 @@ def test_an_unmasked_sub_group_passes_no_tier():
     scores = _scores(frame, released, non_confidential=())
     assert _tiers_that_pass(scores) == []
     assert "area=island" in limits_of("secure").judge(scores).in_words()
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_an_unmasked_household_passes_no_tier(members):
+    frame = _survey(1200).assign(family=np.arange(1200) // members)
+    roles = {"confidential": MASKED, "household": "family"}
+    data, released = lv.read(frame, **roles), _fresh(frame)
+    whole = lv.risk(data, released.drop(columns="family"), LINKS, row_order="keep")
+    assert _tiers_that_pass(whole) == list(TIERS)
+    released.loc[: members - 1, MASKED] = frame.loc[: members - 1, MASKED]
+    one = lv.risk(data, released.drop(columns="family"), LINKS, row_order="keep")
+    assert _tiers_that_pass(one) == []
+    assert f"{members} records are in households of which no member is masked." in " ".join(one.uniqueness.notes)
 
 
 def _weighted() -> lv.Microdata:
@@ -275,8 +304,7 @@ def test_a_lone_record_with_a_value_nearly_unchanged_passes_no_tier():
     scores = _scores(frame, released)
     assert _tiers_that_pass(scores) == []
     assert limits_of("secure").judge(scores).warnings[-1] == (
-        "1 record that is alone in the unmasked columns has a confidential value unchanged, or nearer to the original than "
-        "chance explains."
+        "1 record is alone in the unmasked columns and keeps a confidential value almost unchanged."
     )
 
 

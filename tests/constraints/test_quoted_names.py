@@ -42,6 +42,7 @@ def test_bounds_on_any_name_are_obeyed_and_described():
 def test_a_release_with_such_bounds_is_written(tmp_path, monkeypatch):
     table("cap.gain", "net worth").to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "secret").write_text("a secret line that nobody prints\n", encoding="utf-8")
+    (tmp_path / "secret").chmod(0o600)
     (tmp_path / "study.toml").write_text("""source = "in.csv"
 [roles]
 confidential = ["cap.gain", "net worth"]

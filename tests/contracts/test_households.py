@@ -31,7 +31,7 @@ def release_of(mask, engine: str = "memory", **roles: object) -> pd.DataFrame:
 
 
 def household_columns(mask) -> list[str]:
-    return [n for n in roles_for(mask)["confidential"] if n in ("wealth", "house")]
+    return [n for n in roles_for(mask)["confidential"] if n in ("wealth", "house", "entry")]
 
 
 def release_or_refusal(mask, **roles: object) -> pd.DataFrame | None:

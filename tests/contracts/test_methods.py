@@ -10,14 +10,17 @@ import pytest
 import tomli_w
 
 from catalogue import ATTACKS, MASKS, MEASURES, METHODS
+from every_case import every_case
 from larvatus.core.discovery import class_name
 from larvatus.core.errors import StudyError
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.method_help import describe_method
 from larvatus.data.method_parsing import method_of, short_text
 
+CASES = [p.values[0] for p in METHODS]
 
-@pytest.mark.parametrize("method", METHODS)
+
+@every_case(CASES)
 def test_docstring_names_every_parameter(method):
     text = type(method).__doc__ or ""
     listed = text.partition("Parameters:")[2]
@@ -28,7 +31,7 @@ def test_docstring_names_every_parameter(method):
     assert set(named) == set(type(method).model_fields)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_case(CASES)
 def test_every_field_says_what_it_means(method):
     page = describe_method(type(method))
     assert page.summary.endswith(".")
@@ -37,15 +40,14 @@ def test_every_field_says_what_it_means(method):
         assert setting.allowed, setting.name
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_case(CASES)
 def test_name_is_that_of_the_file(method):
     assert type(method).__name__ == class_name(method.name())
     assert type(method).__module__.rpartition(".")[2] == method.name()
 
 
-@pytest.mark.parametrize(("method", "kind"), [
-    pytest.param(p.values[0], kind, id=p.id)
-    for params, kind in ((MASKS, Mask), (ATTACKS, Attack), (MEASURES, Measure)) for p in params
+@every_case([
+    (p.values[0], kind) for params, kind in ((MASKS, Mask), (ATTACKS, Attack), (MEASURES, Measure)) for p in params
 ])
 def test_parameters_round_trip_through_toml_and_text(method, kind):
     table = tomllib.loads(tomli_w.dumps({"step": {"method": method.name(), **method.settings()}}))["step"]
@@ -53,7 +55,7 @@ def test_parameters_round_trip_through_toml_and_text(method, kind):
     assert method_of(kind, short_text(method).replace("null", '""')) == method
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_case(CASES)
 def test_is_frozen_and_refuses_unknown_settings(method):
     with pytest.raises(StudyError, match=rf"{method.name()}.no_such_setting: no such setting; "):
         type(method)(no_such_setting=1)

@@ -10,8 +10,8 @@ from larvatus.core.frequencies import natural_frequencies, natural_frequency
 
 
 @pytest.mark.parametrize(("value", "said"), [
-    (0.007, "7 in 1,000"), (0.45, "45 in 100"), (0.0004, "4 in 10,000"), (0.0, "0 in 100"), (1.0, "all 100 in 100"),
-    (1e-9, "fewer than 1 in 10,000"), (0.9999, "nearly all 100 in 100"), (None, "–"), (math.nan, "–"),
+    (0.007, "7 in 1,000"), (0.45, "45 in 100"), (0.0004, "4 in 10,000"), (0.0, "0 in 100"), (1.0, "all"),
+    (1e-9, "fewer than 1 in 10,000"), (0.9999, "nearly all"), (None, "–"), (math.nan, "–"),
 ])
 def test_one_share(value, said):
     assert natural_frequency(value).replace("\N{NO-BREAK SPACE}", " ") == said

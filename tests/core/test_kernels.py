@@ -12,9 +12,8 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     from larvatus.core import philox
     import numpy as np
-    out = np.empty((1, 3))
-    philox.fill_normal(out, np.arange(3), 0, 0, np.uint64(1), np.uint64(2))
-    print(out.shape, len([w for w in said if "kernels" in str(w.message)]))
+    found = philox.philox(*[np.uint64(0)] * 6)
+    print(len(found), len([w for w in said if "kernels" in str(w.message)]))
 """
 
 
@@ -25,13 +24,13 @@ def run(**environment: str) -> str:
 
 
 def test_cache_goes_to_the_named_folder(tmp_path):
-    assert run(LARVATUS_CACHE=str(tmp_path / "kept")) == "(1, 3) 0"
+    assert run(LARVATUS_CACHE=str(tmp_path / "kept")) == "4 0"
     assert list((tmp_path / "kept").rglob("*.nbi"))
 
 
 def test_works_with_one_note_where_nothing_can_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    assert run(HOME=str(tmp_path / "file"), LARVATUS_CACHE=str(tmp_path / "file" / "x")) == "(1, 3) 1"
+    assert run(HOME=str(tmp_path / "file"), LARVATUS_CACHE=str(tmp_path / "file" / "x")) == "4 1"
 
 
 CALLED = "from larvatus.core.kernels import kernel\n@kernel()\ndef inner(x):\n    return x + {}\n"

@@ -43,9 +43,16 @@ def test_refusing_names_the_sub_groups_the_limit_and_the_ways_out():
 
 
 def test_a_long_list_of_small_sub_groups_is_cut():
-    groups = Groups(("g",), tuple((i,) for i in range(9)), (1,) * 9)
+    groups = Groups(("g",), tuple((i,) for i in range(10)), (*(1,) * 9, 90))
     with pytest.raises(SubGroupError, match=r"\(g=4\) has 1; and 4 more\. Pool"):
+        settle(groups, [*[[1]] * 9, [90]], 2, "refuse", "asker")
+
+
+def test_values_that_few_records_share_are_not_listed():
+    groups = Groups(("g", "income"), tuple(("a", 1000.5 + i) for i in range(9)), (1,) * 9)
+    with pytest.raises(SubGroupError, match=r"9 of 9 .* records\. 'income': there are few .* categories\. Pool") as raised:
         settle(groups, [[1]] * 9, 2, "refuse", "asker")
+    assert "1000" not in str(raised.value)
 
 
 @pytest.mark.parametrize("small", ["pool", "pool_all"])

@@ -61,6 +61,7 @@ def test_text_is_refused_by_commands_and_studies(tmp_path, monkeypatch, capsys):
     FRAME.to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     (tmp_path / "secret").write_text("a secret line that nobody prints\n", encoding="utf-8")
+    (tmp_path / "secret").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     secret = ["--secret-file", "secret"]
     for command in (

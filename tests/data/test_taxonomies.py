@@ -8,7 +8,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.cli.main import main
-from larvatus.data.taxonomy import Taxonomy, read_tree, with_taxonomies
+from larvatus.data.hierarchies.taxonomy import Taxonomy, read_tree, with_taxonomies
 from larvatus.masks.categories.ordered_levels import level_scores
 from larvatus.stats.estimates.marginality import marginality, semantic_distances
 
@@ -110,6 +110,7 @@ def test_one_hierarchy_gives_one_release_however_it_is_written(tmp_path):
 def test_a_taxonomy_by_option(tmp_path, capsys):
     (tmp_path / "jobs.csv").write_text(CSV)
     (tmp_path / "secret").write_bytes(b"s" * 32)
+    (tmp_path / "secret").chmod(0o600)
     frame = pd.DataFrame({"job": ["farmer", "clerk", "head", "builder"] * 30, "x": np.arange(120.0)})
     frame.to_csv(tmp_path / "people.csv", index=False)
     source, out = str(tmp_path / "people.csv"), str(tmp_path / "out.csv")

@@ -28,8 +28,10 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("rows", [17, 200, 100_000])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("threads", "rows"), [
+    (1, 17), (3, 200), (1, 100_000),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, 17), (1, 200), (3, 100_000))),
+])
 @pytest.mark.parametrize("steps", STEPS.values(), ids=list(STEPS))
 def test_room_and_threads_change_nothing(steps, rows, threads, frame):
     wanted = lv.mask(lv.read(frame, **ROLES), *steps, secret=SECRET).frame()
@@ -39,7 +41,7 @@ def test_room_and_threads_change_nothing(steps, rows, threads, frame):
 
 @pytest.mark.parametrize("rows", [40_000, 500_000])
 def test_more_than_one_chunk_is_reduced_to_the_same_bits(rows):
-    many = people(150_000, seed=8)
+    many = people(80_000, seed=8)
     roles = {**ROLES, "sub_groups": ()}
     wanted = lv.mask(lv.read(many, **roles), "sufficiency_based", "data_shuffling", secret=SECRET).frame()
     data = lv.read(many, **roles, engine=Duckdb(rows=rows))

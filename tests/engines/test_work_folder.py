@@ -146,15 +146,15 @@ def test_a_full_disk_is_a_clear_error(tmp_path, rows):
     assert "larvatus-work" not in done.stdout.replace(str(small), "")
 
 
-def test_an_abandoned_folder_without_a_lock_goes_after_a_while(tmp_path):
-    folder = tmp_path / "larvatus-work-1-x"
-    folder.mkdir()
+def test_an_abandoned_folder_without_a_lock_goes_at_once(tmp_path):
+    """Its process died before it locked the folder, or while it removed it. The time plays no role: clocks are set back."""
+    for name, file in (("larvatus-work-1-x", None), ("larvatus-work-2-x", "a.column")):
+        (tmp_path / name).mkdir()
+        if file is not None:
+            (tmp_path / name / file).touch()
+        os.utime(tmp_path / name, (time.time() + 9000,) * 2)
     WorkFolder(tmp_path).close()
-    assert folder.exists()
-    old = time.time() - 7200
-    os.utime(folder, (old, old))
-    WorkFolder(tmp_path).close()
-    assert not folder.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 COMMAND = """
@@ -209,3 +209,25 @@ def test_what_a_killed_process_left_beside_a_target_goes_at_the_next_write(tmp_p
         assert len(list(tmp_path.glob(".[ab]*.tmp"))) == 2
     processes[1].kill()
     processes[1].communicate(timeout=60)
+
+
+ENDING = """
+import os, shutil, signal, sys
+from pathlib import Path
+from larvatus.core.supervision import obey_signals
+from larvatus.engines._layout.work_folder import WorkFolder
+obey_signals()
+folder = WorkFolder(Path(sys.argv[1]))
+remove = shutil.rmtree
+def disturbed(*given, **more):
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGINT)
+    remove(*given, **more)
+shutil.rmtree = disturbed
+"""
+
+
+def test_a_signal_while_the_process_ends_does_not_disturb_the_removal(tmp_path):
+    done = subprocess.run([sys.executable, "-c", ENDING, str(tmp_path)], capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []

@@ -17,6 +17,7 @@ from pyarrow import dataset, feather, ipc, parquet
 
 import larvatus as lv
 from larvatus.core.errors import ReadError, RolesError, StudyError
+from larvatus.core.kernels import cache_folder
 from larvatus.pipeline.examine_source import guess_roles
 from s3_server import KEY, SECRET_KEY, s3_server
 
@@ -196,6 +197,6 @@ def test_no_extension_of_duckdb_is_downloaded_or_loaded(tmp_path):
         "print(sorted(duckdb.sql('SELECT extension_name FROM duckdb_extensions() WHERE loaded').fetchall()))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
-                          env={**os.environ, "HOME": str(tmp_path / "home")})
+                          env={**os.environ, "HOME": str(tmp_path / "home"), "LARVATUS_CACHE": str(cache_folder() or "")})
     assert done.stdout.strip() == str(sorted(before))
     assert not list((tmp_path / "home").rglob("*.duckdb_extension*"))

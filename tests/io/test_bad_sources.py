@@ -22,7 +22,7 @@ FILES = {
     "header without an ending": (b"a,x", "no records"),
     "latin-1 far down": (b"a,x\n" + b"b,1\n" * 300_000 + f"caf\xe9 {VALUE},1\n".encode("latin-1"),
                          "line 300002, column 1 is not UTF-8"),
-    "utf-16 without a mark": ("a,x\n1,2\n".encode("utf-16-le"), "NUL bytes"),
+    "NUL bytes": (b"a,x\n1\0,2\n", "NUL bytes"),
     "a NUL byte far down": (b"a,x\n" + b"b,1\n" * 300_000 + f"{VALUE}\0,1\n".encode(), "line 300002 has a NUL byte"),
     "a cell too many": (f"a,x\np,1\nq,2,{VALUE}\n".encode(), "Expected 2 columns, got 3 in line 3"),
     "a cell too few": (f"a,x\np,1\n{VALUE}\n".encode(), "Expected 2 columns, got 1 in line 3"),

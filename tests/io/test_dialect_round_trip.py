@@ -8,10 +8,11 @@ import warnings
 from pathlib import Path
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import larvatus as lv
+from drawn_examples import drawn
 from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.targets import write_batches
@@ -51,7 +52,7 @@ def _reads_as_unicode(words: list[str], encoding: str) -> bool:
         return False
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(tables(), st.booleans())
 def test_what_is_written_in_a_dialect_is_read_back(drawn, state):
     dialect, batch, packed = drawn

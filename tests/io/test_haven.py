@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import larvatus as lv
-from labelled_sample import SPSS_META, read_spss, read_stata, write_spss, write_stata
+from labelled_sample import SPSS_META, has_haven, read_spss, read_stata, write_spss, write_stata
 from sample import SECRET
 
 pytestmark = pytest.mark.slow
@@ -37,15 +35,6 @@ for (name in names(table)) {
 }
 close(out)
 """
-
-
-@functools.cache
-def has_haven() -> bool:
-    program = shutil.which("Rscript")
-    if program is None:
-        return False
-    asked = ["-e", 'quit(status = if (requireNamespace("haven", quietly = TRUE)) 0 else 1)']
-    return subprocess.run([program, *asked], capture_output=True, timeout=120).returncode == 0
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pandas as pd
+import pyreadstat
 
 import larvatus as lv
 from labelled_sample import survey, write_spss
@@ -50,3 +51,17 @@ def test_a_catalog_is_read_and_stated_again(tmp_path, monkeypatch):
     plan = {"sub_groups": {}, "roles": {}, "release": [], "constraints": {}}
     like = Study(catalog="formats.sas7bcat")
     assert study_from_advice(plan, data, "", tmp_path, like).catalog == "formats.sas7bcat"
+
+
+def test_labels_are_shown_and_used(tmp_path):
+    frame = survey()[["income", "age"]].assign(v1=survey()["income"], v2=survey()["mood"]).drop(columns="income")
+    pyreadstat.write_sav(frame, str(tmp_path / "in.sav"), column_labels={
+        "v1": "Yearly income\nin euros, before tax, of the whole household", "v2": "Q7: diagnosed with an illness",
+        "age": "Age"})
+    found = guess_roles(tmp_path / "in.sav")
+    about = {g.name: (g.role, g.what) for g in found.guesses}
+    assert about["v1"] == ("confidential", "money")
+    assert about["v2"] == ("confidential", "sensitive category")
+    assert [r["label"] for r in found.rows()] == ["Age", "Yearly income in euros, befor…", "Q7: diagnosed with an illness"]
+    assert "its name or label suggests an amount of money" in found.draft()
+    assert "label" not in guess_roles(survey()).rows()[0]

@@ -9,7 +9,7 @@ import pyreadstat
 import pytest
 
 import larvatus as lv
-from larvatus.engines._files.portable_files import portable_codes
+from larvatus.engines._files.byte_layouts.portable_files import portable_codes
 from sample import SECRET
 
 PORTABLE = """\

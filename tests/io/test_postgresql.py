@@ -43,6 +43,7 @@ def server(tmp_path_factory):
     folder = Path(f"{folder}-{os.getpid()}")
     folder.mkdir(mode=0o755)
     (folder / "password").write_text(PASSWORD)
+    (folder / "password").chmod(0o600)
     try:
         if os.getuid() == 0:
             for path in (folder, folder / "password"):

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 import larvatus as lv
+from drawn_examples import drawn
 from larvatus.core.errors import LarvatusWarning
 from sample import SECRET
 
@@ -53,7 +54,7 @@ def close(one: list, other: list) -> bool:
 
 
 @given(tables(), st.sampled_from(["csv", "parquet"]), st.sampled_from(["csv", "parquet"]))
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 def test_s_rows_and_columns_survive_the_whole_way(table, read_as, write_as):
     *given_names, hidden, secret = table.column_names
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +83,7 @@ def test_s_rows_and_columns_survive_the_whole_way(table, read_as, write_as):
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 def test_any_bytes_are_read_or_refused_with_one_error(raw):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", LarvatusWarning)  # what was recognised

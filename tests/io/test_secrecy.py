@@ -84,7 +84,7 @@ def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
     files = lv.OutputFiles(format=suffix.removeprefix("."))
     lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, files=files)
     written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
-    kept = {"candidate.json", "written.json"}
+    kept = {"candidate.json", "written.json", ".salt"}
     assert {p.relative_to(tmp_path / "out").as_posix() for p in written if p.name not in kept} == {
         "scores.json", "scores.csv", "report.html", f"releases/noise{suffix}", "releases/noise.manifest.json",
         "releases/noise.codebook.csv", "internal/noise.internal.json", "internal/pairings/noise.parquet", "internal/run.json",

@@ -7,10 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import larvatus as lv
+from drawn_examples import drawn
 from family_sample import family_file
 from larvatus.stats.estimates.calibration import CalibrationError, calibrate, design_effect
 from larvatus.stats.grouping.equal_groups import equal_groups
@@ -49,7 +50,7 @@ def test_every_weight_is_shared_by_k_records():
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 9))
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 def test_groups_are_neighbours_of_at_least_k_and_never_part_equal_values(values, k):
     value = np.array(values, dtype=np.float64)
     group = equal_groups(value, k)

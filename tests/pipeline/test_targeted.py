@@ -129,6 +129,7 @@ def test_on_the_command_line_and_in_a_study(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     TABLE.to_csv("people.csv", index=False)
     (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").chmod(0o600)
     roles = ["--confidential", "x,y", "--identifiers", "id"]
     assert main(["mask", "people.csv", "-o", "one.csv", *roles, "--method", "additive_noise", "--variance", "0.05",
                  "--row-order", "keep", "--secret-file", "secret"]) == 0
@@ -160,11 +161,11 @@ def test_on_the_command_line_and_in_a_study(tmp_path, monkeypatch, capsys):
 
 
 def test_ids_reach_nothing_that_is_kept_beside_scores():
-    table = pd.DataFrame({"id": [f"person{i}" for i in range(40)], "x": np.arange(40.0)})
+    table = pd.DataFrame({"id": [f"kezia{i}" for i in range(40)], "x": np.arange(40.0)})
     data = lv.read(table, confidential=["x"], record_id="id")
-    again = lv.masks.AdditiveNoise(variance=0.5, where=("person3", "person7"))
+    again = lv.masks.AdditiveNoise(variance=0.5, where=("kezia3", "kezia7"))
     release = lv.mask(data, ["additive_noise", again], secret=SECRET)
     compared = lv.compare(data, [release], attacks=["rank_disclosure"], measures=["moments"])
     kept = [str(release.plain()), json.dumps(compared.plain()), compared.html(), compared.html("public"), repr(release)]
-    assert not any("person" in text for text in kept)
+    assert not any("kezia" in text for text in kept)
     assert all("2 record ids" in text for text in kept[:3])

@@ -69,7 +69,7 @@ STEPS = [
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("tail", [0.0, 1.0])
+@pytest.mark.parametrize("tail", [0.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_zeros_that_noise_keeps(step, attack, tail):
     independent, _ = check(half_zeros(tail=tail), step, [attack])
     assert independent > 0.1

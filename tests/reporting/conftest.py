@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -12,6 +12,7 @@ import pytest
 from larvatus.comparison.comparison import About, Candidate, Comparison
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows, Score, Scores
+from reporting.browser import Browser, browser
 
 STEP = {"method": "additive_noise", "scope": "sub_group", "variance": 0.25, "where": [4711, 4712]}
 PUBLIC_STEP = {"method": "additive_noise", "variance": 0.25, "where": [4711, 4712]}
@@ -75,6 +76,21 @@ def built(
 @pytest.fixture
 def comparison() -> Callable[..., Comparison]:
     return built
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests; each test opens its pages anew."""
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[Browser]:
+    """The browser as every test expects it: light colours, on a screen."""
+    chromium.media()
+    yield chromium
+    chromium.media()
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporting.browser import PROGRAM, Browser, browser
+from reporting.browser import PROGRAM
 from reporting.conftest import built
 from reporting.pictured import pictured
 from reporting.shapes import shaped
@@ -125,13 +124,6 @@ def test_the_checked_pages_have_every_kind_of_element_of_a_large_one(edition, pa
         return {(tag, attrs.get("class"), tuple(sorted(attrs))) for tag, attrs in parsed(shaped_text(shape, edition)).tags}
 
     assert kinds(LARGE) <= set().union(*(kinds(shape) for shape in SHAPES.values()))
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Browser]:
-    """One browser for all pages; each page is opened anew, with the colours of its test."""
-    with browser() as made:
-        yield made
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be checked in it")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from reporting.browser import PROGRAM, Browser, browser
+from larvatus.data.score import Scores
+from reporting.browser import PROGRAM
 from reporting.conftest import built
 from reporting.pictured import pictured
-from reporting.shapes import shaped
+from reporting.shapes import broken_limits, shaped
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
 
@@ -28,18 +30,17 @@ OVERLAPS = """(svg => { const b = [...svg.querySelectorAll('text')].map(t => t.g
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    made = {"few": built(3), "many": shaped(60, 300, 40), "public": None}
+    made = {"few": built(3), "many": shaped(60, 300, 40), "long": broken_limits(), "forty": built(40, 4), "public": None}
     out = {name: folder / f"{name}.html" for name in made}
-    for name in ("few", "many"):
+    for name in ("few", "many", "long", "forty"):
         out[name].write_text(made[name].html(), encoding="utf-8")
-    out["public"].write_text(pictured(built(1)).html("public"), encoding="utf-8")
+    drawn = pictured(built(1))
+    first = drawn.candidates[0]
+    more = (replace(first.of_kind("loss")[0], method=m) for m in ("table", "cluster", "ecdf_max", "ecdf_mean"))
+    many = Scores([*first.scores, *more])
+    wide = replace(drawn, candidates=(replace(first, scores=many),))
+    out["public"].write_text(wide.html("public"), encoding="utf-8")
     return out
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Browser]:
-    with browser() as made:
-        yield made
 
 
 def test_hover_shows_name_and_figures(tab, files):
@@ -66,7 +67,7 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     assert tab.run(PLACE) != before
     assert "nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
     said = tab.run("document.querySelector('.live .quiet').textContent")
-    assert "On the frontier (no other release beats it on both axes): 3." in said
+    assert said == "On the frontier: “noise 2”."
 
 
 def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):
@@ -134,6 +135,27 @@ def test_the_map_works_without_a_mouse(tab, files):
     assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-2"
 
 
+FOCUS = """(e => { const r = e.getBoundingClientRect(), all = [...document.querySelectorAll('*')];
+  return [all.indexOf(e), e.tagName.toLowerCase() + (e.closest('.cards') ? ' card' : e.closest('.live svg') ? ' point' :
+    e.closest('.rest') ? ' row' : e.closest('nav') ? ' contents' : ''), r.bottom > 0 && r.top < innerHeight,
+    e.matches(':focus-visible')]; })(document.activeElement)"""
+
+
+def test_the_tab_key_walks_through_contents_cards_map_and_table(tab, files):
+    tab.open(files["forty"], 1400)
+    tab.run("document.documentElement.style.scrollBehavior = 'auto'")
+    seen = []
+    for _ in range(60):
+        tab.press("Tab", 9)
+        seen.append(tab.run(FOCUS))
+    places, kinds = [s[0] for s in seen], [s[1] for s in seen]
+    assert places == sorted(set(places)), "every stop once, in the order of the page"
+    first = [kinds.index(kind) for kind in ("a contents", "a card", "a point", "select", "input row", "a row")]
+    assert first == sorted(first)
+    assert kinds.count("a point") == 1, "the arrow keys move between points"
+    assert [s for s in seen if not (s[2] and s[3])] == [], "what has the focus can be seen"
+
+
 def test_print_has_the_drawing_and_no_controls(tab, files):
     tab.open(files["few"])
     shown = "getComputedStyle(document.querySelector('.map %s')).display"
@@ -179,7 +201,20 @@ def test_every_releases_figure_can_be_found(tab, files):
     assert cells[2] == f"{100 * round(figure, 4):.2f}\u00a0%"
 
 
-@pytest.mark.parametrize("name", ["few", "many", "public"])
+def test_every_point_of_the_map_has_its_name_or_number(tab, files):
+    for name, width in product(("few", "long", "forty"), (390, 1400)):
+        tab.open(files[name], width)
+        data = json.loads(tab.run("document.querySelector('.map').dataset.points"))
+        labels = tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent)")
+        texts = ",".join(labels).replace(" ", "")
+        found = set(texts.split(","))
+        hidden = sum(int(more) for more in re.findall(r"(\d+)more", texts))
+        missing = [p["number"] for p in data["points"]
+                   if p["name"].replace(" ", "") not in texts and str(p["number"]) not in found]
+        assert len(missing) <= hidden, (name, width, missing)
+
+
+@pytest.mark.parametrize("name", ["few", "many", "long", "forty", "public"])
 @pytest.mark.parametrize("width", [390, 768, 1400])
 def test_nothing_is_wider_than_the_window_and_no_label_covers_another(tab, files, name, width):
     tab.open(files[name], width)

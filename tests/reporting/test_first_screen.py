@@ -9,12 +9,14 @@ import pytest
 
 from larvatus.comparison.limits import limits_of
 from larvatus.comparison.limits_by_release import judge_limits
-from larvatus.comparison.release_sentences import plain_title
+from larvatus.comparison.release_sentences import plain_name, plain_title
 from larvatus.comparison.selection_rule import selected_release
 from larvatus.data.score import Rows, Score, Scores
-from larvatus.reporting.board.figures_in_words import success_text
+from larvatus.reporting.board.decision import MOST_BROKEN
+from larvatus.reporting.board.figures_in_words import relative_text, success_text
 from larvatus.reporting.board.subject import MOST_CARDS
 from reporting.generated_studies import generated_study
+from reporting.shapes import found_by_unmasked_columns
 
 TAG = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 
@@ -36,7 +38,7 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
     candidate = next(c for c in made.candidates if c.name == name)
     title = text.split(" Decision ")[0]
     assert f"“{name}”" in title, "the title names the release"
-    assert ("passes the rule" in title or "breaks" in title or "not shown" in title) == (not passes)
+    assert ("No release" in title or "breaks" in title or "not shown" in title) == (not passes)
     if len(made.candidates) > 1:
         assert ("The rule chooses no release" in text) == (not passes)
     head = next(r for r in made.headline() if r["release"] == name)
@@ -49,8 +51,14 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
     worst = max(losses, key=lambda s: s.relative_loss, default=None)
     assert (plain_title(worst.method) if worst else "nothing is lost") in shown
     limits = judge_limits(made)
-    for row in limits.broken(str(name)) if limits else ():
-        assert f"{plain_title(str(row['score']))}:" in shown, row
+    against = text.split("speaks against")[1].split(". ")[0]
+    if worst and worst.relative_loss >= 0.1:
+        assert f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}".replace("\xa0", " ") in against
+    also = shown.partition("Also: ")[2]
+    broken = limits.broken(str(name)) if limits else ()
+    for row in broken:
+        assert f"{plain_title(str(row['score']))}:" in shown or plain_name(str(row["score"])) in also, row
+        assert plain_name(str(row["score"])) in against or len(broken) > MOST_BROKEN, row
     alone = any("singled_out" in s.details for c in made.candidates for s in c.scores)
     assert ("single out 40.0" in text) == alone
 
@@ -96,7 +104,34 @@ def test_broken_limits_stand_on_the_card(comparison):
     assert "noise 0 breaks 1 limit" in text
     assert "Nearest-record linkage: up to 44 %, limit 30 %; the estimate" not in text
     assert "Nearest-record linkage: up to 44 %, limit 30 %" in text
-    assert "Means and standard deviations: 0.02, limit 0.015" in text
+    assert "Means and standard deviations: loss 0.02, limit 0.015" in text
+
+
+def test_all_broken_limits_of_the_first_release_are_named(comparison):
+    made = comparison(2)
+    names = ("moments", "correlation", "nearest_record", "rank_correlation", "marginal", "table")
+    more = [Score(m, "loss", 0.4, "change", worst_value=1.0) for m in names[3:]]
+    scored = replace(made, candidates=tuple(replace(c, scores=Scores([*c.scores, *more])) for c in made.candidates))
+    text = first_screen(replace(scored, limits=limits_of(dict.fromkeys(names, 0.001))).html())
+    card = text.split("noise 1 breaks 6 limits")[1].split(" noise 0 ")[0]
+    assert all(plain_name(m) in card or f"{plain_title(m)}:" in card for m in names), card
+    assert "it breaks 6 limits, on" in text
+
+
+def test_what_s_alone_finds_beyond_the_limit_speaks_against_a_release(comparison):
+    made = comparison(1)
+    found = Score("nearest_record", "risk", 1.0, chance=0.01, s_alone=1.0, identifies=True, interval=(0.99, 1.0))
+    text = first_screen(replace(made, candidates=(replace(made.candidates[0], scores=Scores([found])),)).html())
+    assert "“noise 0” is not shown to be safe" in text
+    assert "What speaks against “noise 0”: all records found from the unmasked columns alone." in text
+    assert "Warning All records found from the unmasked columns alone. No mask helps against that" in text
+
+
+def test_what_s_alone_finds_comes_before_a_stronger_attack():
+    text = first_screen(found_by_unmasked_columns().html())
+    assert "No release passes the rule; “noise 2” comes closest" in text
+    assert "What speaks against “noise 2”: all records found from the unmasked columns alone." in text
+    assert "Warning The unmasked columns alone let an intruder single out 100 % of records (weight)." in text
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):

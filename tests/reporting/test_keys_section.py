@@ -26,12 +26,15 @@ def compared():
 
 
 def test_it_comes_before_the_attacks(compared):
-    titles = [s.title for s in compose_report(compared, "internal").sections]
-    assert titles.index("Keys") < titles.index("What the intruder is assumed to know") < titles.index("Risk")
+    report = compose_report(compared, "internal")
+    assert [s.title for s in report.stories][1] == "Who could be found"
+    assert "age" in report.stories[0].finding
+    titles = [s.title for s in report.appendix]
+    assert titles.index("Keys") < titles.index("Risk")
 
 
 def test_its_blocks(compared):
-    section = next(s for s in compose_report(compared, "internal").sections if s.title == "Keys")
+    section = next(s for s in compose_report(compared, "internal").appendix if s.title == "Keys")
     table = next(b for b in section.blocks if b.kind == "table")
     assert [row[0] for row in table.rows] == ["Original", "coarse", "detailed"]
     assert table.rows[0][1:] == table.rows[2][1:]
@@ -43,7 +46,8 @@ def test_its_blocks(compared):
 
 
 def test_the_first_paragraph_names_keys_that_identify(compared):
-    text = compose_report(compared, "internal").opening[0].text
+    alerts = compose_report(compared, "internal").opening[0].alerts
+    text = next(said for kind, said in alerts if kind == "warning" and "keys" in said)
     assert text.startswith("In “detailed”, the keys (age, town) identify an expected ")
     assert "Most of it is due to age" in text
 
@@ -59,12 +63,12 @@ def test_there_is_no_section_without_keys():
     frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=100), "s": np.arange(100) % 4})
     data = lv.read(frame, confidential=["x"], non_confidential=["s"])
     compared = lv.compare(data, [lv.mask(data, "additive_noise", secret=SECRET)], attacks=["uniqueness"], measures=["moments"])
-    assert "Keys" not in [s.title for s in compose_report(compared, "internal").sections]
+    assert "Keys" not in [s.title for s in compose_report(compared, "internal").appendix]
 
 
 def test_changed_keys_are_not_called_unchanged(compared):
     """Town is released unchanged, age is not; the public edition says how it was changed."""
-    internal = str(next(s for s in compose_report(compared, "internal").sections if s.title == "What is exact and what is not"))
+    internal = str(next(s for s in compose_report(compared, "internal").appendix if s.title == "What is exact and what is not"))
     assert "Columns released unchanged: town." in internal
     report = compose_report(compared, "public", release="coarse")
     assert "Columns released unchanged: town." in str(report)

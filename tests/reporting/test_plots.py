@@ -26,6 +26,7 @@ def drawn(plot) -> str:
     text = plot._repr_svg_()
     ElementTree.fromstring(text)
     assert "var(" not in text
+    assert not re.search(r"#[0-9a-f]{8}\b", text), "a transparent colour"
     assert ":is(" not in text
     return text
 
@@ -39,6 +40,13 @@ def test_a_comparison_draws_its_map(made):
 @pytest.mark.parametrize(("kind", "name"), [(None, "Nearest-record linkage"), ("loss", "Correlations")])
 def test_scores_draw_themselves(made, kind, name):
     assert name in drawn(made[2].candidates[0].scores.plot(kind))
+
+
+def test_names_can_be_read_on_their_stripes(made):
+    """Renderers of PNG and PDF know no transparent colours; a stripe must be nearly white, as on the page."""
+    stripe = re.search(r"\.stripe \{ fill: #([0-9a-f]{6}); \}", drawn(made[2].candidates[0].scores.plot()))
+    assert stripe
+    assert min(bytes.fromhex(stripe[1])) > 240
 
 
 def test_scores_without_the_kind_say_so(made):

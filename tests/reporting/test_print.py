@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporting.browser import PROGRAM, Browser, browser
+from reporting.browser import PROGRAM, Browser
 from reporting.shapes import shaped
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that nothing can be printed")
@@ -28,12 +28,6 @@ def files(tmp_path_factory) -> dict[str, Path]:
     out["public"] = folder / "public.html"
     out["public"].write_text(shaped(1, 3, 2).html("public"), encoding="utf-8")
     return out
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Browser]:
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture

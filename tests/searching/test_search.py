@@ -281,6 +281,8 @@ def test_on_data_with_a_sample_to_explore_on(data):
     assert isinstance(found.release, lv.Release)
     assert found.release.data.rows == 300
     assert f"explored on {part.rows} of 300" in found.notes[-1]
+    assert repr(found).startswith(f"Search of 6 candidates; chosen: {found.chosen.candidate.name}\n")
+    assert f"<b>Chosen: {found.chosen.candidate.name}</b> of 6 candidates" in found._repr_html_()
     assert [n.text for n in found.release.notes if n.step == "search"] == list(found.notes)
     assert "chosen among 6 candidates" in found.notes[0]
     assert not any(n.public for n in found.release.notes if n.step == "search")

@@ -164,6 +164,7 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     (tmp_path / "key").write_bytes(SECRET)
+    (tmp_path / "key").chmod(0o600)
     assert main(["search", "study.toml", "-o", "out", "--format", "csv", "--secret-file", "key"]) == 0
     again = lv.Study.read(tmp_path / "out" / "study.toml")
     for part in ("limits", "goal", "combine", "analysis", "domain", "labels", "attack", "measure", "purpose", "roles"):

@@ -10,8 +10,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
+from every_case import every_case
 from larvatus.cli.main import app
 from larvatus.core.discovery import file_names
 
@@ -49,7 +48,7 @@ def test_there_are_pages():
     assert len(PAGES) > 30
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@every_case(PAGES)
 def test_links_lead_somewhere(page):
     dead = []
     text = prose(page.read_text(encoding="utf-8"))
@@ -86,7 +85,7 @@ def test_there_are_commands():
     assert len(CASES) > 30
 
 
-@pytest.mark.parametrize(("page", "command"), CASES, ids=lambda v: name(v) if isinstance(v, Path) else str(v)[:60])
+@every_case(CASES)
 def test_fenced_commands_can_be_read(page, command):
     words = shlex.split(command, comments=True)
     stop = next((i for i, w in enumerate(words) if w in ("|", "&&", ";", ">", "||", "&")), len(words))
@@ -106,7 +105,7 @@ def options(command: str) -> set[str]:
     return {n for argument in found for n in argument.names} | {"--help", "-h", "--version"}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "CHANGELOG.md"], ids=name)
+@every_case([p for p in PAGES if p.name != "CHANGELOG.md"])
 def test_commands_in_the_text_exist(page):
     """`larvatus run … --public NAME` in a sentence: the command is there and has these options."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -121,7 +120,7 @@ def test_commands_in_the_text_exist(page):
         assert settings or not missing, said
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@every_case(PAGES)
 def test_fenced_toml_and_python_can_be_read(page):
     for kind, body in blocks(page):
         if kind == "toml":

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import larvatus
+from every_case import every_case
+from source_trees import tree
 
 ROOT = Path(larvatus.__file__).parent
 LAYERS = [
@@ -31,21 +33,21 @@ def part_of(path: Path) -> str:
     return inside[0] if len(inside) > 1 else path.stem
 
 
-def inside(tree: ast.Module, function: str) -> ast.AST:
+def inside(module: ast.Module, function: str) -> ast.AST:
     """The function `Class.name` of a file."""
     named, _, own = function.partition(".")
-    of_class = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == named)
+    of_class = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == named)
     return next(n for n in of_class.body if isinstance(n, ast.FunctionDef) and n.name == own)
 
 
 def imports(path: Path, top_only: bool = False, without: str = "", text: str | None = None) -> set[str]:
     """Modules a file imports, except those for type checking only and those imported in the function `without`."""
-    tree = ast.parse(path.read_text() if text is None else text)
+    module = tree(path) if text is None else ast.parse(text)
     found: set[str] = set()
-    skipped = {id(n) for n in ast.walk(inside(tree, without))} if without else set()
-    skipped |= {id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    skipped = {id(n) for n in ast.walk(inside(module, without))} if without else set()
+    skipped |= {id(n) for node in ast.walk(module) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
                for n in ast.walk(node)}
-    nodes = tree.body if top_only else ast.walk(tree)
+    nodes = module.body if top_only else ast.walk(module)
     for node in nodes:
         if id(node) in skipped:
             continue
@@ -65,7 +67,7 @@ def test_the_exception_is_one_function():
     assert any(m.startswith(target) for m in imports(ROOT / name, without=function, text=text))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@every_case(FILES)
 def test_imports_point_down(path):
     here = part_of(path)
     if here in {"__init__", *FORMER}:
@@ -112,7 +114,7 @@ def test_data_libraries_stay_in_their_engine():
         assert all(u.startswith(homes) for u in users), users
 
 
-@pytest.mark.parametrize("path", METHOD_FILES, ids=lambda p: p.stem)
+@every_case(METHOD_FILES)
 def test_method_files_import_little_at_the_top(path):
     standard = {"__future__", "collections", "contextlib", "dataclasses", "functools", "itertools", "math", "typing"}
     allowed = standard | {"pydantic", "numpy", "larvatus"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
-import pytest
-
 import larvatus
+from every_case import every_case
+from source_trees import tree
 
 ROOT = Path(larvatus.__file__).parent
 FILES = sorted(f for f in ROOT.rglob("*.py") if f.name != "__init__.py")
@@ -41,6 +42,8 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "__main__.py": "what python -m larvatus runs, by its name",
+    "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
+    "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
     "attacks/keys/class_risk.py": "figures of one table of keys, which are compared before and after steps",
     "engines/_files/date_cells.py": "which form a date has, apart from how files are opened",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
@@ -87,10 +90,11 @@ def place(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def public(path: Path) -> dict[str, ast.AST]:
     """Functions, classes and constants that a module defines under a public name."""
     out: dict[str, ast.AST] = {}
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree(path).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             out[node.name] = node
         elif isinstance(node, ast.Assign):
@@ -104,26 +108,26 @@ def private(path: Path) -> bool:
     return any(part.startswith("_") for part in path.relative_to(ROOT).parts)
 
 
-@pytest.mark.parametrize("folder", sorted({f.parent for f in FILES}), ids=lambda p: p.name)
+@every_case(sorted({f.parent for f in FILES}))
 def test_rooms_are_small(folder):
     modules = [f for f in FILES if f.parent == folder]
     assert len(modules) <= MOST_MODULES or folder.name in METHOD_ROOMS
 
 
-@pytest.mark.parametrize("folder", sorted({f.parent for f in ROOT.rglob("*.py")}), ids=lambda p: p.name)
+@every_case(sorted({f.parent for f in ROOT.rglob("*.py")}))
 def test_every_package_says_what_belongs_there(folder):
-    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    said = ast.get_docstring(tree(folder / "__init__.py"))
     assert said is not None
     assert len(said.split()) >= 5
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@every_case(FILES, place)
 def test_no_name_is_a_bare_participle(path):
     own = [n for n, node in public(path).items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     assert not {n.lower() for n in (path.stem.strip("_"), *own)} & PARTICIPLES
 
 
-@pytest.mark.parametrize("path", FILES, ids=place)
+@every_case(FILES, place)
 def test_no_public_name_starts_or_ends_with_a_participle(path):
     """`told_scores` and `copies_asked` say less than `print_scores` and `copies_of_steps`."""
     own = [n.split("_") for n, node in public(path).items() if isinstance(node, ast.FunctionDef) and "_" in n]
@@ -132,7 +136,7 @@ def test_no_public_name_starts_or_ends_with_a_participle(path):
     assert not first | last
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if not private(f)], ids=place)
+@every_case([f for f in FILES if not private(f)], place)
 def test_no_method_of_a_public_class_is_a_bare_participle(path):
     """Methods and properties; fields may be adjectives, and an engine's own folder is not public."""
     classes = [node for node in public(path).values() if isinstance(node, ast.ClassDef)]
@@ -156,7 +160,7 @@ def importers() -> dict[str, set[str]]:
     names = {".".join(("larvatus", *f.relative_to(ROOT).with_suffix("").parts)): place(f) for f in FILES}
     out: dict[str, set[str]] = {p: set() for p in names.values()}
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 for module in (node.module, *(f"{node.module}.{a.name}" for a in node.names)):
                     if module in names:

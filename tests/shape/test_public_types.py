@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import larvatus as lv
+from every_case import every_case
 
 NAMED_BY_OTHERS = {"Intruder.preset.changes"}  # fields of a model, checked by it
 
@@ -30,7 +31,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 FUNCTIONS = public_functions()
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@every_case(FUNCTIONS)
 def test_no_parameter_is_anything(name):
     loose = [p.name for p in inspect.signature(FUNCTIONS[name]).parameters.values()
              if p.annotation == "Any" and f"{name}.{p.name}" not in NAMED_BY_OTHERS]

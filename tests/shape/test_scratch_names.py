@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import larvatus
+from every_case import every_case
+from source_trees import tree
 
 ROOT = Path(larvatus.__file__).parent
 METHODS = ("masks", "attacks", "measures")
@@ -72,10 +74,10 @@ def called(node: ast.Call) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@every_case(FILES)
 def test_no_column_name_is_put_together(path):
     allowed = ALLOWED.get(path.relative_to(ROOT).as_posix(), set())
-    names = built_names(ast.parse(path.read_text()), literals=path.relative_to(ROOT).parts[0] in METHODS)
+    names = built_names(tree(path), literals=path.relative_to(ROOT).parts[0] in METHODS)
     found = {f"line {n.lineno}: {ast.unparse(n)}" for n in names if ast.unparse(n) not in allowed}
     assert not found, f"{sorted(found)}: use scratch(kind, name) of core/scratch_names.py"
 
@@ -84,10 +86,10 @@ ENGINES = [f for f in FILES if f.relative_to(ROOT).parts[0] == "engines"]
 NUMBERED = {"engines/_spark/exchange.py", "engines/_disk/sorting.py"}  # columns have numbers for names there
 
 
-@pytest.mark.parametrize("path", ENGINES, ids=lambda p: str(p.relative_to(ROOT)))
+@every_case(ENGINES)
 def test_engines_put_no_column_of_their_own_among_those_of_a_user(path):
     if path.relative_to(ROOT).as_posix() not in NUMBERED:
-        found = [f"line {n.lineno}: {ast.unparse(n)}" for n in beside_users(ast.parse(path.read_text()))]
+        found = [f"line {n.lineno}: {ast.unparse(n)}" for n in beside_users(tree(path))]
         assert not found, f"{found}: use scratch(kind) of core/scratch_names.py"
 
 
@@ -106,5 +108,5 @@ def test_the_scan_finds_fixed_names_among_those_of_a_user():
 
 def test_what_is_allowed_is_there():
     for name, texts in ALLOWED.items():
-        found = {ast.unparse(n) for n in built_names(ast.parse((ROOT / name).read_text()), literals=False)}
+        found = {ast.unparse(n) for n in built_names(tree(ROOT / name), literals=False)}
         assert texts <= found

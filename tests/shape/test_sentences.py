@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 import larvatus
+from every_case import every_case
+from source_trees import tree
 
 ROOT = Path(larvatus.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -85,14 +87,14 @@ def given_sentences(tree: ast.AST) -> set[str]:
     return {target.id for target, value in places if isinstance(target, ast.Name) and is_sentence(value, set())}
 
 
-def sentences_read(source: str) -> list[str]:
+def sentences_read(source: str | Path) -> list[str]:
     """The places in a source where code looks for words in a sentence."""
     found = []
-    tree = ast.parse(source)
-    scopes = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)] or [tree]
+    module = tree(source) if isinstance(source, Path) else ast.parse(source)
+    scopes = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)] or [module]
     seen: set[ast.AST] = set()
-    for scope in [*scopes, tree]:
-        looped = given_sentences(scope) if scope is not tree else set()
+    for scope in [*scopes, module]:
+        looped = given_sentences(scope) if scope is not module else set()
         for node in ast.walk(scope):
             hit = False
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -111,21 +113,21 @@ def sentences_read(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@every_case(FILES)
 def test_code_does_not_read_sentences(path):
     inside = path.relative_to(ROOT).as_posix()
-    read = sorted(set(sentences_read(path.read_text())) - OF_OTHERS.get(inside, set()) - CUT.get(inside, {}).keys())
+    read = sorted(set(sentences_read(path)) - OF_OTHERS.get(inside, set()) - CUT.get(inside, {}).keys())
     assert not read, f"{inside} reads sentences: {'; '.join(read)}. Give what it looks for a field."
 
 
-@pytest.mark.parametrize("file", OF_OTHERS)
+@every_case(OF_OTHERS)
 def test_texts_of_others_are_still_read(file):
-    assert OF_OTHERS[file] <= set(sentences_read((ROOT / file).read_text())), "take what is no longer read off the list"
+    assert OF_OTHERS[file] <= set(sentences_read(ROOT / file)), "take what is no longer read off the list"
 
 
-@pytest.mark.parametrize("file", CUT)
+@every_case(CUT)
 def test_texts_are_still_cut(file):
-    assert CUT[file].keys() <= set(sentences_read((ROOT / file).read_text())), "take what is no longer cut off the list"
+    assert CUT[file].keys() <= set(sentences_read(ROOT / file)), "take what is no longer cut off the list"
 
 
 @pytest.mark.parametrize("code", [

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import larvatus
+from every_case import every_case
 from larvatus.cli.main import app, main
+from source_trees import tree
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(larvatus.__file__).parent
@@ -43,12 +45,12 @@ def test_the_words_are_noticed():
     assert not quaint("the baseline, reported for each")
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.is_file()], ids=lambda p: p.relative_to(ROOT).as_posix())
+@every_case([p for p in PAGES if p.is_file()])
 def test_documents(page):
     assert not quaint(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda p: p.name)
+@every_case(TEMPLATES)
 def test_templates(template):
     assert not quaint(template.read_text(encoding="utf-8"))
 
@@ -63,7 +65,7 @@ def test_help(command, monkeypatch):
     assert not quaint(shown.getvalue())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+@every_case(MODULES)
 def test_docstrings_and_messages(path):
-    texts = [n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)]
+    texts = [n.value for n in ast.walk(tree(path)) if isinstance(n, ast.Constant)]
     assert not [q for text in texts if isinstance(text, str) for q in quaint(text)]

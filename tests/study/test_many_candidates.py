@@ -240,7 +240,7 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
             assert SECRET not in file.read_bytes()
             assert SECRET.hex().encode() not in file.read_bytes()
         lv.run(study, tmp_path / "out", secret=SECRET)
-    assert sorted({p.name for p in kept.rglob("*") if p.is_file()}) == ["candidate.json", "written.json"]
+    assert sorted({p.name for p in kept.rglob("*") if p.is_file()}) == [".salt", "candidate.json", "written.json"]
     assert (tmp_path / "out" / "internal" / "pairings").stat().st_mode & 0o777 == 0o700
     assert len(list((tmp_path / "out" / "internal" / "pairings").iterdir())) == 4
 

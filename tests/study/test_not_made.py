@@ -36,6 +36,7 @@ def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     people(120).to_csv("in.csv", index=False)
     Path("secret").write_bytes(SECRET)
+    Path("secret").chmod(0o600)
     study(5)
     return tmp_path
 

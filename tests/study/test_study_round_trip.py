@@ -5,10 +5,11 @@ from __future__ import annotations
 import tomllib
 from contextlib import suppress
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import larvatus as lv
+from drawn_examples import drawn
 from larvatus.attacks import NearestRecord
 from larvatus.core.errors import StudyError
 from larvatus.masks import AdditiveNoise
@@ -53,7 +54,7 @@ def studies(draw: st.DrawFn) -> lv.Study:
 
 
 @given(studies())
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 def test_toml_there_and_back(study):
     again = lv.Study.of(tomllib.loads(study.toml()))
     assert again == study
@@ -71,7 +72,7 @@ def test_toml_there_and_back(study):
 ), st.sampled_from([
     "purpose", "engine", "roles", "sub_groups", "intruder", "release", "attack", "measure", "analysis", "other",
 ]))
-@settings(max_examples=300, deadline=None)
+@drawn(300)
 def test_whatever_stands_in_a_part_it_is_read_or_refused_by_name(value, part):
     study = lv.Study()
     with suppress(StudyError):

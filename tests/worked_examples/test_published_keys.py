@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import larvatus as lv
+from drawn_examples import drawn
 from larvatus.attacks.key_risk import KeyRisk
 from larvatus.stats.key_risk.special_uniques import special_uniques
 
@@ -107,7 +108,7 @@ def figures(frame: pd.DataFrame) -> dict[str, list]:
     return {"value": [score.value, *score.interval], "record": sorted(np.round(score.by_record, 12).tolist()), **tables}
 
 
-@settings(max_examples=15, deadline=None)
+@drawn(15)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 1)), min_size=5, max_size=25),
     seed=st.integers(0, 2**32 - 1),

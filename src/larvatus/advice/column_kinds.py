@@ -1,18 +1,20 @@
 """What is in a column before it has a role: type, distinct values, missing cells, order of magnitude, codes for missing.
 
-Only counts, shares and orders of magnitude are stated. The one exception are codes for missing values, such as -7 or 99, which
-say nothing about a person.
+Only counts, shares and orders of magnitude are stated. The one exception are codes for missing values, such as -7, 99 or k.A.,
+which say nothing about a person.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from larvatus.advice.texts_among_numbers import numbers_and_texts
+from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.text_columns import DATE
 
 _WORDS = (
@@ -22,7 +24,7 @@ _WORDS = (
 _NEGATIVE_CODES = frozenset({*range(-9, 0), -77, -88, -97, -98, -99, -777, -888, -997, -998, -999, -9999, -99999})
 _POSITIVE_CODES = frozenset({7, 8, 9, *range(96, 100), *range(996, 1000), *range(9996, 10_000), 99_999, 999_999, 9_999_999})
 _RARE, _FEWEST, _GAP = 0.005, 3, 0.1  # share and number of records with a code; gap below a code, as a share of it
-_MOST_TEXTS = 20_000
+_MOST_TEXTS, _MANY_NUMBERS = 20_000, 50
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 _PHONE = re.compile(r"\+?\(?\d[\d ()/.-]{7,}\d")
 _ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{0,4}")
@@ -34,9 +36,10 @@ _PATTERNS = {"dates": DATE, "emails": _EMAIL, "accounts": _ACCOUNT, "postcodes":
 class ColumnKind:
     """One column: its type, how many of its cells are missing and distinct, and what its cells look like.
 
-    `pattern` is what most texts look like: dates, emails, accounts, postcodes or phones. `words` is the mean number of words in
-    a text. `codes` are values that probably stand for missing. `labels` is the number of value labels if these make the column
-    categorical, and `measure` the measure that the file states (nominal, ordinal or scale).
+    `pattern` is what most texts look like: dates, emails, accounts, postcodes, phones or numbers. `words` is the mean number of
+    words in a text. `codes` are values that probably stand for missing, and `strays` the number of texts among numbers that do
+    not. `labels` is the number of value labels if these make the column categorical, `measure` the measure that the file states
+    (nominal, ordinal or scale), and `label` what the file says the column is.
     """
 
     name: str
@@ -51,9 +54,11 @@ class ColumnKind:
     pattern: str = ""
     words: float = 0.0
     smallest: int = 0
-    codes: tuple[int, ...] = ()
+    codes: tuple[int | str, ...] = ()
+    strays: int = 0
     labels: int = 0
     measure: str = ""
+    label: str = ""
 
     @property
     def present(self) -> int:
@@ -74,8 +79,8 @@ class ColumnKind:
         return self.present > 20 and self.distinct > 0.95 * self.present
 
 
-def column_kind(name: str, column: Any) -> ColumnKind:
-    """What is in a column of an Arrow table."""
+def column_kind(name: str, column: Any, notation: Notation | None = None) -> ColumnKind:
+    """What is in a column of an Arrow table. `notation` is that of numbers in texts, of files in which these can be numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -91,7 +96,7 @@ def column_kind(name: str, column: Any) -> ColumnKind:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _of_numbers(name, np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _of_texts(name, column)
+        return _of_texts(name, column, notation)
     return ColumnKind(name, str(kind), rows, missing, 0)
 
 
@@ -112,11 +117,20 @@ def _of_numbers(name: str, values: Any) -> ColumnKind:
     )
 
 
-def _of_texts(name: str, column: Any) -> ColumnKind:
+def _of_texts(name: str, column: Any, notation: Notation | None) -> ColumnKind:
     import pyarrow.compute as pc
 
-    counted = pc.value_counts(column.drop_null())
+    trimmed = pc.utf8_trim_whitespace(column)
+    counted = pc.value_counts(trimmed.drop_null())
     texts, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
+    found = numbers_and_texts(dict(zip(texts.to_pylist(), counts.tolist(), strict=True)), notation) if notation else None
+    if found is not None and found.codes:
+        numbers = np.array([found.numbers.get(t, math.nan) for t in trimmed.to_pylist()])
+        about = _of_numbers(name, numbers)
+        return replace(about, codes=(*found.codes, *about.codes))
+    if found is not None and (found.others or len(found.numbers) > _MANY_NUMBERS):
+        return ColumnKind(name, "text", len(column), column.null_count, len(texts), pattern="numbers", strays=found.others,
+                          smallest=int(counts.min()))
     sample = [t.strip() for t in texts.slice(0, _MOST_TEXTS).to_pylist()]
     pattern = next((n for n, p in _PATTERNS.items() if 2 * sum(p.fullmatch(t) is not None for t in sample) > len(sample)), "")
     words = sum(len(t.split()) for t in sample) / len(sample)

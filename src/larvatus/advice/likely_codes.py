@@ -51,7 +51,7 @@ def _joined(one: Any, other: Any) -> Any:
     return values, np.bincount(places, np.concatenate([one[1], other[1]])).astype(np.int64)
 
 
-def code_sentence(name: str, codes: Sequence[int]) -> str:
+def code_sentence(name: str, codes: Sequence[int | str]) -> str:
     """A sentence that points at likely codes of missing values, and says how to declare them."""
     shown = [str(c) for c in codes]
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

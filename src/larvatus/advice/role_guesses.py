@@ -6,25 +6,16 @@ column without a role is not released.
 
 from __future__ import annotations
 
-import html
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from larvatus.advice.column_kinds import ColumnKind
-from larvatus.advice.key_advice import looks_like_key
-from larvatus.advice.likely_codes import code_sentence
-from larvatus.core.number_format import share
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.text_columns import FEW_CODES
 
 Role = Literal["confidential", "non_confidential", "identifiers", "weight", "none"]
-_SHOWN: Mapping[str, str] = {
-    "confidential": "confidential", "non_confidential": "non-confidential", "identifiers": "identifier", "weight": "weight",
-    "none": "not released",
-}
 _LONG_TEXT, _SOME_LEVELS, _OLDEST = 4.0, 30, 120
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -53,6 +44,7 @@ _SENSITIVE = _any("diagnos", "disease", "illness", "health", "hiv", "icd", "medi
                  "alcohol", "smok", "pregnan", "abortion", "genetic", "suicid", "religio", "belief", "church", "ethni", "etni",
                  "^race", "(^|_)race$", "caste", "orientation", "crim", "offen[cs]e", "convict", "arrest", "prison", "vote",
                  "party", "politic", "union", "krank", "behinder", "partei", "straf", "maladie", "sante", "handicap", "ziekte")
+_IN_LABELS = (_BIRTH, _POSTAL, _MONEY, _AGE, _SENSITIVE)
 _NUMBER_COUNT = _any("^num", "^n_", "count", "^nb_", "size$", "anzahl")
 
 
@@ -75,16 +67,20 @@ class RoleGuess:
 def guess_role(column: ColumnKind) -> RoleGuess:
     """The first rule that fits: from what must not be released to what may be."""
     name = "_".join(p.lower() for p in _PART.findall(column.name)) or column.name.lower()
-    plain = column.name.lower()
+    plain, label = column.name.lower(), column.label.lower()
 
     def named(pattern: re.Pattern[str]) -> bool:
-        return bool(pattern.search(name) or pattern.search(plain))
+        return any(pattern.search(text) for text in (name, plain, *([label] if pattern in _IN_LABELS else [])))
 
-    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _text, _sensitive, _labelled):
+    for rule in (_unusable, _person, _date, _weight, _record_number, _postcode, _nearly_numbers, _text, _sensitive, _labelled):
         found = rule(column, named)
         if found is not None:
             return found
     return _value(column, named)
+
+
+def _source(c: ColumnKind) -> str:
+    return "name or label" if c.label else "name"
 
 
 def _unusable(c: ColumnKind, named: Any) -> RoleGuess | None:
@@ -107,7 +103,7 @@ def _person(c: ColumnKind, named: Any) -> RoleGuess | None:
 
 def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
     if named(_BIRTH) and (c.pattern == "dates" or c.distinct > 200):
-        return RoleGuess(c, "identifiers", "date of birth", "its name suggests a date of birth",
+        return RoleGuess(c, "identifiers", "date of birth", f"its {_source(c)} suggests a date of birth",
                          warning="a date of birth singles out persons; release the age or the year instead")
     if c.type == "dates":
         return RoleGuess(c, "none", "date", 'it contains dates; to release them, declare it confidential and use date_shift or '
@@ -141,6 +137,15 @@ def _postcode(c: ColumnKind, named: Any) -> RoleGuess | None:
     return None
 
 
+def _nearly_numbers(c: ColumnKind, named: Any) -> RoleGuess | None:
+    if c.pattern != "numbers":
+        return None
+    if not c.strays:
+        return RoleGuess(c, "none", "numbers as text", "its cells are numbers stored as text; convert them in the source")
+    return RoleGuess(c, "none", "numbers and text", f"most cells are numbers, and {c.strays:,} are text; correct these, remove "
+                                                    "titles and totals, or state them as missing values (missing = …)")
+
+
 def _text(c: ColumnKind, named: Any) -> RoleGuess | None:
     if c.type != "text":
         return None
@@ -156,14 +161,15 @@ def _text(c: ColumnKind, named: Any) -> RoleGuess | None:
 def _sensitive(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not named(_SENSITIVE) or c.distinct > MOST_LEVELS or (c.numeric and c.type != "whole numbers"):
         return None
-    return RoleGuess(c, "confidential", "sensitive category", "its name suggests health, belief, origin, politics or offences",
+    return RoleGuess(c, "confidential", "sensitive category",
+                     f"its {_source(c)} suggests health, belief, origin, politics or offences",
                      nominal=c.numeric and not c.is_ordered)
 
 
 def _labelled(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not c.labels or c.distinct > MOST_LEVELS:
         return None
-    role: Role = "confidential" if named(_MONEY) else "non_confidential"
+    role: Role = "confidential" if _MONEY.search(c.name.lower()) else "non_confidential"
     why = f"{c.labels} value labels" + (", and its measure is ordinal" if c.is_ordered else "")
     return RoleGuess(c, role, "ordered category" if c.is_ordered else "category", why, nominal=c.numeric and not c.is_ordered)
 
@@ -176,9 +182,9 @@ def _value(c: ColumnKind, named: Any) -> RoleGuess:
     if c.type == "whole numbers" and c.distinct - len(c.codes) <= FEW_CODES and not named(_MONEY) and c.measure != "scale":
         return RoleGuess(c, "non_confidential", "category", f"{c.distinct} different whole numbers, maybe codes", nominal=True)
     if named(_AGE) and c.lowest >= 0 and c.highest <= _OLDEST:
-        return RoleGuess(c, "non_confidential", "age", "its name and range suggest an age")
+        return RoleGuess(c, "non_confidential", "age", f"its {_source(c)} and range suggest an age")
     if named(_MONEY):
-        return RoleGuess(c, "confidential", "money", "its name suggests an amount of money")
+        return RoleGuess(c, "confidential", "money", f"its {_source(c)} suggests an amount of money")
     if c.type == "whole numbers" and (named(_CODE) or named(_PLACE)):
         many = c.distinct > MOST_LEVELS
         why = f"its name suggests codes; {c.distinct:,} of them"
@@ -199,112 +205,3 @@ def guesses_for(columns: Sequence[ColumnKind]) -> tuple[RoleGuess, ...]:
             guess = RoleGuess(guess.column, "none", "another weight", "a release has one weight; choose the right one")
         out.append(guess)
     return tuple(out)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RoleGuesses:
-    """What the columns of a source seem to be, and a draft of their roles to confirm.
-
-    `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV.
-    """
-
-    guesses: tuple[RoleGuess, ...]
-    records: int
-    source: str = ""
-    dialect: str = ""
-    stated: Mapping[str, str] | None = None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The table of columns: counts and orders of magnitude, no value of a cell."""
-        return [{
-            "column": g.name, "type": g.column.type, "distinct": g.column.distinct,
-            "missing": share(g.column.missing / max(g.column.records, 1)), "range": g.column.range or "–",
-            "role": _SHOWN[g.role], "seems to be": g.what, "because": g.why,
-        } for g in self.guesses]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences on direct identifiers, free text and codes for missing values."""
-        out = [f"{g.name}: {g.what}, {g.warning}." for g in self.guesses if g.warning]
-        out += [
-            code_sentence(g.name, g.column.codes) for g in self.guesses if g.column.codes
-        ]
-        return tuple(out)
-
-    @property
-    def roles(self) -> dict[str, Any]:
-        """The roles as `lv.read` takes them: lv.read(source, **guesses.roles)."""
-        out: dict[str, Any] = {
-            role: [g.name for g in self.guesses if g.role == role]
-            for role in ("confidential", "non_confidential", "identifiers")
-        }
-        weight = [g.name for g in self.guesses if g.role == "weight"]
-        nominal = [g.name for g in self.guesses if g.nominal]
-        return {k: v for k, v in {**out, "weight": weight[0] if weight else None, "nominal": nominal}.items() if v}
-
-    def draft(self, source: str = "") -> str:
-        """A study file with the guesses, each with its reason as a comment."""
-        shown = self.stated or {}
-        head = ["# Draft of the roles of columns, guessed by larvatus advise. Check every line: move a column to another list,",
-                "# or delete it. A column in no list is not released. Confidential columns are masked, non-confidential ones",
-                "# are released unchanged, identifiers are never released. Nominal ones are codes: 1 and 2 are categories."]
-        head += [f"# WARNING {w}" for w in self.warnings]
-        file = source or self.source
-        if shown and file:
-            body = ["", "[source]", f"file = {_quoted(file)}", *(f"{k} = {_quoted(v)}" for k, v in shown.items())]
-        else:
-            body = ["", f"source = {_quoted(file)}"] if file else []
-        body += ["", "[roles]"]
-        for role in ("confidential", "non_confidential", "identifiers"):
-            body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
-        keys = [g.name for g in self.guesses if g.role == "non_confidential" and looks_like_key(g.name)]
-        if keys:
-            body += ["# Columns by which persons may be recognised. To recode or suppress them, move them from "
-                     "non_confidential to:",
-                     f"# key = [{', '.join(map(_quoted, keys))}]"]
-        body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
-        body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
-        body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.is_ordered]
-        coded = [g for g in self.guesses if g.column.codes and g.role in ("confidential", "non_confidential")]
-        if coded:
-            codes = ", ".join(f"{_quoted(g.name)} = [{', '.join(map(str, g.column.codes))}]" for g in coded)
-            body += ["# Remove the # if these codes stand for missing values. They are not masked, and stay in their cells.",
-                     f"# missing = {{ {codes} }}"]
-        body += [f"# not released: {_quoted(g.name)}  ({g.what}: {g.why})" for g in self.guesses if g.role == "none"]
-        return "\n".join([*head, *body, ""])
-
-    def next_step(self) -> str:
-        """What to do with the guesses in Python."""
-        return ("These are guesses. Confirm or change them, then read the data with their roles: "
-                "lv.read(source, **guesses.roles), and ask for advice on these: lv.advise(data).")
-
-    def text(self) -> str:
-        """The table, the warnings and the next step as text."""
-        rows = self.rows()
-        names = list(rows[0]) if rows else []
-        cells = [[*map(str, names)], *([str(r[n]) for n in names] for r in rows)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
-        head = [f"{self.records:,} records, {len(rows)} columns" + (f"; {self.dialect}" if self.dialect else "") + "."]
-        return "\n".join([*head, "", *lines, "", *(f"WARNING {w}" for w in self.warnings), self.next_step()])
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        head = "".join(f"<th>{html.escape(n)}</th>" for n in (rows[0] if rows else ()))
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(str(v))}</td>' for v in r.values())}</tr>" for r in rows)
-        warned = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        listed = f"<ul>{warned}</ul>" if warned else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}{listed}<p>{html.escape(self.next_step())}</p>"
-
-
-def _line(guess: RoleGuess) -> str:
-    return f"    {_quoted(guess.name)},  # {guess.what}: {guess.why}"
-
-
-def _quoted(text: str) -> str:
-    """Text as TOML."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -5,6 +5,7 @@
 
     standardised   columns in standard deviations of the released values
     by noise       differences in units of their spread over true pairs, Cov(Y − X): the likelihood of additive noise
+    one to one     by noise, and every released household is given to one known household
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from larvatus.stats.linkage.coordinates import name_keys, number_keys, same_rows
 _Unit = Literal["household", "person"]
 _PLURAL = {"household": "households", "person": "persons"}
 _TINY = 1e-12
+_ONE_TO_ONE = ("by noise, one to one", "by noise, most probable one to one")
 
 
 class HouseholdLinkage(Attack):
@@ -42,7 +44,7 @@ class HouseholdLinkage(Attack):
     candidates have the same number of members and the same non-confidential values. If the file has both roles, households
     and persons are linked, and the more successful attack is reported. Without either, every record is a household. With S
     alone the intruder guesses among the candidates. Two distances are tried: by the spread of the released values, and by the
-    spread of the masking noise.
+    spread of the masking noise. With the second, households are also linked one to one if at most 1,000 are alike in S.
 
     Parameters:
         unit: "household" or "person" (default: each role that the file has).
@@ -56,7 +58,9 @@ class HouseholdLinkage(Attack):
     )
 
     unit: _Unit | None = Field(default=None, description='"household" or "person" (default: each role that the file has)')
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest households that count")
+    within: Annotated[tuple[Guesses, ...], Field(min_length=1)] | Guesses = Field(
+        default=(1, 3, 5, 10), description="numbers of nearest households that count"
+    )
     targets: Annotated[int, Field(ge=1)] = Field(default=2000, description="most households to attack")
 
     @classmethod
@@ -93,6 +97,7 @@ class HouseholdLinkage(Attack):
         self, role: _Unit, units: RecordUnits, keys: Keys, original: Microdata, release: Release, intruder: Intruder,
         guesses: Sequence[int], random: RecordRandom,
     ) -> Score:
+        from larvatus.stats.neighbours.unit_assignments import assigned_credits
         from larvatus.stats.neighbours.unit_links import UnitBlocks, unit_credits
 
         record, group, values = collect(keys.joined, keys.columns)
@@ -101,6 +106,11 @@ class HouseholdLinkage(Attack):
         targets = self._targets(here, random)
         points = _Points.of(keys, record, values, here)
         tried = {name: unit_credits(blocks, *side, targets, guesses) for name, side in points.distances().items()}
+        if guesses[0] == 1:
+            near = tried["by noise"]
+            links = assigned_credits(blocks, *points.distances()["by noise"], targets, near[:, 0])
+            for name, one in zip(_ONE_TO_ONE, links, strict=True):
+                tried[name] = np.column_stack([one, np.maximum(near[:, 1:], one[:, None])])
         best = max(tried, key=lambda name: float(tried[name][:, 0].mean()))
         k = np.array(guesses)[None, :]
         s_alone = np.minimum(k / blocks.candidates()[targets, None], 1.0)
@@ -110,8 +120,8 @@ class HouseholdLinkage(Attack):
                           np.zeros(len(targets), dtype=bool), record=here.reference[targets])
         if intruder.presence != "known":
             credits = _with_absent(credits, len(units.size), len(here.size))
-        what = f"share of {_PLURAL[role]} whose own released {role} is " + (
-            "the nearest one" if guesses[0] == 1 else f"among the {guesses[0]} nearest")
+        what = f"share of {_PLURAL[role]} " + (f"linked to their own released {role} one to one" if best in _ONE_TO_ONE else (
+            f"whose own released {role} is " + ("the nearest one" if guesses[0] == 1 else f"among the {guesses[0]} nearest")))
         score = risk_score(self.name(), what, self.settings(), keys.joined.groups, guesses, credits,
                            self._notes(role, here, targets, keys), identifies=True)
         shown: dict[str, Rows] = {"within": Rows.of({c: v for c, v in row.items() if c != "x_alone"}

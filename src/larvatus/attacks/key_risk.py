@@ -31,13 +31,13 @@ from larvatus.attacks.keys.key_figures import (
 from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
 from larvatus.attacks.keys.key_population import Population, population_of
 from larvatus.attacks.keys.key_table import KeyTable, key_table, record_figures
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairings.released_keys import key_changes, released_keys
+from larvatus.data.pairings.released_keys import INFORMATION_LOST, key_changes, released_keys
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
@@ -57,10 +57,11 @@ class KeyRisk(Attack):
     special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
     for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
     risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
-    found. If `post_randomisation` changed keys, the risk is the probability of a right match
-    under its transition probabilities; keys swapped or changed at random in another way are treated as true. For changed keys
-    the details also show the risk before and after, and the cells that were suppressed or recoded. The attack runs by default
-    if columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
+    found. If `post_randomisation` changed keys, or a step exchanged the values of one key between records, the risk is the
+    probability of a right match under the transition probabilities; keys changed at random in another way, or several keys
+    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, the cells
+    that were suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if
+    columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).
@@ -111,8 +112,10 @@ class KeyRisk(Attack):
         names = self.key_names(data)
         population, found, notes = self._examined(original, release, names)
         table, risk, spread = found.table, found.risk, found.spread
-        details, more = self._details(data, table, population, risk, found.size)
+        details, more = self._details(data, population, found)
         details |= self._before_and_after(original, release, found)
+        if "key_changes" in details:
+            details["key_summary"] = _with_loss(details["key_summary"], details["key_changes"], len(names))
         details |= weight_rows(original, data, names)
         details |= household_rows(original, data, table, risk, spread, self.threshold)
         whole = found.whole
@@ -148,6 +151,8 @@ class KeyRisk(Attack):
             else:
                 found = replace(found, risk=matched, spread=matched * (1 - matched) / found.table.count)
                 notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+                if law.estimated:
+                    notes.append(f"the transition law of {', '.join(law.estimated)} is estimated from the exchanged values")
         elif law.why_not:
             notes.append(f"the released keys are treated as true: {law.why_not}")
         return population, found, notes
@@ -174,9 +179,8 @@ class KeyRisk(Attack):
                             subject="key_risk")
         return tuple(dict.fromkeys(found))
 
-    def _details(
-        self, data: Microdata, table: KeyTable, population: Population, risk: Floats, size: Ints
-    ) -> tuple[dict[str, Rows], list[str]]:
+    def _details(self, data: Microdata, population: Population, found: ClassRisk) -> tuple[dict[str, Rows], list[str]]:
+        table, risk, size = found.table, found.risk, found.size
         models, too_large = (Rows(), "") if population.is_file else log_linear_rows(table, population, self.model)
         most = self.suda_size or (len(table.names) if len(table.names) <= _ALL_SETS else _USUAL_SIZE)
         suda, too_many = suda_rows(table, most, _DIS_FRACTION if population.is_file else population.fraction)
@@ -184,7 +188,7 @@ class KeyRisk(Attack):
         value = float((table.count * risk).sum() / max(table.records, 1))
         others = [n for n in data.confidential if n not in table.names]
         details = {
-            "key_summary": self._summary(table, population, risk, size),
+            "key_summary": self._summary(table, population, found),
             "class_sizes": class_size_rows(size, table.count, risk),
             "log_linear": models,
             "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
@@ -193,16 +197,28 @@ class KeyRisk(Attack):
         }
         return {k: v for k, v in details.items() if len(v)}, [note for note in (too_large, too_many, patterns) if note]
 
-    def _summary(self, table: KeyTable, population: Population, risk: Floats, size: Ints) -> Rows:
+    def _summary(self, table: KeyTable, population: Population, found: ClassRisk) -> Rows:
+        risk, size = found.risk, found.size
         n, above = table.records, risk > self.threshold
+        _, low, high = found.whole
         figures: dict[str, float] = {
             "records": n, "combinations of keys": len(table.count), "sample uniques": int(table.count[size == 1].sum()),
             "sampling fraction": population.fraction, "expected re-identifications": float((table.count * risk).sum()),
             f"records with a risk above {self.threshold:g}": int(table.count[above].sum()),
             "highest individual risk": float(risk.max(initial=0.0)), "smallest class": int(size.min(initial=n)),
         }
-        rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
+        ends = {"expected re-identifications": (low * n, high * n)}
+        rows: list[Row] = [
+            {"figure": name, "value": value, **dict(zip(("low", "high"), ends.get(name, (None, None)), strict=True))}
+            for name, value in figures.items()
+        ]
         return Rows.of(rows)
+
+
+def _with_loss(summary: Rows, changes: Rows, keys: int) -> Rows:
+    """The summary with the share of the information in the keys that is lost, a mean over all keys."""
+    lost = sum(float(v) for v in changes.column("information lost") if isinstance(v, int | float))
+    return Rows.of([*summary, {"figure": INFORMATION_LOST, "value": lost / max(keys, 1), "low": None, "high": None}])
 
 
 def _with_weight(original: Microdata, data: Microdata) -> Microdata:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -63,7 +63,9 @@ class NearestRecord(Attack):
         "any release whose values stay close to the original ones."
     )
 
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest records that count")
+    within: Annotated[tuple[Guesses, ...], Field(min_length=1)] | Guesses = Field(
+        default=(1, 3, 5, 10), description="numbers of nearest records that count"
+    )
     distance: Literal["strongest", "euclidean", "mahalanobis", "gower"] = Field(
         default="strongest", description="distance between records"
     )

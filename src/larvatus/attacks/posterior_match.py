@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -68,7 +68,9 @@ class PosteriorMatch(Attack):
 
     rule: MatchRule = Field(default="posterior", description="the probability that is maximised")
     law: LawOf = Field(default="mask", description="source of the law of released values given original values")
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of guesses")
+    within: Annotated[tuple[Guesses, ...], Field(min_length=1)] | Guesses = Field(
+        default=(1, 3, 5, 10), description="numbers of guesses"
+    )
     targets: Targets = None
 
     @classmethod

@@ -23,7 +23,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 FEWEST = 3
-_SHARED = ("shared by all", "shared by those with the most equal values")
+_SHARED = ("shared by all", "shared by those with the most equal values", "longest chain")
 
 
 class SwapChain(Attack):
@@ -33,7 +33,8 @@ class SwapChain(Attack):
     record's value. One guess so leads to others in every column. Wrong guesses soon contradict themselves, and the right one
     links nearly the whole file. The window of the exchange is not needed; an intruder who knows the parameters also drops
     guesses that move a value farther than any was moved. The attack uses values that occur once. If several rows are
-    possible, they share the credit: all of them, or those with the most values equal to the known ones, whichever finds more.
+    possible, they share the credit: all of them, or those with the most values equal to the known ones, or the one with the
+    longest chain of guesses has it, whichever finds more.
     If no row is possible, values were not exchanged in pairs, and the intruder guesses among the records with the same S.
     The work is bounded: beyond 300 million steps in a sub-group, rows are compared by equal values only.
 

@@ -37,9 +37,12 @@ from larvatus.data.exposure.unchanged_records import (
     NEAR_PAIR,
     UNCHANGED_RECORDS,
     nearly_unchanged_records,
+    unchanged_households,
     unchanged_in_words,
     unchanged_records,
 )
+from larvatus.data.households.household_steps import household_variables
+from larvatus.data.households.record_units import household_units
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.pooling.sub_group_pools import resolved_columns
@@ -66,10 +69,10 @@ class Uniqueness(Attack):
     risk rather than understating it. The details count the records in equivalence classes of fewer than k records
     (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
     are keys, of all confidential columns in the classes of S). They also give the share of records that S alone singles out
-    with the columns that do it, and the share that missing cells single out in addition, and count the records released with
-    all confidential values unchanged. Among the records that are alone in S, or one of two, they count those with a numeric
-    value so near to the original that chance does not explain it: values drawn anew within the sub-group give such a count
-    with a probability of at most 1 %.
+    with the columns that do it, and the share that missing cells single out in addition. They count the records released with
+    all confidential values unchanged, and the records in households of which no member is masked. Among the records that are
+    alone in S, or one of two, they count those with a numeric value so near to the original that chance does not explain it:
+    values drawn anew within the sub-group give such a count with a probability of at most 1 %.
 
     Parameters:
         keys: key variables (default: all known columns).
@@ -100,7 +103,7 @@ class Uniqueness(Attack):
         pool = as_one_group(pool) if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, first, random)
         back = with_table(data, data.table.pair(found.table, {n: n for n in _FIGURES}))
-        _, group, values = collect(back, _FIGURES)
+        record, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
             [*_changed_kinds(original, data, masked), *intruder.fields_without_effect("file", "error", "presence", "guesses")],
@@ -111,6 +114,10 @@ class Uniqueness(Attack):
         chances = chances_of_near_values(original, data, first, alone | pair)
         near = {kind: chances[which[alone | pair]] for kind, which in ((NEAR_ALONE, alone), (NEAR_PAIR, pair)) if which.any()}
         kept = Rows.of([*kept, *nearly_unchanged_records(near, len(alone))])
+        if (households := household_units(original)) is not None:
+            shared = set(household_variables(original, households, first)) >= set(first)
+            kept = Rows.of([*kept, *unchanged_households(
+                households.of_records(record), values[_UNCHANGED] == 1, values[COINCIDENCE], shared)])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))

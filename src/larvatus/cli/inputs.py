@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.core.errors import LarvatusError, ReadError, StudyError
+from larvatus.core.input_paths import matching_paths
+from larvatus.core.toml_text import read_toml
 
 if TYPE_CHECKING:  # a help text needs none of these, and they take most of a second to import
     from larvatus.data.microdata import Microdata
@@ -207,7 +209,7 @@ def files_of(study: Path | None) -> list[Path | str]:
     if study is None:
         return []
     try:
-        roles = tomllib.loads(study.read_text(encoding="utf-8")).get("roles", {})
+        roles = read_toml(study.read_text(encoding="utf-8")).get("roles", {})
         trees = roles.get("taxonomies", {}).values()
     except (OSError, ValueError, AttributeError):
         trees = ()
@@ -261,7 +263,7 @@ def copies_of(released: Sequence[str]) -> list[str]:
 
 def _numbered(pattern: str) -> list[str]:
     """The matching files in the order of their numbers if all are copies of one release, else the pattern."""
-    found = [Path(p) for p in glob.glob(pattern, recursive=True) if Path(p).is_file()]
+    found = [Path(p) for p in matching_paths(pattern) if Path(p).is_file()]
     parts = [re.fullmatch(r"(.+)-([1-9][0-9]*)", p.stem) for p in found]
     copies = {int(m[2]): str(p) for m, p in zip(parts, found, strict=True) if m}
     one_release = len({(p.parent, m[1], p.suffix) for m, p in zip(parts, found, strict=True) if m}) == 1
@@ -273,7 +275,7 @@ def _numbered(pattern: str) -> list[str]:
 def toml_value(text: str) -> Any:
     """The value parsed as TOML, or the text itself."""
     try:
-        return tomllib.loads(f"v = {text}")["v"]
+        return read_toml(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
         return text
 
@@ -283,7 +285,9 @@ def secret_of(path: Path | None) -> bytes | None:
     if path is None:
         return None
     from larvatus.core.randomness import secret_or_new
+    from larvatus.core.safe_files.private_files import check_private
 
+    check_private(path, "secret file")
     try:
         raw = path.read_bytes()
     except OSError as error:

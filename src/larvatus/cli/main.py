@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -91,6 +92,14 @@ def _interrupted(given: Sequence[str]) -> None:
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
 
 
+def _system_error(error: OSError) -> str:
+    """What the operating system refused, without the text of the error, which may contain data."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full. Free some space, or set LARVATUS_TEMP to a folder on another disk for temporary files."
+    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    return f"the system refused to read or write a file{where}: {os.strerror(error.errno or 0)}."
+
+
 def _mask_names() -> str:
     """The masks for the help text; a package that adds one wrongly is reported by the commands that use masks."""
     from larvatus.core.discovery import file_names, own_names
@@ -159,6 +168,9 @@ def _run(given: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno:
+            print(f"larvatus: {_system_error(error)}", file=sys.stderr)
+            return WRONG_INPUT
         print(
             f"larvatus: unexpected {type(error).__name__}; details hidden because they may contain data. "
             "Set LARVATUS_DEBUG=1 to see them.",

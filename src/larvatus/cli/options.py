@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print only errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
 Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite existing files")]
+Spreadsheet = Annotated[bool, Parameter(
+    negative=(), show_default=False, help="in CSV, put an apostrophe before texts that spreadsheet programs run as formulas"
+)]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
 ReleaseFormat = Annotated[

@@ -129,7 +129,7 @@ class Comparison:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
         loud = "".join(f"\nWARNING: {w}" for w in self.warnings)
         n = len(self.candidates)
-        return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.table()}"
+        return f"Comparison of {n} release{'' if n == 1 else 's'}{lost}{loud}\n{self.headline()}\nAll scores: .table()"
 
     def _repr_html_(self) -> str:
         return str(view(self, "html_of_comparison"))
@@ -280,13 +280,17 @@ class Comparison:
         release: str | None = None, chosen: str | None = None, reason: str | Sequence[str] = (), warned: Sequence[str] = (),
         approved: Mapping[str, str] = MappingProxyType({}),
     ) -> Path:
-        """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
+        """Write the report as one HTML file that opens offline; the other parameters are those of `html`.
+
+        Only its owner can read the internal report, whatever the umask; give it to others by choice.
+        """
         from larvatus.core.files import write_text
         from larvatus.core.input_paths import refuse_inputs
 
         target = Path(path)
         refuse_inputs([target], self.inputs)
-        write_text(target, self.html(edition, release, chosen, reason, warned, approved), overwrite)
+        text = self.html(edition, release, chosen, reason, warned, approved)
+        write_text(target, text, overwrite, private=edition == "internal")
         return target
 
 

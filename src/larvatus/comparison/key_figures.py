@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from larvatus.comparison.tiers import TIERS
 from larvatus.core.number_format import interval_text, share
+from larvatus.data.pairings.released_keys import INFORMATION_LOST
 from larvatus.data.score import Score
 
-KEY_RISK = "key_risk"
+KEY_RISK, KEY_LOSS = "key_risk", "key_loss"
 SMALLEST_CLASS, RE_IDENTIFICATIONS, ABOVE = "smallest class", "expected re-identifications", "records with a risk above"
 KEY_LIMITS: Mapping[str, str] = {  # what a limit on key risk may be on, and what tables call it
     "k": "smallest class (k)", "l": "fewest values in a class (l)", "t": "largest distance of a class (t)",
@@ -34,6 +35,12 @@ def key_sentence(scores: Iterable[Score]) -> str:
     if len(keys) < 2:
         return said
     return f"{said} Most of it is due to {keys[0]['variable']}: without it, {share(keys[0]['risk without it'])}."
+
+
+def key_loss(scores: Iterable[Score]) -> float | None:
+    """The share of the information in the keys that is lost; 0 if no step changed a key, None without a score of key risk."""
+    found = [_summary(s, INFORMATION_LOST) or 0.0 for s in scores if s.method == KEY_RISK]
+    return max(found, default=None)
 
 
 def key_figure(score: Score, figure: str, upper: bool = False) -> float | None:

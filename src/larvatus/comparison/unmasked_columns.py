@@ -65,5 +65,5 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
         _, name, rows = max(some, key=lambda found: found[0])
         where = f"In {quote(name)}, " if len(candidates) > 1 else ""
         sentences = unchanged_in_words([rows])
-        out += [f"{where}{sentences[0]}", *sentences[1:]]
+        out += [f"{where if said[0].isdigit() else ''}{said}" for said in sentences]
     return tuple(out)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from larvatus.constraints.rules import Linear, LinearTerm, Rule, Values
 from larvatus.core.arrays import Bools, Floats
 from larvatus.data.contracts import Array, Column
+from larvatus.stats.linear.portable_algebra import product
 
 CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
 
@@ -240,15 +241,15 @@ class System:
 
     def limits(self, values: Values, now: Floats, gone: Bools) -> tuple[Floats, Bools]:
         """The limit of each constraint in each row, given the fixed columns, and whether all its values are present."""
-        limit = -np.where(gone, 0.0, now) @ np.where(self.held, self.slope, 0.0).T
+        limit = -product(np.where(gone, 0.0, now), np.where(self.held, self.slope, 0.0).T)
         for i, parts in enumerate(self.fixed):
             limit[:, i] -= parts.get("", 0.0) + sum(c * values[n] for n, c in parts.items() if n and c)
-        there = ~np.isnan(limit) & ~(gone.astype(float) @ (self.slope != 0).T.astype(float) > 0)
+        there = ~np.isnan(limit) & ~(product(gone, (self.slope != 0).T) > 0)
         return np.where(there, limit, 0.0) - self.narrower, there
 
     def with_rounding_margin(self, units: Floats) -> System:
         """The same with a margin for rounding each column to its unit."""
-        room = np.where(self.equal, 0.0, np.abs(self.slope) @ units / 2)
+        room = np.where(self.equal, 0.0, product(np.abs(self.slope), units) / 2)
         return System(self.slope, self.fixed, self.held, self.equal, self.rule, self.lower, self.upper, room)
 
 

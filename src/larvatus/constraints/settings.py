@@ -11,6 +11,7 @@ from larvatus.constraints.feasibility import contradicting
 from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD, Linear, LinearTerm, Rule, parse_rule, quote_name
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.core.number_format import exact_number
+from larvatus.core.portable_functions import power_of_ten
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
@@ -89,7 +90,7 @@ class Constraints(SettingsModel):
 
     def units(self) -> dict[str, float]:
         """The rounding unit of each rounded column."""
-        return {**{n: 10.0**-d for n, d in self.decimals.items()}, **dict.fromkeys(self.integers, 1.0)}
+        return {**{n: power_of_ten(-d) for n, d in self.decimals.items()}, **dict.fromkeys(self.integers, 1.0)}
 
     def over(self, rules: tuple[str, ...], integers: str | None, repair: str | None) -> Constraints:
         """The same with more rules and whole-number columns, and another repair if given."""

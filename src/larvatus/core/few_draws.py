@@ -9,7 +9,6 @@ before that. The 128-bit products are formed from halves of 32 bits:
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
 from larvatus.core.philox import DENSITY, EDGE, HALF_STEP, M0, M1, ROUNDS, TO_UNIT, W0, W1, ZIGGURAT_TAIL
+from larvatus.core.portable_functions import exp_of, log_of
 
 MOST_WORDS, _MOST_CALLS = 1 << 16, 40
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -103,10 +103,10 @@ def _outside(word: int, record: int, lane: int, purpose: tuple[int, int], key: t
             u, v = ((w >> 11) * TO_UNIT + HALF_STEP for w in fresh[:2])
             if layer:
                 break
-            beyond = -math.log(u) / ZIGGURAT_TAIL
-            if -2.0 * math.log(v) > beyond * beyond:
+            beyond = -log_of(u) / ZIGGURAT_TAIL
+            if -2.0 * log_of(v) > beyond * beyond:
                 return sign * (ZIGGURAT_TAIL + beyond)
         low, high = float(DENSITY[layer]), float(DENSITY[layer + 1])
-        if low + u * (high - low) < math.exp(-0.5 * x * x):
+        if low + u * (high - low) < exp_of(-0.5 * x * x):
             return sign * x
         word = fresh[2]

@@ -7,14 +7,15 @@ import os
 import re
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from larvatus.core.errors import WriteError
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
+from larvatus.core.safe_files.locks import lock, lock_new
+from larvatus.core.safe_files.staging import TEMPORARY, is_staged, target_of
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
 
@@ -38,8 +39,7 @@ def check_free(path: Path, overwrite: bool) -> None:
 
 
 ZIPPED_CSV = ".csv.gz"
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
-_ABANDONED = 60.0
+_LOCK = ".lock"  # in a temporary folder
 
 
 def temporary_beside(path: Path) -> Path:
@@ -53,35 +53,29 @@ def temporary_beside(path: Path) -> Path:
 
 def _remove_if_dead(path: Path) -> None:
     """Remove a temporary file or folder whose process has ended."""
-    if path.is_symlink() or time.time() - path.stat().st_mtime < _ABANDONED:
+    if path.is_symlink():
         return
-    with lock(path) as mine:
+    locked = path / _LOCK if path.is_dir() else path
+    with lock(locked) if locked.exists() else nullcontext(True) as mine:
         if mine:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-@contextmanager
-def lock(path: Path) -> Iterator[bool]:
-    """Lock a file or folder for as long as the process lives; yields whether the lock was obtained."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        yield False
-        return
+def sync(path: Path) -> None:
+    """Write a file or the entries of a folder to the disk. A file in a temporary folder is synced when it is moved."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # folders on some file systems
+            raise
     finally:
         os.close(descriptor)
 
 
 def not_written(path: Path, error: OSError) -> WriteError:
-    """The error for a target that cannot be written."""
+    """The error for a target that cannot be written; a staged file is called by the name that it will have."""
+    path = target_of(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
         return WriteError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
     return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
@@ -99,19 +93,25 @@ def stem_of_file(path: Path) -> str:
 
 @contextmanager
 def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary file in the target's folder; moved to the target on success, removed on failure."""
+    """A temporary file in the target's folder; synced and moved to the target on success, removed on failure."""
     temporary = temporary_beside(path)
     report_path(temporary)
+    held = None
     try:
-        mode = 0o600 if private else 0o666
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        with lock(temporary):
-            yield temporary
+        held = lock_new(temporary, 0o600 if private else 0o666)
+        yield temporary
+        if not is_staged(path.absolute()):
+            sync(temporary)
         os.replace(temporary, path)
+        if not is_staged(path.absolute()):
+            sync(path.parent)
     except OSError as error:
         raise not_written(path, error) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
+        with suppress(OSError):  # the next call removes it
+            temporary.unlink(missing_ok=True)
         report_removal(temporary)
 
 
@@ -122,24 +122,41 @@ def _of_parts(folder: Path) -> bool:
 
 @contextmanager
 def folder_in_place(path: Path) -> Iterator[Path]:
-    """A temporary folder next to the target; replaces it on success, removed on failure."""
+    """A temporary folder next to the target; replaces it on success. On failure it is removed, and the target is as before."""
     temporary, old = temporary_beside(path), temporary_beside(path)
     report_path(temporary)
+    held = None
     try:
-        temporary.mkdir(mode=0o700)
-        with lock(temporary):
-            yield temporary
+        held = _lock_new_folder(temporary)
+        yield temporary
         temporary.chmod(0o777 & ~_umask())
         with uninterrupted():
             if path.exists():
                 os.replace(path, old)
-            os.replace(temporary, path)
+            try:
+                os.replace(temporary, path)
+            except BaseException:
+                if old.exists():
+                    os.replace(old, path)
+                raise
+            with suppress(OSError):
+                (path / _LOCK).unlink()
+        shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise not_written(path, error) from None
     finally:
+        if held is not None:
+            os.close(held)
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
         report_removal(temporary)
+
+
+def _lock_new_folder(folder: Path) -> int:
+    """Create a private folder with a locked file in it; returns the descriptor of the lock."""
+    while True:
+        folder.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):  # taken for one of a dead process
+            return lock_new(folder / _LOCK, 0o600)
 
 
 def _umask() -> int:
@@ -155,10 +172,10 @@ def write_bytes(path: Path, made: bytes, overwrite: bool) -> None:
         temporary.write_bytes(made)
 
 
-def write_text(path: Path, text: str, overwrite: bool) -> None:
-    """Write a text file atomically."""
+def write_text(path: Path, text: str, overwrite: bool, private: bool = False) -> None:
+    """Write a text file atomically; a private one can be read by its owner only, whatever the umask."""
     check_free(path, overwrite)
-    with replace_file(path) as temporary:
+    with replace_file(path, private) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -177,28 +194,3 @@ def make_folders_like(file: Path, root: Path, target: Path) -> Path:
     for folder in reversed([p for p in file.parents if p.is_relative_to(root) and p != root]):
         (target / folder.relative_to(root)).mkdir(folder.stat().st_mode & 0o777, exist_ok=True)
     return target / file.parent.relative_to(root)
-
-
-@contextmanager
-def fill_folder(folder: Path) -> Iterator[Path]:
-    """A private folder for several files; at the end all of them are moved into the target, or none."""
-    folder = folder.absolute()
-    made = [p for p in (folder, *folder.parents) if not p.exists()]
-    temporary = temporary_beside(folder)
-    report_path(temporary)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir(mode=0o700)
-        with lock(temporary):
-            yield temporary
-        with uninterrupted():
-            for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
-                os.replace(file, make_folders_like(file, temporary, folder) / file.name)
-    except OSError as error:
-        raise not_written(folder, error) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        report_removal(temporary)
-        for empty in made:
-            with suppress(OSError):
-                empty.rmdir()

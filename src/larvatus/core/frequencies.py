@@ -39,10 +39,10 @@ def _said(value: float, of: int) -> str:
     if value <= 0:
         return f"0{SPACE}in{SPACE}{of:,}"
     if value >= 1:
-        return f"all{SPACE}{of:,}{SPACE}in{SPACE}{of:,}"
+        return "all"
     number = round(value * of)
     if number == 0:
         return f"fewer than 1{SPACE}in{SPACE}{of:,}"
     if number == of:
-        return f"nearly all{SPACE}{of:,}{SPACE}in{SPACE}{of:,}"
+        return "nearly all"
     return f"{number:,}{SPACE}in{SPACE}{of:,}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.database_urls import database_file, is_address
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import ReadError, WriteError
 
 
 def paths_read(*sources: Any) -> tuple[str, ...]:
@@ -32,11 +32,18 @@ def refuse_inputs(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
             raise WriteError(f"{os.path.relpath(output)} {found}, so nothing is written there. Choose another name or folder.")
 
 
+def matching_paths(pattern: str) -> list[str]:
+    """The paths that match a pattern. One that would search the whole file system is refused: it would take hours."""
+    if Path(pattern).parts[1:2] == ("**",) and os.path.isabs(pattern):
+        raise ReadError(f"{pattern}: would search the whole machine. Begin the pattern with a folder.")
+    return glob.glob(pattern, recursive=True)
+
+
 def _conflict(output: str, path: str) -> str:
     """In what way an output would overwrite an input; empty if it would not."""
     target, shown = Path(os.path.realpath(output)), os.path.relpath(path)
     if glob.has_magic(path) and not os.path.exists(path):
-        found = [Path(p) for p in glob.glob(path, recursive=True)]
+        found = [Path(p) for p in matching_paths(path)]
         if _matches(target.parts, _real_pattern(path)):
             return f"matches {shown}, which is read"
         matched = f"is read: it is a file of {shown}"

@@ -58,6 +58,15 @@ def abandon_thread(thread: threading.Thread) -> None:
         thread.join(_MOMENT)
 
 
+def end_undisturbed(tidy: Callable[[], object]) -> None:
+    """Tidy up at the end of the process; signals that ask it to end are ignored from here on."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (getattr(signal, name, None) for name in _SIGNALS):
+            if number is not None:
+                signal.signal(number, signal.SIG_IGN)
+    tidy()
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold signals that would raise an exception until the end of this context; for work that takes moments."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
 from larvatus.core.kernels import intrinsic, kernel
+from larvatus.core.portable_functions import exp, exp_of, log_of
 
 M0, M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -94,17 +95,19 @@ def _layers() -> tuple[Floats, Floats]:
     """Edges of 256 layers of equal area under the normal density, and the density at each edge."""
     edge = np.empty(LAYERS + 1)
     edge[1] = ZIGGURAT_TAIL
-    area = ZIGGURAT_TAIL * math.exp(-0.5 * ZIGGURAT_TAIL**2) + math.sqrt(math.pi / 2) * math.erfc(ZIGGURAT_TAIL / math.sqrt(2))
-    edge[0] = area / math.exp(-0.5 * ZIGGURAT_TAIL**2)
+    area = ZIGGURAT_TAIL * exp_of(-0.5 * ZIGGURAT_TAIL**2) + _BEYOND
+    edge[0] = area / exp_of(-0.5 * ZIGGURAT_TAIL**2)
     for i in range(2, LAYERS):
-        edge[i] = math.sqrt(-2.0 * math.log(area / edge[i - 1] + math.exp(-0.5 * edge[i - 1] ** 2)))
+        edge[i] = math.sqrt(-2.0 * log_of(area / edge[i - 1] + exp_of(-0.5 * edge[i - 1] * edge[i - 1])))
     edge[LAYERS] = 0.0
-    return edge, np.exp(-0.5 * edge**2)
+    return edge, exp(-0.5 * edge * edge)
 
 
 LAYERS = 256
+_BEYOND = 0.00032339576466332173  # area beyond the tail
 ZIGGURAT_TAIL = 3.6541528853610088
 EDGE, DENSITY = _layers()
+_exp, _log = kernel()(exp_of), kernel()(log_of)
 
 
 @kernel(inline="never")
@@ -125,8 +128,8 @@ def _outside(
         v = float(fresh[1] >> _SHIFT) * TO_UNIT + HALF_STEP
         if layer == 0:
             while True:
-                beyond = -math.log(u) / ZIGGURAT_TAIL
-                if -2.0 * math.log(v) > beyond * beyond:
+                beyond = -_log(u) / ZIGGURAT_TAIL
+                if -2.0 * _log(v) > beyond * beyond:
                     return sign * (ZIGGURAT_TAIL + beyond)
                 retry += np.uint64(1)
                 fresh = philox(np.uint64(record), lane | (retry << np.uint64(32)), c2, c3, k0, k1)
@@ -134,7 +137,7 @@ def _outside(
                 v = float(fresh[1] >> _SHIFT) * TO_UNIT + HALF_STEP
         else:
             low, high = DENSITY[layer], DENSITY[layer + np.uint64(1)]
-            if low + u * (high - low) < math.exp(-0.5 * x * x):
+            if low + u * (high - low) < _exp(-0.5 * x * x):
                 return sign * x
         word = fresh[2]
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from larvatus.core.safe_files.staging import STAGING
+
 
 class _Pipe:
     """The end of the pipe to write to; it belongs to the whole process."""
@@ -28,8 +30,8 @@ class _Pipe:
 _PIPE = _Pipe()
 
 
-def report_to(descriptor: int) -> None:
-    """Report to the supervisor that reads this pipe."""
+def report_to(descriptor: int | None) -> None:
+    """Report to the supervisor that reads this pipe; None ends that."""
     _PIPE.descriptor = descriptor
 
 
@@ -87,9 +89,15 @@ class Remains:
                 os.kill(number, signal.SIGKILL)
 
     def remove(self) -> None:
-        """Remove the files and folders."""
+        """Remove the files and folders. A set of files that counts as written is moved into place."""
+        from larvatus.core.errors import LarvatusError
+        from larvatus.core.safe_files.file_sets import settle_set
+
         for name in self.paths:
-            if os.path.isdir(name) and not os.path.islink(name):
+            if os.path.basename(name).startswith(STAGING):
+                with suppress(LarvatusError, OSError):
+                    settle_set(Path(name))
+            elif os.path.isdir(name) and not os.path.islink(name):
                 shutil.rmtree(name, ignore_errors=True)
             else:
                 with suppress(OSError):

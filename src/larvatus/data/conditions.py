@@ -7,6 +7,7 @@ backquotes.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
 }
 QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)""", re.DOTALL)
 SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
+_LARGEST = 2**1023
 EXAMPLE = 'income > 50000 and region = "north"'
 MIRROR = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 
@@ -123,7 +125,7 @@ def _comparison(
         return _two_columns(column, kind, columns[right.id], text)
     try:
         value = ast.literal_eval(right)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError, MemoryError):
         raise RolesError(f"condition {text!r}: the right-hand side must be a number, a text or a list of these.") from None
     if kind in (ast.In, ast.NotIn):
         options = list(value) if isinstance(value, list | tuple | set) else [value]
@@ -153,6 +155,8 @@ def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Blo
                                  '"2024-03-01".')
         if not isinstance(value, int | float):
             raise RolesError(f"condition {text!r}: {column.name!r} is numeric. Compare it with a number.")
+        if abs(value) > _LARGEST:
+            value = math.inf if value > 0 else -math.inf
         return lambda block: np.asarray(COMPARE[kind](block[column.name], value)) & ~np.isnan(block[column.name])
     ordered = all(isinstance(v, int | float) for v in (value, *column.levels))
     if kind not in (ast.Eq, ast.NotEq) and not ordered:

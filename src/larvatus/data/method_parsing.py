@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
 from larvatus.core.number_format import exact_number
+from larvatus.core.toml_text import read_toml
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 
 _M = TypeVar("_M", bound=Method)
@@ -102,12 +103,12 @@ def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
     if not inner or not inner.strip():
         return match[1], {}
     try:
-        return match[1], tomllib.loads("settings = {" + inner + "}")["settings"]
+        return match[1], read_toml("settings = {" + inner + "}")["settings"]
     except tomllib.TOMLDecodeError:
         pass
     try:
         return match[1], _python_settings(f"f({inner})")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise StudyError([f"{text!r}: the settings cannot be parsed. Write name(field=value, …), text in quotes."]) from None
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.data.alignment import check_same_given, in_records_of, mark_changed_weight
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
@@ -35,6 +36,8 @@ def as_release(
         return other
     if isinstance(other, list | tuple):
         return _of_copies([as_release(data, o, pairing, must_pair, name, row_order) for o in other])
+    for folder in {Path(p).parent for p in paths_read(other, pairing)}:
+        settle_sets(folder)
     file = file_like(other, data.dialect)
     names = data.engine.names(file)
     roles, groups = _roles_for(data, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,9 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.contracts import Mask
+from larvatus.data.csv_files.formula_cells import inert_formulas
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.pairings.column_digests import column_digests
@@ -125,34 +127,43 @@ class Release:
         row_order: Literal["random", "keep"] = "random",
         pairing: str | Path | None = None,
         overwrite: bool = False,
+        spreadsheet: bool = False,
     ) -> None:
-        """Write the release at full precision. The file appears complete under its final name, or not at all.
+        """Write the release at full precision. All copies and the pairing file appear together, or none of them.
 
         Rows are written in keyed random order unless `row_order="keep"`. `pairing` is a file, readable by the owner only, that
         lets a later call pair the rows with the original; it contains digests of the release, and fits no other one. If the
         original has a person column, the pairing file has the person of each row, by which other waves are joined. Several
         copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
+        With `spreadsheet`, texts in CSV files that a spreadsheet program would run as a formula get an apostrophe in front.
         """
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
         targets = copy_paths(Path(path), len(self.copies))
         beside = Path(pairing) if pairing else None
         refuse_inputs([*targets, beside], self.inputs)
+        settle_sets(Path(path).parent)
         for target in targets:
             check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():
                 raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
+        if beside is not None:
+            check_free(beside, overwrite)
+        with file_set(Path(path).parent, stem_of_file(Path(path)), overwrite) as files, inert_formulas(spreadsheet):
+            self._write([files.path(t) for t in targets], row_order, None if beside is None else files.path(beside))
+
+    def _write(self, targets: Sequence[Path], row_order: str, pairing: Path | None) -> None:
         order = self.internals.row_random if row_order == "random" else None
-        words = None if order is None else _row_words(order)
+        words, beside = None if order is None else _row_words(order), pairing
         for target, data in zip(targets, self.copies, strict=True):
             stated = data.labels.with_missing(data.roles.missing).only(data.released)
             labels = {"labels": stated} if stated else {}
-            data.engine.write(data.table, data.released, target, words, beside, overwrite, **labels)
+            data.engine.write(data.table, data.released, target, words, beside, False, **labels)
             beside = None
         if pairing:
             found = persons_of_records(self.data)
             persons = None if found is None else dict(zip(found.record.tolist(), found.person, strict=True))
-            add_digests(Path(pairing), [column_digests(copy) for copy in self.copies], persons)
+            add_digests(pairing, [column_digests(copy) for copy in self.copies], persons)
 
     def plain(self) -> Mapping[str, Any]:
         """Name and steps as plain values; a list of record ids is given as its length."""

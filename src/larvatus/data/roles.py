@@ -11,20 +11,32 @@ from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapH
 
 from larvatus.core.errors import RolesError, nearest_names
 from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
+from larvatus.core.toml_text import read_toml
 from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.settings.settings_model import SettingsModel
 
 
 def _names(value: Any) -> Any:
     """Accept a text as a list of names: separated by commas, or as in TOML (["a,b", "c"]) for names with commas."""
+    if any(isinstance(v, str) and not is_unicode(v) for v in ([value] if isinstance(value, str) else _listed(value))):
+        raise ValueError("a name contains text that is not valid Unicode")
     if not isinstance(value, str):
         return value
     if value.strip().startswith("["):
         try:
-            return tuple(tomllib.loads(f"names = {value}")["names"])
+            return tuple(read_toml(f"names = {value}")["names"])
         except tomllib.TOMLDecodeError:  # a name may begin with a bracket
             pass
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else []
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which cannot be written to a file."""
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _codes(value: Any) -> Any:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.display import view
 from larvatus.core.number_format import Cell, cell_text
+from larvatus.data.csv_files.formula_cells import inert
 
 Row = Mapping[str, Cell]
 
@@ -91,11 +92,11 @@ class Rows(Sequence[Row]):
 
 
 def csv_text(rows: Rows) -> str:
-    """The table as CSV at full precision."""
+    """The table as CSV at full precision; texts that a spreadsheet program would run as a formula get an apostrophe."""
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, rows.columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: "" if v is None else v for k, v in row.items()} for row in rows)
+    writer.writerow({c: inert(c) for c in rows.columns})
+    writer.writerows({k: "" if v is None else inert(v) for k, v in row.items()} for row in rows)
     return file.getvalue()
 
 

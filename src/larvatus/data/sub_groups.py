@@ -13,6 +13,7 @@ from larvatus.data.roles import Small, SubGroups
 Level: TypeAlias = str | int | float | bool | None
 GroupLabel: TypeAlias = tuple[Level, ...]
 _SHOWN = 5
+_PER_LEVEL = 3  # records per level, on average, below which a column is hardly a category, and its values are not shown
 
 
 def label_text(columns: Sequence[str], label: GroupLabel) -> str:
@@ -36,6 +37,11 @@ class Groups:
     def name(self, group: int) -> str:
         """The sub-group's label as text."""
         return label_text(self.columns, self.labels[group])
+
+    def uncategorical(self) -> tuple[str, ...]:
+        """The columns with nearly as many levels as records: measurements, perhaps confidential, declared by mistake."""
+        levels = [len({label[i] for label in self.labels if len(label) > i}) for i in range(len(self.columns))]
+        return tuple(c for c, n in zip(self.columns, levels, strict=True) if n * _PER_LEVEL > sum(self.sizes))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,13 +134,17 @@ def _pool_all(groups: Groups, present: Sequence[Sequence[int]], limit: int) -> l
 def _refusal(
     groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str, reason: str
 ) -> str:
-    named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
+    named = ": " + "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
+    if hidden := groups.uncategorical():
+        listed = ", ".join(map(repr, hidden))
+        named, more = "", (f". {listed}: there are few records per value, so its values are not shown. If it is to be masked, "
+                           "declare it confidential, and form sub-groups by columns of categories")
     if not groups.columns:
         return (f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. {_spaced(reason)}Use a mask "
                 "that needs fewer.")
     return (
-        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records: {named}{more}. "
+        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records{named}{more}. "
         f"{_spaced(reason)}Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group "
         "column."
     )

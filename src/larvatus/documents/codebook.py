@@ -17,7 +17,6 @@ from larvatus.constraints.rules import DIFFERENCE, Rule, readable_rules
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.files import ZIPPED_CSV, stem_of_file
-from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.labelling.labels import ColumnLabels, code_column, labelled, missing_in_words
 from larvatus.data.microdata import Microdata
@@ -65,7 +64,7 @@ def codebook_text(rows: Sequence[Row]) -> str:
     """The codebook as CSV. A cell that a spreadsheet would read as a formula starts with an apostrophe."""
     from larvatus.data.score import csv_text
 
-    return csv_text(Rows.of({k: _inert(v) for k, v in row.items()} for row in rows))
+    return csv_text(Rows.of(rows))
 
 
 def codebook_in_format(rows: Rows, suffix: str) -> Rows:
@@ -211,7 +210,3 @@ def _levels(release: Release, name: str) -> str:
     more = [f"{len(common) - _MOST_LEVELS} more"] if len(common) > _MOST_LEVELS else []
     rare = [f"levels with fewer than {_SMALLEST} records are not listed"] if len(common) < len(there) else []
     return "; ".join([*shown, *more, *rare])
-
-
-def _inert(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

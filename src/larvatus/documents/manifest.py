@@ -22,6 +22,7 @@ from larvatus.data.release import Release, copy_paths
 from larvatus.data.steps import columns_of_step, sentence_of_step
 from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
 from larvatus.documents.file_digests import describe_file, file_descriptions
+from larvatus.documents.machine_facts import machine_facts
 
 FORMAT, INSIDE, PAIRINGS = "larvatus manifest 1", "internal", "pairings"
 
@@ -188,7 +189,7 @@ def internal_manifest(
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,
         "approved": {"by": by, "at": at} if by else None, "selection": decided.selection,
         "limits": {"stated": decided.limits, "met": None, "verdicts": []} if decided.limits else None,
-        "row_order": decided.row_order, "engine": original.engine.name,
+        "row_order": decided.row_order, "engine": original.engine.name, "made_with": machine_facts(),
         "roles": original.roles.model_dump(mode="json", exclude_defaults=True),
         "sub_groups": original.sub_groups.model_dump(mode="json"),
         "original_records": original.rows,

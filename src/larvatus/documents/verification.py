@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import ReadError
 from larvatus.core.files import ZIPPED_CSV
+from larvatus.core.safe_files.file_sets import keep_settled
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
 from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
+from larvatus.documents.machine_facts import differences
 from larvatus.documents.manifest import FORMAT, INSIDE
 
 _ENDS = (".manifest.json", ".internal.json")
@@ -23,6 +26,18 @@ def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
 
     `same` is true or false, or None if there was nothing to check. Without `files`, the files next to the manifest are checked.
     """
+    with ExitStack() as stack:
+        for folder in sorted({_folder_of_set(path) for path in (manifest, *files)}):
+            stack.enter_context(keep_settled(folder))
+        return _verify(manifest, files)
+
+
+def _folder_of_set(path: Path) -> Path:
+    """The folder whose files were written together with this one: that of a run, or that of the file."""
+    return path.parent.parent if path.parent.name in (INSIDE, "releases") else path.parent
+
+
+def _verify(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
     told = _read(manifest)
     copies: Sequence[Mapping[str, Any]] = told["files"]
     named = list(files) or list(_beside(manifest, len(copies)))
@@ -75,6 +90,8 @@ def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     other = _counts(path, told, known)
     if other:
         why = f"its hash matches, but it has {other}" if known is not None else f"{why}; {other}"
+    facts = differences(told.get("made_with")) if known is None else ""
+    why = f"{why}; {facts}" if facts else why
     copy = known["copy"] if known is not None else None
     return {"same": not why, "copy": copy, "of": len(copies), "why": why}
 
@@ -85,7 +102,8 @@ def _counts(path: Path, told: Mapping[str, Any], known: Mapping[str, Any] | None
     if found is None:
         return "" if known is not None else "it cannot be read as a table"
     copies = [known] if known is not None else told["files"]
-    records = {c.get("records", told.get("records")) for c in copies}
+    stated = [c.get("records", told.get("records")) for c in copies]
+    records = {n if isinstance(n, int) else None for n in stated}
     said = [] if found[0] in records else [f"{found[0]:,} records instead of {_any_of(records)}"]
     columns = told.get("columns")
     if isinstance(columns, int) and found[1] != columns:
@@ -122,7 +140,7 @@ def _read(manifest: Path) -> Mapping[str, Any]:
         raw = json.loads(manifest.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(f"manifest {manifest} cannot be read: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raw = None
     told: dict[str, Any] = raw if isinstance(raw, dict) and raw.get("format") == FORMAT else {}
     files = told.get("files")

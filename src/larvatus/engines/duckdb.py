@@ -36,6 +36,8 @@ LARGEST_BUCKET = 1 << 21
 RESERVE = 160 * 10**6  # bytes for blocks being read and written
 SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # shares of the rest: DuckDB while sorting, arrays while held; bytes per row
 
+CLOSED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "allow_community_extensions": False}
+
 
 class Duckdb:
     """Reads sources of any size into columns on disk; `memory` limits what is held at once, by blocks and DuckDB together."""
@@ -87,7 +89,10 @@ class Duckdb:
             return source.relation.query("original", text)
         import duckdb
 
-        return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
+        connection = duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **CLOSED})
+        connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
+        _lock(connection)
+        return connection.sql(text)
 
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
@@ -177,9 +182,16 @@ def _connect(folder: WorkFolder, memory: int, threads: int) -> duckdb.DuckDBPyCo
     spill.mkdir(mode=0o700, exist_ok=True)
     connection = duckdb.connect(":memory:", config={
         "memory_limit": f"{max(memory // 2**20, 64)}MiB", "temp_directory": str(spill), "threads": threads,
-        "preserve_insertion_order": False, "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+        "preserve_insertion_order": False, **CLOSED,
     })
+    _lock(connection)
     return connection
+
+
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection reach no file or address beyond what it was allowed, and no extension, until it ends."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def _reader(rows: ColumnBlocks, dtypes: dict[str, str]) -> pa.RecordBatchReader:

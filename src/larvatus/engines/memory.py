@@ -17,7 +17,7 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labels import FileLabels, code_column
 from larvatus.data.roles import Roles, SubGroups, changeable_columns, check_roles, columns_read
-from larvatus.engines._files.columns import as_array, to_arrow, used_levels, with_date_form, with_marks
+from larvatus.engines._files.columns import as_array, as_released, to_arrow, used_levels, with_date_form, with_marks
 from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.labelled_files import open_as_parquet
@@ -78,6 +78,8 @@ class Memory:
         record = self._records(table, roles.record_id, pairing)
         changeable = changeable_columns(roles, sub_groups)
         kept = table.select([n for n in wanted if n not in changeable])
+        for i, name in enumerate(kept.column_names):
+            kept = kept.set_column(i, kept.schema.field(name), as_released(name, kept.column(name), roles, sub_groups))
         kept = kept if isinstance(source, str | os.PathLike) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None

@@ -23,6 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
+from larvatus.stats.linear.portable_algebra import product
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 _Chosen = Callable[[int, Block], NDArray[np.bool_]]
@@ -82,7 +83,7 @@ class BlankAndImpute(Mask):
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
         fixed = np.array([fit.fixed for fit in fits])
         chosen = _chooser(names, self._rate, cuts, fixed, random.shared_draws())
-        spread = [draw.root.T @ draw.root for draw in draws]
+        spread = [product(draw.root.T, draw.root) for draw in draws]
         notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread)]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
         whole = [current.table.columns[n].integer for n in names]

@@ -64,9 +64,9 @@ class LatinHypercube(Mask):
             return dict(zip(dice, random.uniform(block.record, most, purpose="hypercube"), strict=True))
 
         def scored(group: int, block: Block) -> Mapping[str, Array]:
-            from scipy.special import ndtri
+            from larvatus.core.portable_normal import normal_quantile
 
-            return {s: ndtri(block[r] / (sizes[group] + 1)) for s, r in zip(score, order, strict=True)}
+            return {s: normal_quantile(block[r] / (sizes[group] + 1)) for s, r in zip(score, order, strict=True)}
 
         data = map_rows(source.data, throw, (), [Column(n, "number") for n in dice])
         data = add_ranks(data, dict(zip(order, dice, strict=True)), random)
@@ -102,9 +102,10 @@ def _without_s(data: Microdata) -> Microdata:
 def _weights(found: Array, copula: Copula) -> Array:
     """Weights that give the scores exactly the correlations of the copula."""
     from larvatus.stats.copula.iman_conover import as_correlation, re_pairing
+    from larvatus.stats.linear.portable_algebra import product
 
     r = len(copula.root)
-    return re_pairing(found[:r, :r], as_correlation(copula.root @ copula.root.T))
+    return re_pairing(found[:r, :r], as_correlation(product(copula.root, copula.root.T)))
 
 
 def _notes(given: Sequence[str]) -> list[Note]:

@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import map_rows, reduce_groups
+from larvatus.stats.linear.portable_algebra import total
 
 Stay = Annotated[float, Field(ge=0, lt=1)]
 _Probability = Annotated[float, Field(ge=0, le=1)]
@@ -128,10 +129,10 @@ class PostRandomisation(Mask):
                 "in the order of the levels (sorted, or as roles.ordered states)."
             )
         matrix = np.array(rows, dtype=np.float64)
-        worst = float(np.abs(matrix.sum(axis=1) - 1).max(initial=0.0))
+        worst = float(np.abs(total(matrix, axis=1) - 1).max(initial=0.0))
         if worst > 1e-9:
             raise MaskError(f"post_randomisation.matrix: a row sum for {name!r} is off by {worst:.2g}. Each row must sum to 1.")
-        return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+        return np.asarray(matrix / total(matrix, axis=1)[:, None])
 
 
 def _counts(data: Microdata, names: Sequence[str]) -> list[list[NDArray[np.int64]]]:

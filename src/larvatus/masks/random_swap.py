@@ -68,7 +68,7 @@ class RandomSwap(Mask):
         return cls(), cls(rate=1.0, together=True), cls(rate=0.5, scope="file"), cls(rate=0.5, pairs=True)
 
     def smallest(self, data: Microdata) -> int:
-        return max(2, math.ceil(1 / self.rate - 1e-9))
+        return max(2, math.ceil(1 / max(self.rate, 1e-15) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         data, notes = current, list[Note]()

@@ -77,7 +77,7 @@ class RankSwap(Mask):
         )
 
     def smallest(self, data: Microdata) -> int:
-        return max(2, math.ceil(1 / float(self._windows(data.confidential).min()) - 1e-9))
+        return max(2, math.ceil(1 / max(float(self._windows(data.confidential).min()), 1e-15) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential

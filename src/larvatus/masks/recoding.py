@@ -1,6 +1,7 @@
 """Make categories coarser: join levels, collect rare ones under one label, put numbers into classes (Winkler 2007: 004).
 
     y = g(x)      for categories,      y = mean(x | class of x)      for numbers (or a midpoint, or a label)
+    y = ancestor of x in a taxonomy, or its class of a stated width    for levels of a hierarchy
     y = first day of the week, month, quarter or year of x            for dates
 """
 
@@ -19,6 +20,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_settings import NumberOrDate, in_days
 from larvatus.data.dates.periods import Period, first_day, period_name
+from larvatus.data.hierarchies.key_ladders import ALL_VALUES, CategoryLadder, ladder_of, range_of_values
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import as_one_group, map_rows, reduce_groups
@@ -27,6 +29,7 @@ from larvatus.masks.coarsening.number_classes import Classes, by_counts, by_cuts
 from larvatus.masks.coarsening.tails import SHARED_BY
 
 Cuts = tuple[NumberOrDate, ...]
+_Level = Annotated[int, Field(ge=0, le=64)]
 
 
 class Recoding(Mask):
@@ -44,6 +47,10 @@ class Recoding(Mask):
         cuts: cut points between classes of numbers, ascending; for all numeric columns, or by column name.
         bins: without cuts, the number of classes of about equal counts.
         replacement: released value of a class of numbers: "mean" of its values, "mid" point of its cuts, or "label".
+        level: how far to go up in the hierarchy of a column; one number, or by column name. 0 leaves a column as it is. For
+            categories it is the number of levels of its taxonomy (roles.taxonomies) that are cut off; without a taxonomy,
+            1 joins all. For numbers it is the place in `widths`, and one more joins all.
+        widths: widths of the classes of numbers at levels 1, 2, …, by column name, each a multiple of the one before.
         unit: release dates as the first day of their "week", "month", "quarter" or "year" (or "day", without the time); with
             replacement = "label" as a text such as 2024-03. Without it, dates are put into classes like numbers.
         columns: confidential columns to mask (default: all that the mask can handle).
@@ -57,7 +64,9 @@ class Recoding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
-    publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement", "unit"})
+    publishable: ClassVar[frozenset[str]] = frozenset(
+        {"rare", "other", "cuts", "bins", "replacement", "level", "widths", "unit"}
+    )
     nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "interval_match", "probabilistic_linkage", "uniqueness", "rerun")
 
     levels: dict[str, dict[str, str]] | None = Field(default=None, description="new labels of levels, by column")
@@ -66,6 +75,12 @@ class Recoding(Mask):
     cuts: Cuts | dict[str, Cuts] | None = Field(default=None, description="cut points between classes of numbers, ascending")
     bins: Annotated[int, Field(ge=2, le=1000)] = Field(default=10, description="number of classes if no cuts are given")
     replacement: Literal["mean", "mid", "label"] = Field(default="mean", description="released value of a class of numbers")
+    level: _Level | dict[str, _Level] | None = Field(
+        default=None, description="levels to go up in the hierarchy of a column; 0 leaves it as it is"
+    )
+    widths: dict[str, tuple[Annotated[float, Field(gt=0, le=1e300)], ...]] | None = Field(
+        default=None, description="widths of classes of numbers at levels 1, 2, …, by column"
+    )
     unit: Period | None = Field(default=None, description="period of which dates are released as the first day")
     scope: Literal["sub_group", "file"] = Field(
         default="file", description="count levels and form classes over the whole file, or within each sub-group"
@@ -83,7 +98,9 @@ class Recoding(Mask):
         data, notes = current, list[Note]()
         for name in current.confidential:
             column = current.table.columns[name]
-            if self.unit is not None and column.dates is not None and column.kind == "number":
+            if (level := self._level(name)) is not None:
+                data, said = self._up(data, name, level, original)
+            elif self.unit is not None and column.dates is not None and column.kind == "number":
                 data, said = self._periods(data, name, self.unit)
             else:
                 data, said = self._numbers(data, name) if column.kind == "number" else self._names(data, name)
@@ -116,6 +133,11 @@ class Recoding(Mask):
                 if name not in known:
                     near = nearest_names(name, known)
                     raise MaskError(f"recoding.{field}: {name!r} is not a {kind} column of this step; {near}")
+        by_column: tuple[tuple[str, Any], ...] = (("level", self.level), ("widths", self.widths))
+        for field, stated in by_column:
+            for name in stated if isinstance(stated, Mapping) else ():
+                if name not in kinds:
+                    raise MaskError(f"recoding.{field}: {name!r} is not a column of this step; {nearest_names(name, kinds)}")
         if self.unit is not None and not any(data.table.columns[n].dates for n in kinds):
             raise MaskError("recoding.unit: no column of this step contains dates. Leave unit out, or state how dates are "
                             "written (dates = …).")
@@ -124,6 +146,35 @@ class Recoding(Mask):
                 "recoding: where selects some records, but a column cannot hold both numbers and labels of classes. Use "
                 "replacement = \"mean\" or \"mid\", or recode all records."
             )
+
+    def _level(self, name: str) -> int | None:
+        """The level of a column; None if it is recoded in another way."""
+        return self.level.get(name) if isinstance(self.level, Mapping) else self.level
+
+    def _up(self, data: Microdata, name: str, level: int, original: Microdata) -> tuple[Microdata, list[Note]]:
+        """A column at a level of its hierarchy."""
+        column = data.table.columns[name]
+        ladder = ladder_of(data, name, self.widths or {}, original.roles.taxonomies)
+        if level > ladder.height:
+            raise MaskError(f"recoding.level: {name!r} has levels 0 to {ladder.height}, got {level}.")
+        if level == 0:
+            return data, [Note(f"{name} is released as it is: its level is 0")]
+        if isinstance(ladder, CategoryLadder):
+            new = ladder.labels(column.levels, level)
+            made, codes = recode_levels(column, [new] * len(data.groups))
+            after = map_rows(data, lambda g, b: {name: codes[g][b[name]]}, [name], [made])
+            return after, [Note(f"{name} is at level {level} of {ladder.height}: {len(set(new))} of {len(column.levels)} "
+                                "categories remain")]
+        low, high = range_of_values(data, name)
+        cuts = ladder.cuts(low, high, level) if low <= high else ()
+        if cuts:
+            return self._numbers(data, name, cuts)
+        if self.replacement != "label":
+            raise MaskError(f"recoding.level: level {level} of {name!r} joins all its values. Use replacement = \"label\", or "
+                            "a lower level.")
+        one = Column(name, "nominal", levels=(ALL_VALUES,))
+        after = map_rows(data, lambda g, b: {name: np.where(np.isnan(b[name]), -1, 0)}, [name], [one])
+        return after, [Note(f"all values of {name} are in one class")]
 
     def _names(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
         column = data.table.columns[name]
@@ -174,9 +225,10 @@ class Recoding(Mask):
         said = f"values of {name} are in {len(counted):,} {unit}s; the smallest number of values in one is {least:,}"
         return after, [Note(said, "warning" if least < SHARED_BY else "information")]
 
-    def _numbers(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
-        given = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
-        cuts = in_days("recoding.cuts", given, {name: data.table.columns[name]})
+    def _numbers(self, data: Microdata, name: str, cuts: Sequence[float] | None = None) -> tuple[Microdata, list[Note]]:
+        if cuts is None:
+            given = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
+            cuts = in_days("recoding.cuts", given, {name: data.table.columns[name]})
         weight = data.roles.weight if self.replacement == "mean" else None
         if cuts is not None and (not cuts or any(a >= b for a, b in pairwise(cuts))):
             raise MaskError(f"recoding.cuts: cuts for {name!r} do not ascend. Give at least one, each above the one before.")

@@ -24,6 +24,8 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, moments_by_group, with_table
 from larvatus.masks.linear.models import direction_text
 from larvatus.masks.noise.drawing import column_matrix
+from larvatus.stats.linear.portable_algebra import product
+from larvatus.stats.linear.portable_algebra import total as sum_of
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_restoration import Loss
@@ -149,7 +151,7 @@ class RestoreCovariance(Mask):
                     f"restore_covariance: sub-group ({data.groups.name(group)}) has {len(block)} records, too few for noise "
                     "that is orthogonal to every column. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
-            return dict(zip(names, x + (weights.T * np.sqrt(len(block) - 1)) @ noise, strict=True))
+            return dict(zip(names, x + product(weights.T * np.sqrt(len(block) - 1), noise), strict=True))
 
         return map_groups(data, add, list(dict.fromkeys([*names, *design.columns])))
 
@@ -157,7 +159,7 @@ class RestoreCovariance(Mask):
 def _filled(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Columns with missing values replaced by the column mean, or by 0 if all are missing."""
     there = ~np.isnan(x)
-    total = np.where(there, x, 0.0).sum(axis=1)
+    total = sum_of(np.where(there, x, 0.0), axis=1)
     return np.where(there, x, (total / np.maximum(there.sum(axis=1), 1))[:, None])
 
 

@@ -23,6 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import as_one_group, map_rows
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.stats.linear.portable_algebra import product, total
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root
@@ -103,7 +104,7 @@ class VariancePreservingNoise(Mask):
         roots = roots_of(as_one_group(used) if self.scope == "file" else used)
         maps = [self._map(r, names) for r in roots] * (len(original.groups) if self.scope == "file" else 1)
         groups = [
-            GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights, self.noise, m.weights)
+            GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), product(m.weights.T, m.weights), self.noise, m.weights)
             for m in maps
         ]
         return Law(names, (), tuple(groups), zeros_kept=self.zeros == "keep")
@@ -121,7 +122,7 @@ class VariancePreservingNoise(Mask):
     def _map(self, root: Root, names: Sequence[str]) -> _Map:
         share = per_column("variance_preserving_noise.variance", self.variance, names)
         shrink = np.where(root.constant, 1.0, 1 / np.sqrt(1 + share))
-        weights = root.weights if self.correlated else np.diag(np.sqrt((root.weights**2).sum(axis=0)))
+        weights = root.weights if self.correlated else np.diag(np.sqrt(total(root.weights**2)))
         return _Map(shrink, (1 - shrink) * root.mean, weights * (np.sqrt(share) * shrink))
 
     def _noisy(self, x: Matrix, to: _Map, record: NDArray[np.int64], random: RecordRandom) -> Matrix:

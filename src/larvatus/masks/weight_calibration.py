@@ -21,8 +21,6 @@ from larvatus.data.notes import Note
 from larvatus.masks.weighting.margins import add_by_unit, check_margins, margin_variables, totals_of
 from larvatus.masks.weighting.weight_units import WeightUnits, weight_units, with_weights
 
-_DIGITS = 13  # weights are rounded here, so that every machine releases the same ones
-
 
 class WeightCalibration(Mask):
     """Change the survey weight as little as possible, so that weighted totals agree with known ones.
@@ -39,6 +37,7 @@ class WeightCalibration(Mask):
         distance: "raking" (factors are positive) or "linear" (generalised regression; factors may be negative).
         lower: smallest factor (default: none); needs upper.
         upper: largest factor (default: none); needs lower.
+        columns: without effect: only the weight is changed.
         where: records whose weight may change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: without effect: totals are those of the file.
     """
@@ -74,8 +73,6 @@ class WeightCalibration(Mask):
         x = add_by_unit(before.units.unit, variables.x, len(before.size))
         factor = self._factors(x, before, variables.totals, variables.names)
         after = before.weight * factor
-        digits = 10.0 ** (np.floor(np.log10(np.where(after != 0, np.abs(after), 1.0))) - _DIGITS)
-        after = np.rint(after / digits) * digits
         return with_weights(current, before, after, self._notes(factor, variables.names, after, before))
 
     def change_clause(self) -> str:

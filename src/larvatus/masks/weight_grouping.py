@@ -28,6 +28,7 @@ class WeightGrouping(Mask):
     Parameters:
         k: smallest number of records (or households) with the same weight.
         classes: number of classes of about equal size, instead of k.
+        columns: without effect: only the weight is changed.
         where: records to change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: form groups within each sub-group, which keeps its total, or over the whole file.
     """

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from larvatus.core.portable_functions import exp
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
@@ -26,6 +27,7 @@ class WeightNoise(Mask):
 
     Parameters:
         sd: standard deviation of the logarithm of the factors; 0.1 changes weights by about 10 %.
+        columns: without effect: only the weight is changed.
         where: records to change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: keep the total of each sub-group, or only that of the file.
     """
@@ -47,7 +49,7 @@ class WeightNoise(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         before = weight_units(current, self.name())
         z = random.normal(before.units.reference, 1, purpose="weight")[0]
-        drawn = before.weight * np.exp(self.sd * z)
+        drawn = before.weight * exp(self.sd * z)
         groups = int(before.group.max(initial=0)) + 1
         was, now = (np.bincount(before.group, w * before.size, minlength=groups) for w in (before.weight, drawn))
         scale = np.divide(was, now, out=np.ones(groups), where=now > 0)

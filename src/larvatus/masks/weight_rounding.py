@@ -25,6 +25,7 @@ class WeightRounding(Mask):
 
     Parameters:
         base: weights become multiples of this number.
+        columns: without effect: only the weight is changed.
         where: records to change: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: without effect.
     """

@@ -83,10 +83,14 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
     if data.table.columns[name].kind == "nominal":
         spoilt = [t for t in texts(data, [name]) if t.spoilt]
         places = text_places(data, name) if spoilt else ""
-        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in spoilt) + f" ({places})" * bool(places)
+        wrong = [t for t in spoilt if t.stray + t.dressed]
+        if spoilt and not wrong:
+            return (f"{step.name()}: needs numbers, and {name!r} has numbers stored as text. Convert them in the source, or do "
+                    "not declare it confidential.")
+        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in wrong) + f" ({places})" * bool(places)
         return (f"{step.name()}: needs numbers, and {name!r} contains text{why}. Add a step for text columns (larvatus list "
-                "masks), remove what is not a number from the column (thousands separators too; only empty cells and NA count "
-                "as missing), or do not declare it confidential.")
+                "masks), remove what is not a number from the column (thousands separators too), state texts that stand for "
+                "missing values (missing = …), or do not declare it confidential.")
     return (f"{step.name()}: needs categorical columns (text, or numeric codes declared nominal), and {name!r} is numeric. "
             "Add a step for numbers, declare it nominal, or do not declare it confidential.")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import warnings_of
 from larvatus.core.errors import StudyError
-from larvatus.core.files import check_folder, fill_folder
+from larvatus.core.files import check_folder
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.documents.manifest import INSIDE, Approval, approval_now, complete
 from larvatus.pipeline.candidates.cache import cache_in_output, open_cache
 from larvatus.pipeline.finished_run import FinishedRun, read_record, run_of_record, write_record, write_reports
@@ -41,14 +42,14 @@ def approve(
         for a in approvals.values():
             warned |= warnings_of(run.comparison, published, a.release, a.by)
         comparison = replace(run.comparison, warnings=tuple(warned.values()))
-        with fill_folder(folder) as temporary:
+        with file_set(folder) as files:
+            temporary = files.place
             (temporary / INSIDE).mkdir(mode=0o700)
             reasons = (*run.selection, reason)
             write_reports(comparison, temporary, one.name if public else None, one.name, reasons, approvals.values())
             _write_manifests(run, approval, published, warned, temporary)
             write_record(temporary, {**record, "published": published})
-            written = [p.relative_to(temporary).as_posix() for p in sorted(temporary.rglob("*")) if p.is_file()]
-        cache.update_digests(written)
+            cache.add_digests(temporary)
     return comparison, approval, earlier.get(one.name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.limits import LimitsLike
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
+from larvatus.core.kernels import one_blas_thread
 from larvatus.core.memory_size import give_back
 from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import secret_or_new
@@ -40,6 +41,8 @@ from larvatus.pipeline.measure_release import NULL_STAGE, MeasuredRelease, Measu
 from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_releases
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
+
+WORTH_BLAS_THREADS = 100_000  # records from which matrix products gain by threads; in smaller files threads only wait
 
 
 def compare(
@@ -190,8 +193,10 @@ class _Bench:
 
     def do(self, asked: _Asked, progress: Progress) -> Any:
         """The release, or the outcome of one attack or measure, without figures per record."""
+        small = self.work.data.rows < WORTH_BLAS_THREADS
         try:
-            return self._done(asked, progress)
+            with one_blas_thread() if small else nullcontext():
+                return self._done(asked, progress)
         finally:
             give_back()
 

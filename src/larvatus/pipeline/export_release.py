@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.core.errors import ManifestError, WriteError
-from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_file, write_text
+from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_file, stem_of_file, write_text
 from larvatus.core.input_paths import refuse_inputs
+from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
@@ -20,7 +21,7 @@ from larvatus.documents.file_digests import describe_file, file_descriptions
 from larvatus.documents.manifest import manifest_paths
 from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
-from larvatus.engines._files.csv import Uses
+from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
 from larvatus.engines._files.sources import batches_of, column_names
 from larvatus.engines._files.targets import open_to_write, write_batches
@@ -52,20 +53,28 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     setup = setup_path(path, run.labels())
     beside = (manifest, codebook_path(path), *([setup] if setup is not None else []))
     refuse_inputs([*targets, *beside], run.inputs())
+    settle_sets(path.parent)
     for file in (*targets, *beside):
         check_free(file, overwrite)
     one.check_files()
+    with file_set(path.parent, stem_of_file(path), overwrite) as files:
+        _write_set(run, one, files.place / path.name)
+    return targets
+
+
+def _write_set(run: FinishedRun, one: FinishedRelease, path: Path) -> None:
+    """Write the copies and their documents into the folder of the set, and compare them with their manifest."""
+    targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
     dates = json.loads(one.manifests[0].read_text(encoding="utf-8")).get("dates", ())
     forms = {str(d["column"]): str(d["form"]) for d in dates if d.get("form")}
     for source, file in zip(one.paths, targets, strict=True):
         _write_copy(run, source, file, forms)
-    _write_documents(run, one, path, targets, overwrite)
-    write_setup(path, run.labels(), overwrite)
+    _write_documents(run, one, path, targets)
+    write_setup(path, run.labels(), overwrite=False)
     wrong = [r for r in verify_files(manifest, targets) if r["same"] is not True]
     if wrong:
-        raise ManifestError(f"{wrong[0]['file']} was written but does not match its manifest: {wrong[0]['why']}. Export again "
-                            "to another place.")
-    return targets
+        name = Path(wrong[0]["file"]).name
+        raise ManifestError(f"{name} does not match its manifest: {wrong[0]['why']}. Nothing was written. Export again.")
 
 
 def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str, str]) -> None:
@@ -91,15 +100,17 @@ def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterat
     file = SourceFile(source, like=replace(_DECIMAL_COMMA, dates=forms))
     names = column_names(file)
     codes = frozenset(n for n, kind in about.kinds if kind == "nominal")
-    _, batches = batches_of(file, names, Uses(codes=codes, unclear_dates=True) if source.suffix.lower() == ".csv" else Uses())
-    return batches()
+    stated = {n: about_column.missing for n, about_column in run.labels().columns.items() if n not in codes}
+    texts, csv = stated_texts(stated), source.suffix.lower() == ".csv"
+    uses = Uses(codes=codes if csv else frozenset(), masked=frozenset(names), unclear_dates=csv, texts=texts)
+    return batches_of(file, names, uses)[1]()
 
 
-def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path], overwrite: bool) -> None:
+def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets: list[Path]) -> None:
     """Write the codebook and, last of all, the public manifest with the hashes of the exported files."""
     candidate = next(c for c in run.comparison.candidates if c.name == one.name)
-    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, file_suffix(path))), overwrite)
+    write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, file_suffix(path))), False)
     told = json.loads(one.manifests[0].read_text(encoding="utf-8"))
     told["files"] = file_descriptions(targets, [f["records"] for f in one.files])
     told["codebook"] = describe_file(codebook_path(path))
-    write_text(manifest_paths(path)[0], json.dumps(told, indent=1, ensure_ascii=False) + "\n", overwrite)
+    write_text(manifest_paths(path)[0], json.dumps(told, indent=1, ensure_ascii=False) + "\n", False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -21,6 +20,8 @@ from larvatus.core.database_urls import is_address
 from larvatus.core.errors import ManifestError, PairingError, ReadError, StudyError, nearest_names
 from larvatus.core.files import replace_file, write_text
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.toml_text import read_toml
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
@@ -99,7 +100,7 @@ class FinishedRun:
         try:
             return (*own, *self.study().input_paths())
         except StudyError:  # the source was moved or changed
-            source = tomllib.loads((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
+            source = read_toml((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
             source = str(source.get("file", "") if isinstance(source, dict) else source)
             return (*own, *map(Path, paths_read(source if is_address(source) else inside / source)))
 
@@ -226,6 +227,7 @@ def read_record(folder: Path) -> dict[str, Any]:
                         "ORIGINAL RELEASED.")
     if not folder.is_dir():
         raise ReadError(f"folder {folder} does not exist. Give the output folder of larvatus run or search.")
+    settle_sets(folder)
     path = folder / INSIDE / RUN_RECORD
     if not path.is_file() and not (folder / "releases").is_dir():
         if (folder / "tried.csv").is_file():
@@ -264,8 +266,8 @@ def write_reports(
     approvals: Iterable[Approval],
 ) -> None:
     """Write the scores, the report and, if a release is published, the public report."""
-    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
-    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
+    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False, private=True)
+    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False, private=True)
     approved = {a.release: a.in_words() for a in approvals}
     comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings, approved=approved)
     if public is not None:

@@ -14,9 +14,11 @@ from pydantic import ValidationError
 from larvatus.core.database_urls import check_address, file_of_url, is_store, store_settings
 from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.source_changes import unchanged
 from larvatus.data.accepted_types import SourceLike, TaxonomyLike
 from larvatus.data.contracts import Column, Engine
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect, CsvFormat, SourceFile, stated_format
+from larvatus.data.hierarchies.taxonomy import with_taxonomies
 from larvatus.data.labelling.labelled_roles import roles_with_labels
 from larvatus.data.labelling.labels import (
     INSTEAD,
@@ -32,7 +34,6 @@ from larvatus.data.method_parsing import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, column_list, columns_read, released_columns
 from larvatus.data.sub_groups import settings_of
-from larvatus.data.taxonomy import with_taxonomies
 from larvatus.data.weights import check_weight
 from larvatus.engines._choice import engine_for
 from larvatus.engines._databases.database_sources import SourceQuery, database_names, is_database, source_as_parquet
@@ -156,7 +157,10 @@ def read(
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
     wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
-    with source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened:
+    with (
+        unchanged(() if is_database(source) else inputs),
+        source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened,
+    ):
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)

@@ -13,10 +13,11 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, StudyError, WriteError
-from larvatus.core.files import check_folder, fill_folder, write_text
+from larvatus.core.files import check_folder, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.progress import Progress, silent
-from larvatus.core.randomness import secret_or_new, stream_key
+from larvatus.core.randomness import secret_or_new
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
@@ -75,16 +76,17 @@ def search_study(
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), redacted_study(study.model_copy(update={"goal": goal}).plain()),
-            stream_key(secret, "kept").hex(), suffix,
+            kept.secret_digest(secret), suffix,
         )
         _check_free(kept, Path(output_dir), mine, f"chosen{suffix}", secret, overwrite)
         found, keys = found_in(kept)
-        with fill_folder(Path(output_dir)) as folder:
+        with file_set(Path(output_dir)) as files:
             more, loud = _write(
-                study, data, found, folder, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress
+                study, data, found, files.place, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress
             )
-            files = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
-        kept.finish([mine, *dict.fromkeys(keys), *more], files)
+            made = [mine, *dict.fromkeys(keys), *more]
+            kept.add_digests(files.place, made)
+        kept.finish(made)
     for text in loud:
         warnings.warn(text, LimitWarning, stacklevel=2)
     return replace(found, warnings=loud)
@@ -125,8 +127,8 @@ def _write(
     approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Write the results of a search; return the cache keys of the final comparison, and the warnings."""
-    write_text(folder / "tried.csv", csv_text(found.table()), False)
-    write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False)
+    write_text(folder / "tried.csv", csv_text(found.table()), False, private=True)
+    write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False, private=True)
     if found.release is None or found.chosen is None:
         return [], ()
     release = found.release
@@ -146,8 +148,8 @@ def _write(
     decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, warned)
     public, internal = manifest_paths(target, folder / INSIDE)
     complete([internal, public], internal, decision | _approved_before(target, folder, output_dir, approved_by))
-    write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
-    write_text(folder / "scores.csv", csv_text(told.tidy()), False)
+    write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False, private=True)
+    write_text(folder / "scores.csv", csv_text(told.tidy()), False, private=True)
     told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
     write_run_record(folder, output_dir, chosen, told, {release.name: place}, row_order, None, found.notes)
     write_labels(folder, data.labels.with_missing(data.roles.missing))

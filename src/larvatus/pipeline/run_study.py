@@ -12,9 +12,10 @@ from pathlib import Path
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LarvatusWarning, LimitWarning, MaskError, StudyError, WriteError, nearest_names
-from larvatus.core.files import check_folder, fill_folder
+from larvatus.core.files import check_folder
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import secret_or_new
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.data.copies import copies_of_steps
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
@@ -112,7 +113,8 @@ def run(
         warned = warnings_of(comparison, public, approved, by)
         comparison = replace(comparison, warnings=tuple(warned.values()))
         how.progress("writing the report", 0, 1)
-        with fill_folder(folder) as temporary:
+        with file_set(folder) as new:
+            temporary = new.place
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
@@ -125,10 +127,12 @@ def run(
                 complete(before, places[0][1], told, now if candidate.name == approved else None)
             write_run_record(temporary, folder, _with_scoring(study, scoring), comparison, targets, files.row_order, public)
             write_labels(temporary, data.labels.with_missing(data.roles.missing))
-            written = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
-        removed = _remove_earlier(comparison, folder, targets, study, kept.earlier_run()["files"])
-        earlier_files = [f for f in kept.earlier_run()["files"] if f not in written and (folder / f).is_file()]
-        kept.finish(made, [*written, *earlier_files])
+            gone, removed = _files_to_remove(comparison, folder, targets, study, kept.earlier_run()["files"])
+            for path in gone:
+                new.remove(path)
+            still = [f for f in kept.earlier_run()["files"] if (folder / f).is_file() and folder / f not in gone]
+            kept.add_digests(temporary, made, still)
+        kept.finish(made)
     for text in removed:
         warnings.warn(text, LarvatusWarning, stacklevel=2)
     return _told_loudly(comparison)
@@ -152,17 +156,18 @@ def _with_scoring(study: Study, scoring: Scoring | None) -> Study:
     return study.model_copy(update={fields.get(n, n): value for n, value in stated.items()})
 
 
-def _remove_earlier(
+def _files_to_remove(
     comparison: Comparison, folder: Path, targets: Mapping[str, Path], study: Study, written: Collection[str]
-) -> list[str]:
-    """Remove files of earlier releases that have the name of a release that was not made; one sentence for each release.
+) -> tuple[list[Path], list[str]]:
+    """Files of earlier releases that have the name of a release that was not made, and one sentence for each release.
 
     Otherwise they would pass for the release that was planned, and their manifest would confirm it.
     """
     copies = {r.name: copies_of_steps(r.steps)[0] for r in study.release}
     made = {folder / f for c in comparison.candidates for f in _made_of(targets[c.name], copies[c.name])}
     made |= {folder / pairing_path(targets[c.name]) for c in comparison.candidates}
-    removed = []
+    gone: list[Path] = []
+    removed: list[str] = []
     for lost in comparison.not_made:
         target = targets[lost.name]
         stem, inside = re.escape(target.stem), rf"({INSIDE}/)?{PAIRINGS}"
@@ -171,13 +176,12 @@ def _remove_earlier(
         earlier = [*_made_of(target, copies[lost.name]), pairing_path(target)]
         earlier += [Path(f) for f in written if own.fullmatch(Path(f).as_posix())]
         there = [p for p in dict.fromkeys(folder / f for f in earlier) if p.is_file() and p not in made]
-        for path in there:
-            path.unlink()
+        gone += there
         if there:
             files = ", ".join(p.relative_to(folder).as_posix() for p in there)
             removed.append(f"the release {lost.name!r} was not made, so the files of an earlier release of that name were "
                            f"removed from {folder}: {files}")
-    return removed
+    return list(dict.fromkeys(gone)), removed
 
 
 def _told_loudly(comparison: Comparison) -> Comparison:

@@ -11,7 +11,6 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
 from larvatus.core.progress import Progress, current_progress, silent
-from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
@@ -53,7 +52,7 @@ class Drawing:
         if self.kept is None or (draw.whole and not self.given) or not all(Path(f).exists() for f in files):
             return None
         steps = canonical([with_records(s, self.folder, self.data.roles.record_id) for s in draw.steps])
-        drawn = stream_key(self.secret, "kept").hex() if self.given else "fresh"
+        drawn = self.kept.secret_digest(self.secret) if self.given else "fresh"
         named = ["every one"] if self.measures is None else [canonical(all_of(Measure, self.measures))]
         return cache_key(
             "search", *self.digest, draw.which, steps, drawn, canonical(all_of(Attack, self.attacks)), str(self.tier), *named,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from larvatus.advice.advice import Advice
-from larvatus.advice.role_guesses import RoleGuesses
+from larvatus.advice.roles_draft import RoleGuesses
+from larvatus.comparison.key_figures import KEY_LOSS, KEY_RISK
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import SourceLike
+from larvatus.data.contracts import Attack
+from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
@@ -29,11 +33,13 @@ from larvatus.searching.goal import (
     analyses_problems,
     judge_of,
     measures_for,
+    names_in_objective,
     objective_problems,
 )
+from larvatus.searching.lattice import key_risk_among, solve_lattice
 from larvatus.searching.result import SearchResult
 from larvatus.searching.search import search_releases
-from larvatus.searching.space import SearchSpaceLike, space_of
+from larvatus.searching.space import SearchedSteps, SearchSpaceLike, space_of
 from larvatus.study import Execution, Scoring
 from larvatus.study.scoring import refuse_unused, scoring_of
 
@@ -83,6 +89,27 @@ def search(
     return found
 
 
+def _solved(
+    data: Microdata, spaces: Sequence[SearchedSteps], judge: LimitJudge, attacks: Any, progress: Progress
+) -> tuple[tuple[SearchedSteps, ...], tuple[str, ...]]:
+    """The entries with the best levels of the keys in place of each lattice, and notes on them."""
+    out, notes = [], []
+    for space in spaces:
+        if space.lattice is None:
+            out.append(space)
+            continue
+        if not isinstance(judge, LimitsJudge):
+            raise StudyError([f"search {space.name!r}: lattice needs limits on key_risk, as in [limits]."])
+        method = key_risk_among(all_of(Attack, attacks) if attacks is not None else None)
+        found = solve_lattice(data, space.lattice, judge.limits, method, space.name,
+                              lambda n: progress(f"levels of the keys: {n:,} examined", 0, 1))
+        if not found.steps and not space.steps:
+            raise StudyError([f"search {space.name!r}: the keys meet the limits as they are, so there is nothing to change."])
+        out.append(space.with_key_steps(found.steps))
+        notes.append(f"{space.name}: {found.note}")
+    return tuple(out), tuple(notes)
+
+
 def search_with_cache(
     data: Microdata, space: SearchSpaceLike, own_judge: LimitJudge | None, objective: Objective, scoring: Scoring,
     constraints: ConstraintsLike | None, goal: Goal, secret: bytes | None, folder: Path | None,
@@ -96,7 +123,11 @@ def search_with_cache(
         raise StudyError(problems)
     if isinstance(judge, LimitsJudge):
         attacks = judge.attacks_among(attacks)
+    if attacks is not None and KEY_LOSS in names_in_objective(objective, combine):
+        named = all_of(Attack, attacks)
+        attacks = named if any(a.name() == KEY_RISK for a in named) else (*named, *all_of(Attack, [KEY_RISK]))
     used, analysed = measures_for(objective, scoring.measures, judge, combine)
+    spaces, solved = _solved(data, spaces, judge, attacks, progress)
     own = secret_or_new(secret)
     explored = sample_records(data, goal.sample, own)
     work = Drawing(
@@ -109,6 +140,7 @@ def search_with_cache(
         found = search_releases(spaces, judge, objective, goal, own, run, run.tell, combine)
     finally:
         run.runner.close()
+    found = replace(found, notes=(*solved, *found.notes))
     told = replace(
         found, objective=objective if not callable(objective) else "a function of the scores",
         limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a user-defined judge", goal=goal.plain(),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol, TypeAlias
 from pydantic import ConfigDict, Field, field_validator
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
+from larvatus.comparison.key_figures import KEY_LOSS, key_loss
 from larvatus.comparison.limits import Limits, limits_of, needed_for
 from larvatus.comparison.score_figures import figure_of, known_scores, upper_end
 from larvatus.core.errors import StudyError, nearest_names
@@ -34,7 +35,8 @@ class Goal(SettingsModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     objective: str | tuple[str, ...] | dict[str, Annotated[float, Field(ge=0)]] | None = Field(
-        default=None, description="measure or combination to minimise; a list or weights for several (default: all measures)"
+        default=None,
+        description="measure, combination or key_loss to minimise; a list or weights for several (default: all measures)",
     )
     trials: Annotated[int, Field(ge=1, le=100_000)] = Field(default=40, description="number of candidates to try")
     finalists: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="number of candidates to confirm")
@@ -114,7 +116,7 @@ def objective_problems(objective: Objective, combine: Sequence[Combination] = ()
     """Problems of an objective: names that are not losses, and weights that sum to zero."""
     if objective is None or callable(objective):
         return []
-    kinds = {**known_scores(), **{c.name: c.kind for c in combine}}
+    kinds = {**known_scores(), KEY_LOSS: "loss", **{c.name: c.kind for c in combine}}
     named = [objective] if isinstance(objective, str) else list(objective)
     losses = [n for n, kind in kinds.items() if kind == "loss"]
     problems = ["objective: it names no measure. Name one, or leave it out to use the mean of all."] if not named else []
@@ -138,7 +140,7 @@ def measures_for(
     limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, LimitsJudge) else ()
     names = names_in_objective(objective, combine)
     everything = not names
-    wanted = [n for n in dict.fromkeys([*names, *limited]) if n != _NAMED]
+    wanted = [n for n in dict.fromkeys([*names, *limited]) if n not in (_NAMED, KEY_LOSS)]
     analysed = _NAMED in (*names, *limited)
     if everything and measures is None:
         return None, True
@@ -162,6 +164,7 @@ def objective_loss(scores: Sequence[Score], objective: Objective, combine: Seque
     if callable(objective):
         return float(objective(scores))
     losses = {s.method: s.value for s in add_combined_scores(scores, combine) if s.kind == "loss"}
+    losses[KEY_LOSS] = math.nan if (lost := key_loss(scores)) is None else lost
     if objective is None:
         shares = [v for s in scores if s.kind == "loss" and s.decides and not math.isnan(v := s.relative_loss)]
         return math.fsum(shares) / len(shares) if shares else math.nan

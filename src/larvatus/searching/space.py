@@ -10,6 +10,7 @@ from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
+from larvatus.searching.lattice_settings import Lattice
 
 Settings = Mapping[str, Any]
 _OPEN = 1e-6
@@ -46,6 +47,12 @@ class SearchedSteps:
     name: str
     steps: tuple[Any, ...]
     axes: tuple[SearchAxis, ...] = ()
+    lattice: Lattice | None = None
+
+    def with_key_steps(self, steps: Sequence[Settings]) -> SearchedSteps:
+        """The same entry with steps on keys in place of the lattice, before its other steps."""
+        axes = tuple(_replaced(a, step=a.step + len(steps)) for a in self.axes)
+        return SearchedSteps(self.name, (*steps, *self.steps), axes)
 
     def at(self, values: Settings) -> tuple[Mask, ...]:
         """The steps with the given values of the searched settings, by axis key."""
@@ -62,7 +69,8 @@ class SearchedSteps:
             kind = "choice" if axis.choices else "range"
             value = list(axis.choices) if axis.choices else [axis.low, axis.high, *(["log"] if axis.log else [])]
             steps[axis.step].setdefault(kind, {})[axis.setting] = value
-        return {"name": self.name, "steps": steps}
+        lattice = {} if self.lattice is None else {"lattice": self.lattice.plain()}
+        return {"name": self.name, "steps": steps, **lattice}
 
 
 SearchEntry: TypeAlias = SearchedSteps | StepLike | Sequence[StepLike]
@@ -92,10 +100,12 @@ def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None
     name, steps = str(whole.get("name", "")), whole.get("steps", [])
     steps = list(steps) if isinstance(steps, list | tuple) else [steps]
     where = f"search {name or place!r}"
-    known = ("name", "steps")
+    known = ("name", "steps", "lattice")
     problems += [f"{where}: there is no setting {k!r}; {nearest_names(k, known)}" for k in whole if k not in known]
-    if not steps:
-        problems.append(f"{where}: no steps are given. Give at least one.")
+    lattice = _lattice(whole["lattice"], where, problems) if "lattice" in whole else None
+    if not steps and lattice is None:
+        if "lattice" not in whole:
+            problems.append(f"{where}: no steps are given. Give at least one.")
         return None
     made: list[dict[str, Any]] = []
     axes: list[SearchAxis] = []
@@ -118,7 +128,21 @@ def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None
         made.append(plain)
     if len(problems) > before:
         return None
-    return SearchedSteps(name or " + ".join(str(s["method"]) for s in made), tuple(made), tuple(axes))
+    usual = " + ".join([*(["keys"] if lattice is not None else []), *(str(s["method"]) for s in made)])
+    return SearchedSteps(name or usual, tuple(made), tuple(axes), lattice)
+
+
+def _lattice(given: Any, where: str, problems: list[str]) -> Lattice | None:
+    """The settings of a lattice; `true` for the usual ones."""
+    if isinstance(given, Lattice):
+        return given
+    try:
+        return Lattice(**({} if given is True else dict(given)))
+    except StudyError as error:
+        problems += [f"{where}: {p}" for p in error.problems]
+    except (TypeError, ValueError):
+        problems.append(f"{where}: lattice must be true or a table, such as lattice = {{ suppress = \"records\" }}.")
+    return None
 
 
 def _plain(step: Any) -> dict[str, Any]:

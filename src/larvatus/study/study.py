@@ -18,15 +18,16 @@ from larvatus.core.database_urls import address_from, check_address, database_fi
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.input_paths import refuse_inputs
+from larvatus.core.toml_text import read_toml
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat
+from larvatus.data.hierarchies.taxonomy import with_taxonomies
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK, lists_of
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.settings.settings_model import SettingsModel
-from larvatus.data.taxonomy import with_taxonomies
 from larvatus.documents.codebook import label_problems
 from larvatus.measures.analyses.spec import Analysis, analysis_problems
 from larvatus.measures.scoring.domains import Domain, domain_problems
@@ -129,7 +130,7 @@ class Study(SettingsModel):
         if not file.is_file():
             raise StudyError([f"there is no such file. Give a study file in TOML; {ADVISED}"], str(path))
         try:
-            raw = tomllib.loads(file.read_text(encoding="utf-8"))
+            raw = read_toml(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             hint = "" if file.suffix == ".toml" else f" A study file is expected; {ADVISED}"
             raise StudyError([f"it is not valid TOML: {error}.{hint}"], file.name) from None

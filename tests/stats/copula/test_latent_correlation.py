@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from drawn_examples import drawn
 from larvatus.stats.copula.latent_correlation import (
     Ties,
     conditional,
@@ -109,7 +110,7 @@ def test_runs_from_ranks_and_counts():
     assert ties.high == pytest.approx([0.5, 0.7, 1.0])
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(seed=st.integers(0, 10**6), names=st.lists(st.sampled_from(sorted(CASES)), min_size=1, max_size=5))
 def test_a_matrix_is_its_pairs(seed, names):
     rng = np.random.default_rng(seed)
@@ -183,7 +184,7 @@ def test_a_level_that_nothing_more_is_known_of_takes_the_least_correlation():
     assert found[1] < 0.99
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(p=st.integers(1, 5), q=st.integers(0, 4), seed=st.integers(0, 10**6))
 def test_the_conditional_draw_has_the_correlations_it_was_made_for(p, q, seed):
     r = np.corrcoef(np.random.default_rng(seed).normal(size=(p + q, p + q + 3))).reshape(p + q, p + q)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn_examples import drawn
 from larvatus.stats.key_risk.class_diversity import class_diversity
 
 
@@ -35,7 +36,7 @@ def by_definition(classes: np.ndarray, values: np.ndarray, ordered: bool) -> lis
     return out
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 5)), min_size=1, max_size=40), st.booleans())
 def test_against_definitions(rows, ordered):
     classes = np.unique([c for c, _ in rows], return_inverse=True)[1]

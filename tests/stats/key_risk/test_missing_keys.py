@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from drawn_examples import drawn
 from larvatus.stats.key_risk.missing_keys import (
     CONVENTIONS,
     class_numbers,
@@ -33,7 +34,7 @@ def by_pairs(rows: np.ndarray, missing: str) -> list[int]:
     return out
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(arrays(np.int64, st.tuples(st.integers(1, 15), st.integers(1, 4)), elements=st.integers(-1, 2)),
        st.sampled_from(CONVENTIONS))
 def test_against_all_pairs(rows, missing):

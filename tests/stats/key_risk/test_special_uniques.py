@@ -9,10 +9,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from drawn_examples import drawn
 from larvatus.stats.key_risk.special_uniques import (
     can_examine,
     matching_probability,
@@ -41,7 +42,7 @@ def brute(rows: np.ndarray, most: int) -> set[tuple[int, tuple[int, ...]]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(arrays(np.int64, st.tuples(st.integers(1, 14), st.integers(1, 4)), elements=st.integers(-1, 3)), st.integers(1, 4))
 def test_against_brute_force(rows, most):
     codes, count = np.unique(rows, axis=0, return_counts=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn_examples import drawn
 from larvatus.stats.linear.moments import SampleMoments
 
 
@@ -19,7 +20,7 @@ def awkward(n: int, seed: int, missing: float) -> np.ndarray:
     return x
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(n=st.integers(6, 80), seed=st.integers(0, 10**6), missing=st.sampled_from([0.0, 0.1, 0.5]), cuts=st.integers(0, 5))
 def test_agrees_with_pandas_however_the_rows_are_cut(n, seed, missing, cuts):
     x = awkward(n, seed, missing)

@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 
+from drawn_examples import drawn
 from larvatus.stats.linear.row_maps import solve_rows
 from larvatus.stats.linear.sufficiency import Infeasible, basis_of, mask_group, mask_groups, noise_root, status_of
 
@@ -59,7 +60,7 @@ def thin_data(n: int, thin: float, seed: int = 3) -> tuple[Array, Array, Array]:
     return x, s, w
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(
     n=st.integers(12, 120), p=st.integers(1, 4), q=st.integers(0, 3), seed=st.integers(0, 10**6),
     d=st.sampled_from([0.0, 0.3, 0.9, 0.999]),
@@ -166,7 +167,7 @@ def test_a_column_kept_whole_or_mirrored_is_refused(beta):
     assert np.abs(refusal.value.direction[0]) == pytest.approx(1.0, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(p=st.integers(2, 4), q=st.integers(0, 2), seed=st.integers(0, 10**6), size=st.sampled_from([0.2, 0.9, 2.0]))
 def test_a_matrix_is_kept_or_refused_with_a_direction_of_negative_variance(p, q, seed, size):
     """The refusal's direction is checked against Σ - βΣβᵀ formed directly."""

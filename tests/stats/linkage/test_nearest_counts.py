@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn_examples import drawn
 from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
 
@@ -19,7 +20,7 @@ def dense(targets: np.ndarray, candidates: np.ndarray, guesses: int) -> np.ndarr
     return np.clip((guesses - nearer) / tied.sum(axis=1), 0, 1)
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 @given(
     n=st.integers(1, 60), p=st.integers(1, 4), seed=st.integers(0, 10**6), grid=st.sampled_from([None, 2, 5]),
     k=st.integers(1, 8),

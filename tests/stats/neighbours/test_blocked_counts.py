@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn_examples import drawn
 from larvatus.stats.linkage import nearest_counts
 from larvatus.stats.linkage.coordinates import link_nearest
 from larvatus.stats.linkage.nearest_counts import count_in_pools, merge_repeats, nearer_and_tied
@@ -81,7 +82,7 @@ def _assert_same(ways: list[Counts]) -> None:
         np.testing.assert_array_equal(way, ways[0])
 
 
-@settings(max_examples=250, deadline=None)
+@drawn(250)
 @given(
     shape=st.sampled_from(SHAPES), n=st.integers(1, 90), p=st.integers(1, 25), seed=st.integers(0, 10**6),
     deepest=st.sampled_from([1, 3, 10, 1000]),
@@ -105,7 +106,7 @@ def test_counts_from_every_pair_are_those_of_exact_arithmetic():
     np.testing.assert_array_equal(tied, (square == own).sum(axis=1))
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(
     p=st.integers(1, 60), seed=st.integers(0, 10**6), scale=st.sampled_from([1.0, 1e-3, 1e-18, 1e-22]),
     inner=st.sampled_from([1.0, 1e-6, 1e-11]),
@@ -175,7 +176,7 @@ def test_the_faster_way_is_used_and_the_choice_changes_nothing(faster, monkeypat
     assert asked[{"products": "tree", "tree": "products"}[faster]] <= 320
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(n=st.integers(1, 3000), tree=st.sampled_from([0.01, 1.0, 3.0, 100.0]))
 def test_every_target_is_searched_for_once(n, tree):
     asked, clock = np.zeros(n, dtype=np.int64), [0.0]

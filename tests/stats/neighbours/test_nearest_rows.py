@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
+from drawn_examples import drawn
 from larvatus.stats.linkage.microaggregates import nearest_of
 from larvatus.stats.models.attribute_predictors import predictions
 from larvatus.stats.neighbours import faster_way
@@ -23,7 +24,7 @@ def _sequential(targets: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.sqrt(total)
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(
     n=st.integers(1, 400), p=st.integers(1, 22), k=st.integers(1, 7), seed=st.integers(0, 10**6),
     scale=st.sampled_from([1e-12, 1.0, 1e12]), digits=st.sampled_from([None, 0, 1]), tail=st.sampled_from([1.0, 8.0]),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
+from drawn_examples import drawn
 from larvatus.stats.ranks.joint_ecdf import BLOCK, RankedPoints
 
 
@@ -19,7 +20,7 @@ def counted(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     return np.abs(gap).max(), (gap**2).mean()
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(
     n=st.integers(1, 60), m=st.integers(1, 60), d=st.integers(1, 9), seed=st.integers(0, 10**6),
     grid=st.sampled_from([None, 1, 3]), missing=st.booleans(),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from drawn_examples import drawn
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 values = st.lists(st.one_of(st.integers(0, 5).map(float), st.just(np.nan), st.floats(-1e3, 1e3)), min_size=1, max_size=60)
@@ -17,7 +18,7 @@ def words(record: np.ndarray) -> np.ndarray:
     return (record.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(3)
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 @given(values)
 def test_average_ranks_are_scipys(x):
     x = np.array(x)
@@ -27,7 +28,7 @@ def test_average_ranks_are_scipys(x):
     assert average_ranks(x) == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 @given(values)
 def test_keyed_order_is_value_then_word_then_record(x):
     x = np.array(x)

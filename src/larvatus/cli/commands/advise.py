@@ -21,8 +21,6 @@ from larvatus.cli.output.terminal import Terminal
 if TYPE_CHECKING:  # a help text needs nothing of the package
     from larvatus.study import Study
 
-_OTHER_ROLES = ("identifiers", "weight", "release_weight", "record_id", "person", "household", "household_columns", "nominal",
-                "numeric", "missing", "taxonomies")
 
 
 def advise(
@@ -84,7 +82,8 @@ def refuse_some_roles(study: Study) -> None:
     """Roles are guessed if none is given: a role that is given would be ignored."""
     from larvatus.core.errors import RolesError
 
-    given = [n for n in _OTHER_ROLES if getattr(study.roles, n)] + (["sub_groups"] if study.sub_groups.columns else [])
+    given = [n for n, field in type(study.roles).model_fields.items() if getattr(study.roles, n) != field.get_default(
+        call_default_factory=True) and n != "missing"] + (["sub_groups"] if study.sub_groups.columns else [])
     if given:
         options = ", ".join(f"--{n.replace('_', '-')}" for n in given)
         raise RolesError(f"advise: guesses all roles or none. Give --confidential as well, or leave out {options} and state it "

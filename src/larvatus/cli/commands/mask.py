@@ -16,6 +16,7 @@ from larvatus.cli.options import (
     Quiet,
     RowOrder,
     SecretFile,
+    Spreadsheet,
     Steps,
 )
 from larvatus.cli.output.terminal import Terminal
@@ -28,7 +29,8 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    approved_by: ApprovedBy = "", overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", overwrite: Overwrite = False, spreadsheet: Spreadsheet = False, quiet: Quiet = False,
+    json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -43,14 +45,15 @@ def mask(
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs
+    from larvatus.core.safe_files.file_sets import settle_sets
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_of_steps
     from larvatus.data.labelling.labels import lost_labels
     from larvatus.data.method_parsing import all_of
     from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths
-    from larvatus.documents.manifest import decision_facts, paths_beside, write_beside
-    from larvatus.documents.setup_files import write_setup
+    from larvatus.documents.manifest import decision_facts, paths_beside
+    from larvatus.documents.release_set import open_release_set
     from larvatus.engines._files.targets import check_target
     from larvatus.pipeline import mask as make_release
 
@@ -62,18 +65,18 @@ def mask(
     refuse_inputs([*files, *paths_beside(output), pairing], [source, secret_file, *roles.files(), *lists_of(steps)])
     for target in (*files, pairing):
         if target is not None:
+            settle_sets(target.parent)
             check_target(target, overwrite)
     for target in paths_beside(output):
         check_free(target, overwrite)
-    with terminal.progress() as progress:
+    with terminal.progress() as progress, open_release_set(output, overwrite) as release_set:
         data = data_of(source, study)
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
-        made.write(output, row_order, pairing, overwrite)
         decided = decision_facts(study, row_order, approved_by)
-        write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)
-        setup = write_setup(output, made.data.labels.with_missing(made.data.roles.missing).only(made.data.released), overwrite)
+        setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels,
+                                  spreadsheet=spreadsheet)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from larvatus.cli.inputs import source_from
 from larvatus.cli.output.next_steps import NEXT
 from larvatus.cli.output.terminal import Terminal
+from larvatus.core.toml_text import read_toml
 
 if TYPE_CHECKING:
     from larvatus.study import Study
@@ -20,7 +20,7 @@ def _free_draft(source: str) -> Path:
     stem, _, suffix = Path(source).name.partition(".")
     draft = Path(f"{stem or 'draft'}-roles.toml")
     try:
-        stated = tomllib.loads(draft.read_text(encoding="utf-8")).get("source", {})
+        stated = read_toml(draft.read_text(encoding="utf-8")).get("source", {})
     except (OSError, ValueError):
         return draft
     named = stated.get("file") if isinstance(stated, dict) else stated
@@ -38,7 +38,7 @@ def show_guesses(terminal: Terminal, source: str, study: Study, output: Path | N
 
     with terminal.progress():
         asked = SourceQuery(study.query, study.table, study.password_path())
-        found = guess_roles(source, study.csv, study.sheet, asked, study.catalog_path())
+        found = guess_roles(source, study.csv, study.sheet, asked, study.catalog_path(), study.roles.missing)
     draft = output or _free_draft(source)
     terminal.say(f"{found.records:,} records, {len(found.guesses)} columns. {found.dialect}".rstrip(". ") + ".\n")
     terminal.table(found.rows())

@@ -1,9 +1,11 @@
 """Recognise the encoding of text from its first bytes.
 
 1. A byte order mark decides: UTF-8 or UTF-16. UTF-32 is refused.
-2. Bytes that are valid UTF-8 are UTF-8.
-3. Other bytes are Windows-1252, which has all printable characters of Latin-1 at the same places. Bytes that Windows-1252 does
-   not define, or that put a quotation mark into the middle of a word, belong to another encoding: the user is asked.
+2. Text in which every second byte is mostly zero is UTF-16.
+3. Bytes that are valid UTF-8 are UTF-8.
+4. Other bytes are Windows-1252, which has all printable characters of Latin-1 at the same places. Bytes that Windows-1252 does
+   not define, or that put a quotation mark into the middle of a word, belong to another encoding: the user is asked. So is the
+   user of a file in which most other characters are UTF-8, and a few are not: two files were joined.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import codecs
 import re
 
 from larvatus.core.errors import ReadError
+from larvatus.core.file_signatures import kind_by_content
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8"),
@@ -34,6 +37,11 @@ def recognise_encoding(name: str, piece: bytes, whole: bool) -> str:
         raise ReadError(f"{name} is UTF-32 text, which is not supported. Convert it to UTF-8.")
     if marked:
         return marked
+    kind = kind_by_content(piece)
+    if kind:
+        raise ReadError(f"{name} is not a CSV file; it looks like {kind}. Rename it, or convert it.")
+    if b"\0" in piece and (wide := _two_bytes(piece)):
+        return wide
     if b"\0" in piece:
         raise ReadError(f"{name} has NUL bytes: it is damaged, not a text file, or UTF-16 without a byte order mark. "
                         f"{STATE}; UTF-16 is utf-16-le or utf-16-be.")
@@ -44,7 +52,21 @@ def recognise_encoding(name: str, piece: bytes, whole: bool) -> str:
     return "utf-8"
 
 
+def _two_bytes(piece: bytes) -> str:
+    """UTF-16 without a byte order mark: one byte of most characters is zero, and never the other one."""
+    for encoding, zeros, others in (("utf-16-le", piece[1::2], piece[::2]), ("utf-16-be", piece[::2], piece[1::2])):
+        if 2 * zeros.count(0) > len(zeros) and not others.count(0):
+            return encoding
+    return ""
+
+
 def _single_byte(name: str, piece: bytes) -> str:
+    text = piece.decode("utf-8", "surrogateescape")
+    strange = [at for at, c in enumerate(text) if "\udc80" <= c <= "\udcff"]
+    if len(strange) < sum(not c.isascii() for c in text) - len(strange):
+        line = len(text[: strange[0]].splitlines())
+        raise ReadError(f"{name} is UTF-8 text with other bytes in it ({len(strange):,}, the first in line {line}): parts of "
+                        "it may come from another file. Correct these, or state the encoding (encoding = …).")
     if _UNDEFINED.search(piece) or _SIGN_IN_WORD.search(piece):
         raise ReadError(f"{name} is neither UTF-8 nor Windows-1252 text, perhaps of an older system (cp437, cp850, mac-roman). "
                         f"{STATE}.")

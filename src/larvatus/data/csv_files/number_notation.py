@@ -4,7 +4,8 @@
 
 The first cells of each column decide. A notation is possible for a column if all its cells are numbers in it. Rules, in order:
 
-1. Columns of whole numbers without any mark decide nothing.
+1. Columns of whole numbers without any mark decide nothing. Columns that are mostly numbers, with texts among them, decide only
+   if no other column does.
 2. The notation under which most columns are numbers is taken; among equals, the one earlier in this list: decimal point,
    decimal comma, decimal point with a separator, decimal comma with a separator.
 3. If all cells with a mark look like 1,234 and no other column decides, the column is ambiguous and the user is asked.
@@ -89,11 +90,23 @@ class NotationChoice:
     doubtful: frozenset[str] = frozenset()
 
 
+def _mostly_numbers(columns: Mapping[str, Sequence[str]], notations: Sequence[Notation]) -> list[tuple[Notation, ...]]:
+    """The notations of columns of which most cells are numbers, and the other ones are texts."""
+    out = []
+    for cells in columns.values():
+        numbers = [c for c in cells if any(_compiled(n).match(c) for n in notations)]
+        unclear = sum(bool(_WHOLE.fullmatch(c) or _ONE_GROUP.fullmatch(c)) for c in numbers)
+        if len(cells) / 2 < len(numbers) < len(cells) and 2 * unclear < len(numbers):
+            out.append(possible_notations(numbers, notations))
+    return out
+
+
 def decide_notation(columns: Mapping[str, Sequence[str]], notations: Sequence[Notation] = NOTATIONS) -> NotationChoice:
     """The notation of a file, from the non-missing first cells of its columns."""
     found = {name: possible_notations(cells, notations) for name, cells in columns.items() if cells}
     telling = {n: p for n, p in found.items() if p and not all(_WHOLE.fullmatch(c) for c in columns[n])}
-    votes = {n: sum(n in p for p in telling.values()) for n in notations}
+    voters = list(telling.values()) or _mostly_numbers(columns, notations)
+    votes = {n: sum(n in p for p in voters) for n in notations}
     notation = max(notations, key=lambda n: (votes[n], -notations.index(n)))
     numeric = frozenset(name for name, possible in found.items() if notation in possible)
     unclear = [n for n in telling if all(_WHOLE.fullmatch(c) or _ONE_GROUP.fullmatch(c) for c in columns[n])]

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
+from larvatus.core.errors import ReadError
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat
 from larvatus.data.csv_files.encoding import recognise_encoding, start_text
 from larvatus.data.csv_files.number_notation import NOTATIONS, Notation, NotationChoice, decide_notation
 from larvatus.data.text_columns import MISSING
 
 FIRST_BYTES, LONGEST_HEADER, _RECORDS = 1 << 20, 10_000, 2_000
+_TITLED, _FEWEST = 40, 3  # lines looked at for a title above the header; fewest lines that tell
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -40,6 +42,8 @@ def recognise_dialect(start: CsvStart, stated: CsvFormat = NOTHING_STATED, like:
     text = start_text(start.piece, encoding)
     quote = _quote(text) if stated.quote is None else stated.quote
     delimiter = stated.delimiter or _delimiter(text, quote)
+    if not stated.delimiter:
+        _check_first_line(start.name, text, quote)
     dates = stated.dates or (like.dates if like is not None else {})
     dialect = CsvDialect(delimiter, quote, encoding=encoding, dates=dates)
     asked = _possible(stated, delimiter, like)
@@ -91,6 +95,22 @@ def _delimiter(text: str, quote: str) -> str:
         return usual
     fitting = [d for d in _DELIMITERS if d != usual and bare.count(d) and _is_regular(text, d, quote)]
     return fitting[0] if len(fitting) == 1 else usual
+
+
+def _check_first_line(name: str, text: str, quote: str) -> None:
+    """Raise an error if the first line cannot be the header: it is for Excel alone, or a title above the header."""
+    header = first_line(text, quote).strip()
+    if re.fullmatch(r"sep=.", header, re.IGNORECASE):
+        raise ReadError(f"{name}: the first line is for Excel alone ({header}). Remove it.")
+    if any(d in header for d in _DELIMITERS):
+        return
+    for delimiter in _DELIMITERS:
+        rows = [row for row in islice(csv_rows(text, delimiter, quote), _TITLED) if row != [""]][:-1]
+        widths = {len(row) for row in rows[1:]}
+        if len(rows) > _FEWEST and len(rows[0]) == 1 and len(widths) == 1 and widths != {1}:
+            raise ReadError(f"{name}: the first line is one name, and the lines after it have {widths.pop()} cells with "
+                            f"{delimiter!r} between them. Remove titles above the header, or state the delimiter "
+                            "(delimiter = …).")
 
 
 def _is_regular(text: str, delimiter: str, quote: str) -> bool:

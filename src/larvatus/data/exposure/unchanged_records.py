@@ -1,4 +1,4 @@
-"""Records released with confidential values unchanged: all, those that S identifies, and whole sub-groups."""
+"""Records released with confidential values unchanged: all, those that S identifies, whole sub-groups and households."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.number_format import share
+from larvatus.data.households.record_units import RecordUnits
 from larvatus.data.score import Row, Rows
 from larvatus.data.sub_groups import Groups
 
 UNCHANGED_RECORDS = "unchanged_records"
-ALL, ALONE, WHOLE_GROUP = "all", "alone in S", "whole sub-group"
+ALL, ALONE, WHOLE_GROUP, WHOLE_HOUSEHOLDS = "all", "alone in S", "whole sub-group", "whole households"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -51,6 +52,28 @@ def unchanged_records(
     return Rows.of(rows)
 
 
+def unchanged_households(units: RecordUnits, same: NDArray[np.bool_], alike: Floats, shared: bool) -> Rows:
+    """Counts of records in households of two or more of which every member is unchanged; no row if there are none.
+
+    An intruder who knows all members finds such a household, whatever S is. `shared`: all confidential columns are equal within
+    households, so that a coincidence in one member is one in all of them; otherwise members coincide independently.
+    """
+    from scipy.stats import poisson
+
+    unit, size = units.unit, units.size
+    kept = np.bincount(unit, weights=same, minlength=len(size)) == size
+    luck = alike[units.first] if shared else np.exp(np.bincount(unit, weights=np.log(alike), minlength=len(size)))
+    counted = (size > 1) & (luck <= _RARE)
+    found = np.flatnonzero(kept & counted)
+    spare = int(poisson.ppf(_SURE, float(luck[counted].sum()))) if counted.any() else 0
+    if not len(found):
+        return Rows()
+    count = int(size[found].sum())
+    beyond = int(np.sort(size[found])[::-1][: max(0, len(found) - spare)].sum())
+    return Rows.of([{"records": WHOLE_HOUSEHOLDS, "sub_group": None, "count": count, "share": count / max(len(same), 1),
+                     "beyond": beyond}])
+
+
 def nearly_unchanged_records(chances: Mapping[str, Floats], n: int) -> Rows:
     """Counts of records that S identifies with a confidential value nearer to the original than chance explains.
 
@@ -79,12 +102,13 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         more = f" and {len(whole) - _MOST_NAMED:,} more" if len(whole) > _MOST_NAMED else ""
         of = "this sub-group" if len(whole) == 1 else "these sub-groups"
         out.append(f"No confidential value is masked in {of}: {'; '.join(whole[:_MOST_NAMED])}{more}.")
+    if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
+        out.append(f"{members:,} records are in households of which no member is masked.")
     for kind, where in ((NEAR_ALONE, "alone in the unmasked columns"), (NEAR_PAIR, "one of two in the unmasked columns")):
         near = counts.get(kind, (0, 0.0))[0]
         if near:
-            one = "record that is" if near == 1 else "records that are"
-            verb = "has a confidential value" if near == 1 else "have confidential values"
-            out.append(f"{near:,} {one} {where} {verb} unchanged, or nearer to the original than chance explains.")
+            said = "record is" if near == 1 else "records are"
+            out.append(f"{near:,} {said} {where} and keep{'s' if near == 1 else ''} a confidential value almost unchanged.")
     return tuple(out)
 
 

@@ -243,7 +243,8 @@ def check_households(original: Microdata, released: Microdata) -> None:
     households = household_units(original)
     if households is None:
         return
-    names = [n for n in household_variables(original, households, original.confidential) if n in released.table.columns]
+    changed = (*original.confidential, *original.keys)
+    names = [n for n in household_variables(original, households, changed) if n in released.table.columns]
     found = {n: c for n, c in columns_equal_within(released, households, names).items() if c} if names else {}
     if found:
         worst = ", ".join(f"{n} in {c:,}" for n, c in found.items())

@@ -27,6 +27,7 @@ from larvatus.data.verbs import map_rows, reduce_groups, with_table
 from larvatus.stats.neighbours.distinct_rows import distinct_rows
 
 _SAME = 1e-12
+INFORMATION_LOST = "information in the keys that is lost"
 _MISSING = -np.inf  # sorts first and equals itself
 
 
@@ -54,12 +55,37 @@ def without_key_steps(release: Release) -> Release:
 
 @dataclass(frozen=True, slots=True)
 class ValuePairs:
-    """Pairs of original and released value of one key that occur, with their numbers of records; `same` if they agree."""
+    """Pairs of original and released value of one key that occur, with their numbers of records; `same` if they agree.
+
+    `codes` is true if the values are codes of categories.
+    """
 
     before: Floats
     after: Floats
     count: Ints
     same: NDArray[np.bool_]
+    codes: bool = False
+
+    def information_lost(self) -> float:
+        """H(original | released) as a share of H(original); a suppressed cell loses what its value tells.
+
+        A recoded cell loses log(N(class) / N(value)), counted in the original; a perturbed one − log P(value | released).
+        """
+        there = self.before != _MISSING
+        before, after, count = self.before[there], self.after[there], self.count[there].astype(np.float64)
+        own = np.unique(before, return_inverse=True)[1].reshape(-1)
+        n = np.bincount(own, weights=count)
+        most = float((n * np.log(n.sum() / n)).sum()) if len(n) else 0.0
+        if most <= 0:
+            return 0.0
+        gone = after == _MISSING
+        lost = float((count[gone] * np.log(n.sum() / n[own[gone]])).sum())
+        released, place = np.unique(after[~gone], return_inverse=True)
+        place, kept, of = place.reshape(-1), count[~gone], own[~gone]
+        recoded = len(np.unique(of)) == len(of)  # every value has one released value
+        mine = n[of] if recoded else kept
+        joined = np.bincount(place, weights=mine, minlength=len(released))[place]
+        return (lost + float((kept * np.log(joined / mine)).sum())) / most
 
     def recoding(self) -> tuple[Floats, Floats]:
         """Every original value that is released, ascending, and its most frequent released value."""
@@ -82,7 +108,8 @@ def value_pairs(original: Microdata, released: Microdata, name: str) -> ValuePai
     found = np.vstack(reduce_groups(joined, [scratch("original", name), name], pairs, lambda a, b: np.vstack((a, b))))
     rows, code, _ = distinct_rows(found[:, :2])
     count = np.bincount(code, weights=found[:, 2]).astype(np.int64)
-    return ValuePairs(rows[:, 0], rows[:, 1], count, _agree(mine, theirs, rows))
+    codes = mine.kind == theirs.kind == "nominal"
+    return ValuePairs(rows[:, 0], rows[:, 1], count, _agree(mine, theirs, rows), codes)
 
 
 def key_changes(original: Microdata, released: Microdata, names: Sequence[str] | None = None) -> Rows:
@@ -95,6 +122,7 @@ def key_changes(original: Microdata, released: Microdata, names: Sequence[str] |
             "variable": name, "cells": int(found.count[there].sum()), "suppressed": int(found.count[there & gone].sum()),
             "recoded": int(found.count[there & ~gone & ~found.same].sum()),
             "values before": len(np.unique(found.before[there])), "values after": len(np.unique(found.after[~gone])),
+            "information lost": found.information_lost(),
         })
     return Rows.of(rows)
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from larvatus.data.hierarchies.taxonomy import ROOT, Taxonomy
 from larvatus.data.roles import Roles
-from larvatus.data.taxonomy import ROOT, Taxonomy
 
 _SHOWN = 3
 FEW_RECORDS = 10  # sub-groups with fewer records are not named in public

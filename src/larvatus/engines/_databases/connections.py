@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from larvatus.core.errors import EngineError, ReadError
+from larvatus.core.safe_files.private_files import check_private
 from larvatus.engines._databases.staging import ResultStream, stream_of_cursor, stream_of_reader
 
 _READ_ONLY = "-c default_transaction_read_only=on"
@@ -102,6 +103,7 @@ def use_connection(connection: Any) -> Iterator[OpenDatabase]:
 
 def password_in(file: str | Path) -> str:
     """The password in a file, without a final line break."""
+    check_private(Path(file), "password file")
     try:
         content = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -28,6 +28,7 @@ from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.missing_codes import MissingCodeReader
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._files.sources import arrow_table, batches_of, dialect_of, without_views
+from larvatus.engines._files.texts_in_numbers import has_texts
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
 from larvatus.engines._memory.table import decode_labels
 
@@ -116,12 +117,13 @@ def read_to_disk(
     uses = Uses.of(roles, sub_groups, names)
     schema, batches, origin = _opened(source, relation, [*wanted, *extra], uses)
     taken: dict[str, _Numbers | _Names] = {}
-    readers = {n: MissingCodeReader(n, roles.missing[n]) for n in wanted if roles.missing.get(n)}
+    readers = {n: MissingCodeReader(n, roles.missing[n], has_texts(schema.field(n))) for n in wanted if roles.missing.get(n)}
     codes = {n: StoredColumn(room.folder, np.int32) for n in readers}
     for name in wanted:
         kind = schema.field(name).type
         value = kind.value_type if conversion.is_dictionary(kind) else kind
         value = readers[name].type(value) if name in readers else value
+        conversion.check_type(name, value)
         if conversion.is_named(name, value, roles, sub_groups):
             taken[name] = _Names(name, roles, room)
         else:

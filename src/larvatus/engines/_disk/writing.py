@@ -161,6 +161,12 @@ def disk_frame(
         position = np.concatenate(list(table.layout.position.stream()))
         index = origin.index[np.sort(position)]
     dtypes = {n: d for n, d in origin.dtypes.items() if n in names and as_read(table.columns[n], origin.columns)}
+    if origin.kind == "pyarrow":
+        for i, name in enumerate(out.column_names):
+            like, column = origin.types.get(name), table.columns[name]
+            coded = like is not None and pa.types.is_dictionary(like) and as_read(column, origin.columns)
+            if coded and (column.kind == "nominal" or name in origin.given):
+                out = out.set_column(i, name, out.column(i).combine_chunks().dictionary_encode().cast(like))
     types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
     return as_frame(out, origin.kind, types, dtypes, index)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EXACT = 2**53
+_MOST_DIGITS = 18  # of a decimal number in 64 bits
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
@@ -28,6 +31,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    check_type(name, kind)
     if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
     return as_number(name, column, kind, confidential=name in changeable_columns(roles, sub_groups))
@@ -41,6 +45,30 @@ def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
         raise RolesError(f"{name!r} contains dates or times, and a survey weight must be numeric. Declare another column, or "
                          "none.", subject="weight")
     return is_category(name, roles, sub_groups) or not _numeric(kind)
+
+
+def check_type(name: str, kind: Any) -> None:
+    """Refuse types that no engine can store, so that all engines refuse the same ones."""
+    import pyarrow.types as t
+
+    if t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind):
+        raise ReadError(f"{name!r} has type {kind}, which is neither numeric nor text. Convert it to text, or give it no role.")
+    if t.is_decimal(kind) and kind.precision > _MOST_DIGITS:
+        raise ReadError(f"{name!r} of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
+
+
+def as_released(name: str, column: Any, roles: Roles, sub_groups: SubGroups) -> Any:
+    """A column that is released unmasked, as all engines release it: NaN is missing, and as a category -0.0 is 0.0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return column
+    if is_named(name, column.type, roles, sub_groups) and not pa.types.is_float16(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))
+    if pa.types.is_float16(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def is_dictionary(kind: Any) -> bool:
@@ -63,9 +91,9 @@ def exact(name: str, column: Any, kind: Any) -> NDArray[np.int64]:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
+    if pa.types.is_uint64(kind):
+        return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False), dtype=np.uint64).view(np.int64)
     if pa.types.is_decimal(kind):
-        if kind.precision > 18:
-            raise ReadError(f"{name!r} of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
         return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())
@@ -76,10 +104,8 @@ def from_exact(values: NDArray[np.int64], missing: NDArray[np.bool_], kind: Any)
     """The inverse of `exact`."""
     import pyarrow as pa
 
-    whole = pa.array(values, mask=missing)
+    whole = pa.array(values.view(np.uint64) if pa.types.is_uint64(kind) else values, mask=missing)
     if pa.types.is_decimal(kind):
-        from decimal import Decimal
-
         step = Decimal(1).scaleb(-kind.scale)
         return pa.array([None if v is None else v * step for v in whole.to_pylist()], type=kind)
     return whole.cast(pa.int32()).cast(kind) if pa.types.is_temporal(kind) and kind.bit_width == 32 else whole.cast(kind)
@@ -148,6 +174,13 @@ def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]
         flat = flat.cast(flat.type.value_type)
     if pa.types.is_null(flat.type):
         flat = flat.cast(pa.string())
+    if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
+        try:
+            flat.validate(full=True)
+        except pa.ArrowInvalid:
+            raise ReadError(f"{name!r} contains text that is not UTF-8. Convert it.") from None
+    if pa.types.is_duration(flat.type):
+        raise RolesError(f"{name!r} contains durations, which cannot be categories. Convert it, for example to seconds.")
     if pa.types.is_floating(flat.type):
         flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
@@ -185,6 +218,8 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     """A masked column as Arrow: integers if every value is whole, null if missing."""
     if column.kind == "nominal":
         return names_array(column, values, like)
+    if like is not None and is_dictionary(like):
+        like = like.value_type
     if column.dates is not None and like is not None:
         return dates_from(column.name, values, column.dates, like)
     whole, small = fits_integer_type(values, like) if column.integer else (False, False)
@@ -199,6 +234,12 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
         return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
     if like is not None and is_date(like):
         levels = dates_of_texts([str(v) for v in column.levels], like)
+    elif like is not None and pa.types.is_floating(like):
+        levels = pa.array([None if v is None else float(v) for v in column.levels], type=pa.float64()).cast(like)
+    elif like is not None and pa.types.is_time(like):
+        levels = pa.array([time.fromisoformat(str(v)) for v in column.levels], type=like)
+    elif like is not None and pa.types.is_decimal(like):
+        levels = pa.array([Decimal(str(v)) for v in column.levels], type=like)
     else:
         levels = pa.array(list(column.levels), type=like)
     return levels.take(pa.array(codes, mask=codes < 0))
@@ -238,6 +279,8 @@ def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
     import pyarrow as pa
 
     missing = np.isnan(values)
+    if like is not None and pa.types.is_null(like) and missing.all():
+        return pa.nulls(len(values))
     if whole:
         out = pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
         return out.cast(like) if like is not None and pa.types.is_integer(like) else out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from larvatus.data.csv_files.dialect import CsvDialect
 from larvatus.data.csv_files.encoding import start_text
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import first_line
+from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.roles import Roles, SubGroups, changeable_columns, has_order, persons_and_households
 from larvatus.engines._files.cell_lines import check_notation, first_ragged_line
 from larvatus.engines._files.looks import Looks
@@ -32,6 +33,9 @@ def csv_header(path: Path, dialect: CsvDialect) -> list[str]:
     blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
     if not names or len(blank) == len(names):
         raise ReadError(f"{path.name} has no header line.")
+    if len(names) > 2 and names[0].strip() and len(blank) == len(names) - 1:
+        raise ReadError(f"{path.name}: the first line has a name for 1 of {len(names)} columns. Remove titles above the "
+                        "header, or name all columns.")
     if blank:
         names = [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
     return names
@@ -60,18 +64,26 @@ class Uses:
     """What columns are used for: `codes` are categories or record ids, of which each spelling is one; `masked` ones change.
 
     `dates` is false if dates are not recognised. `unclear_dates` says whether a column in which day and month cannot be told
-    apart may be text; else it is refused.
+    apart may be text; else it is refused. `texts` are texts that stand for missing values, by column.
     """
 
     codes: frozenset[str] = frozenset()
     masked: frozenset[str] = frozenset()
     dates: bool = True
     unclear_dates: bool = False
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, roles: Roles, sub_groups: SubGroups, names: Sequence[str]) -> Uses:
         codes = {n for n in names if is_category(n, roles, sub_groups) or n == roles.record_id}
-        return cls(frozenset(codes), frozenset(changeable_columns(roles, sub_groups)))
+        texts = stated_texts({n: given for n, given in roles.missing.items() if n not in codes})
+        return cls(frozenset(codes), frozenset(changeable_columns(roles, sub_groups)), texts=texts)
+
+
+def stated_texts(missing: Mapping[str, Sequence[MissingCode]]) -> dict[str, tuple[str, ...]]:
+    """Texts that are stated as missing values, by column."""
+    texts = {n: tuple(c for c in given if isinstance(c, str)) for n, given in missing.items()}
+    return {n: given for n, given in texts.items() if given}
 
 
 def is_category(name: str, roles: Roles, sub_groups: SubGroups) -> bool:
@@ -92,7 +104,8 @@ def csv_looks(path: Path, names: Sequence[str], uses: Uses, dialect: CsvDialect)
     for batch in csv_texts(path, names, dialect):
         looks = {n: looks[n] | Looks.of(batch.column(n), n in uses.codes, notation, n in exact, n in checked, forms.get(n))
                  for n in names}
-    check_notation(path, dialect, csv_header(path, dialect), {n: k for n, k in looks.items() if n not in uses.codes})
+    plain = {n: k for n, k in looks.items() if n not in uses.codes and n not in uses.texts}
+    check_notation(path, dialect, csv_header(path, dialect), plain)
     return looks
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from larvatus.core.errors import WriteError
 from larvatus.data.csv_files.dialect import USUAL_DIALECT, CsvDialect
+from larvatus.engines._files.texts_in_numbers import has_texts, which_are_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,7 @@ class DialectWriter:
         import pyarrow as pa
 
         self._dialect, self._names = dialect, list(schema.names)
+        self._mixed = frozenset(f.name for f in schema if has_texts(f))
         self._file = file
         self._file.write(_MARKS.get(dialect.encoding, b""))
         header = self._quoted(pa.array(self._names), "a column name").to_pylist()
@@ -71,6 +73,11 @@ class DialectWriter:
         kind = column.type
         if pa.types.is_dictionary(kind):
             column, kind = column.cast(kind.value_type), kind.value_type
+        if name in self._mixed:
+            numbers = pc.replace_substring(column, ".", self._dialect.decimal)
+            bare = which_are_numbers(column) if self._dialect.decimal != self._dialect.delimiter else pa.scalar(False)
+            return pc.if_else(bare, numbers, self._quoted(
+                pc.if_else(which_are_numbers(column), numbers, column), f"column {name!r}"))
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return self._quoted(column, f"column {name!r}")
         texts = column.cast(pa.string())

@@ -20,6 +20,7 @@ from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
+from larvatus.engines._files.texts_in_numbers import with_sheet_mark
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _converted(path: Path, folder: WorkFolder, sheet: str | None, catalog: Path 
     types = _write_chunks(first, chunks, labels, looks, list(labels.columns), path)
     labels = _with_tags(labels, looks)
     target = folder.file(".parquet")
-    _write_typed(first, target, {n: looks[n].type(types[n]) for n in types}, looks)
+    _write_typed(first, target, {n: looks[n].type(types[n]) for n in types}, looks, is_sheet(path))
     first.unlink()
     return OpenedSource(target, labels, {n: look.unlabelled for n, look in looks.items() if labels[n].categories}, note)
 
@@ -200,12 +201,15 @@ def _write_chunks(
     return types
 
 
-def _write_typed(source: Path, target: Path, types: Mapping[str, Any], looks: Mapping[str, _Looks]) -> None:
+def _write_typed(
+    source: Path, target: Path, types: Mapping[str, Any], looks: Mapping[str, _Looks], sheet: bool
+) -> None:
     """Write the file again with the types that all of its values allow."""
     import pyarrow as pa
     from pyarrow import parquet
 
     schema = pa.schema(list(types.items()))
+    schema = with_sheet_mark(schema) if sheet else schema
     with parquet.ParquetFile(source) as file, parquet.ParquetWriter(target, schema) as writer:
         for batch in file.iter_batches():
             arrays = [looks[n].typed(batch.column(i), types[n]) for i, n in enumerate(types)]

@@ -19,6 +19,7 @@ from larvatus.data.contracts import Column
 from larvatus.data.dates.date_numbers import dates_of_texts, days_of_text, is_date
 from larvatus.data.labelling.labels import CodeValue, FileLabels, MissingCode, code_column
 from larvatus.data.text_columns import MISSING
+from larvatus.engines._files.texts_in_numbers import has_texts, with_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,16 +84,17 @@ def numbers_of(name: str, texts: Any) -> Any:
 class MissingCodeReader:
     """Takes the stated codes out of a column, batch by batch. `levels` are the codes that occurred, in order of appearance."""
 
-    def __init__(self, name: str, stated: Sequence[MissingCode]) -> None:
-        self.name, self.levels = name, dict[CodeValue, int]()
+    def __init__(self, name: str, stated: Sequence[MissingCode], mixed: bool = False) -> None:
+        self.name, self.levels, self._mixed = name, dict[CodeValue, int](), mixed
         self._tags = [str(c) for c in stated if is_tag(c)]
         self._ranges = [c for c in stated if isinstance(c, tuple)]
         self._single = [c for c in stated if not isinstance(c, tuple) and not is_tag(c)]
+        self._texts = [c for c in self._single if isinstance(c, str)] if mixed else []
 
     @property
     def tagged(self) -> bool:
-        """Whether extended missing values may occur, which whole numbers cannot represent."""
-        return bool(self._tags)
+        """Whether extended missing values may occur, or texts among numbers; whole numbers are read as floats at first."""
+        return bool(self._tags) or self._mixed
 
     def type(self, stored: Any) -> Any:
         """The type of the column without the codes. Texts are numbers if extended missing values may be among them."""
@@ -103,14 +105,31 @@ class MissingCodeReader:
     def split(self, column: Any) -> tuple[Any, NDArray[np.int32]]:
         """The column with null instead of each code, and the number of each row's code; -1 if it has none."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         flat = flat_array(column)
         if pa.types.is_dictionary(flat.type):
             flat = flat.cast(flat.type.value_type)
+        if self._mixed and is_text(flat.type):
+            return self._split_mixed(flat)
         if self.tagged and is_text(flat.type):
             flat = numbers_of(self.name, flat)
-        seen, codes = self._codes(flat)
+        return self._split(flat, *self._codes(flat))
+
+    def _split_mixed(self, flat: pa.Array) -> tuple[Any, NDArray[np.int32]]:
+        """Numbers among which texts stand for missing values."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        seen, codes = self._among(flat, self._texts)
+        numbers = numbers_of(self.name, pc.if_else(pa.array(codes < 0), flat, pa.scalar(None, flat.type)))
+        more, others = self._numbers(numbers)
+        codes = np.where(codes >= 0, codes, np.where(others >= 0, others + len(seen), -1))
+        return self._split(numbers, [*seen, *more], codes)
+
+    def _split(self, flat: pa.Array, seen: list[CodeValue], codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int32]]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         place = np.array([*(self.levels.setdefault(v, len(self.levels)) for v in seen), -1], dtype=np.int32)
         return pc.if_else(pa.array(codes < 0), flat, pa.scalar(None, flat.type)), place[codes]
 
@@ -149,11 +168,12 @@ class MissingCodeReader:
     def _numbers(self, flat: pa.Array) -> tuple[list[CodeValue], NDArray[np.int64]]:
         import pyarrow as pa
 
-        if any(isinstance(c, str) for c in self._single):
+        single = [c for c in self._single if not self._texts or not isinstance(c, str)]
+        if any(isinstance(c, str) for c in single):
             raise RolesError(f"{self.name!r} is numeric, and a missing code of it is a text. Give numbers.", subject="missing")
         values = flat.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         tags = tags_of(values)
-        coded = np.isin(values, np.array(self._single, dtype=np.float64))
+        coded = np.isin(values, np.array(single, dtype=np.float64))
         for low, high in self._ranges:
             coded |= (values >= low) & (values <= high)
         numbers = np.unique(values[coded])
@@ -178,7 +198,7 @@ def split_table(table: pa.Table, stated: Mapping[str, Sequence[MissingCode]]) ->
     described: dict[str, Column] = {}
     held: dict[str, NDArray[np.int32]] = {}
     for name in (n for n in table.column_names if stated.get(n)):
-        reader = MissingCodeReader(name, stated[name])
+        reader = MissingCodeReader(name, stated[name], has_texts(table.schema.field(name)))
         values, codes = reader.split(table.column(name))
         if reader.tagged and pa.types.is_floating(values.type) and all_whole(values):
             values = values.cast(pa.int64())
@@ -212,6 +232,9 @@ def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Any]) -> p
     if is_text(kind):
         texts = pa.array([str(v) for v in levels], type=kind)
         return pc.if_else(pa.array(back), texts.take(pa.array(np.where(back, codes, 0))), flat)
+    if any(isinstance(v, str) and not is_tag(v) for v in levels):
+        codes_as_text = pa.array([str(v) for v in levels]).take(pa.array(np.where(back, codes, 0)))
+        return pc.if_else(pa.array(back), codes_as_text, flat.cast(pa.string()))
     if any(is_tag(v) for v in levels):
         numbers = np.array([tagged_nan(v) if isinstance(v, str) else float(v) for v in levels])
         values = flat.cast(pa.float64()).to_numpy(zero_copy_only=False).copy()
@@ -221,9 +244,12 @@ def with_codes(array: Any, codes: NDArray[np.int32], levels: Sequence[Any]) -> p
 
 
 def with_tag_names(schema: pa.Schema, columns: Mapping[str, Column]) -> pa.Schema:
-    """The schema, with a mark on each column that has extended missing values: its codes."""
+    """The schema, with a mark on each column that has extended missing values, its codes, or texts among its numbers."""
     for i, field in enumerate(schema):
         levels = columns[code_column(field.name)].levels if code_column(field.name) in columns else ()
+        if is_text(field.type) and levels and columns[field.name].kind == "number":
+            schema = with_mark(schema, [field.name])
+            continue
         if any(is_tag(v) for v in levels):
             schema = schema.set(i, field.with_metadata({TAGS: " ".join(str(v) for v in levels if is_tag(v)).encode()}))
     return schema

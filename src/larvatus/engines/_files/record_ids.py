@@ -23,7 +23,7 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
+    if pa.types.is_nested(column.type) or "binary" in str(column.type):
         raise RecordIdError(f"{name!r} has type {column.type}. Use a column of whole numbers or text.", subject="record_id")
     if column.null_count:
         raise RecordIdError(f"{name!r} is missing or repeated in some records; each record needs a unique value.",
@@ -36,7 +36,10 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
             raise RecordIdError(f"{name!r} has numbers of 2**61 or more. Use smaller numbers, or text.", subject="record_id")
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False)
                           if isinstance(column, pa.Array) else column.cast(pa.int64()).to_numpy(), dtype=np.int64)
-    texts = column.cast(pa.string()).to_pylist()
+    try:
+        texts = column.cast(pa.string()).to_pylist()
+    except (pa.ArrowException, UnicodeDecodeError):
+        raise RecordIdError(f"{name!r} contains text that is not UTF-8. Convert it.", subject="record_id") from None
     return np.array([text_id(t) for t in texts], dtype=np.int64)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from larvatus.core.errors import WriteError
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import tags_of
+from larvatus.engines._files.texts_in_numbers import has_texts, which_are_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,9 +47,12 @@ def _columns(table: pa.Table) -> list[list[Any]]:
     import pyarrow as pa
 
     out = []
-    for column in table.columns:
+    for field, column in zip(table.schema, table.columns, strict=True):
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         cells = plain.to_pylist()
+        if has_texts(field):
+            numbers = which_are_numbers(plain).to_pylist()
+            cells = [float(c) if number else c for c, number in zip(cells, numbers, strict=True)]
         if pa.types.is_floating(plain.type):
             for row in np.flatnonzero(tags := tags_of(plain.to_numpy())):
                 cells[row] = f".{chr(tags[row])}"

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.core.file_signatures import likeness
+from larvatus.core.input_paths import matching_paths
 from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
@@ -24,6 +26,7 @@ from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
+from larvatus.engines._files.texts_in_numbers import are_numbers, has_texts, is_sheet_text, usual_cells, with_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +75,7 @@ def parts_of(source: str | os.PathLike[str]) -> Parts:
     text, (stated, like) = str(source), stated_format(source)
     if glob.has_magic(text) and not Path(source).exists():
         root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
-        paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        paths = sorted(Path(p) for p in matching_paths(text) if Path(p).is_file())
         if not paths:
             raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
@@ -169,9 +172,9 @@ def batches_of(
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
     keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
-    fields, forms, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own)
+    fields, forms, mixed, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own, uses)
     schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
-    schema = with_forms(schema, forms)
+    schema = with_mark(with_forms(schema, forms), mixed)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for i, batch in read():
@@ -193,8 +196,11 @@ def _key(values: tuple[str, ...], code: bool) -> pa.Array:
     return Looks.of(filled, code).typed(filled)
 
 
-def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], dict[str, str], Read]:
-    """Column types and forms of dates from all cells of all parts: one pass to determine them, another to read."""
+def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], dict[str, str], list[str], Read]:
+    """Column types and forms of dates from all cells of all parts: one pass to determine them, another to read.
+
+    Columns of numbers with stated texts among them stay text, and are named.
+    """
     import pyarrow as pa
 
     looks = {n: Looks() for n in names}
@@ -204,18 +210,31 @@ def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str
     first = parts.paths[0]
     looks = looks_with_forms(first, csv_header(first, parts.dialect(first)), looks, parts.stated.dates, parts.like, uses)
     fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
+    mixed = [n for n in names if n in uses.texts and pa.types.is_string(fields[n]) and are_numbers(
+        _cells(parts, n), uses.texts[n], n in uses.masked)]
+
+    def typed(name: str, cells: Any, notation: Notation) -> Any:
+        return usual_cells(cells, uses.texts[name], notation) if name in mixed else looks[name].typed(cells, notation)
 
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
             dialect = parts.dialect(path)
             notation = Notation(dialect.decimal, dialect.thousands)
             for batch in csv_texts(path, names, dialect):
-                yield i, pa.record_batch([looks[n].typed(batch.column(n), notation) for n in names], names=list(names))
+                yield i, pa.record_batch([typed(n, batch.column(n), notation) for n in names], names=list(names))
 
-    return fields, {n: look.form for n, look in looks.items()}, read
+    return fields, {n: look.form for n, look in looks.items()}, mixed, read
 
 
-def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], Read]:
+def _cells(parts: Parts, name: str) -> Iterator[tuple[Any, Notation]]:
+    """A column of CSV files as text, with the notation of its numbers."""
+    for path in parts.paths:
+        dialect = parts.dialect(path)
+        for batch in csv_texts(path, [name], dialect):
+            yield batch.column(0), Notation(dialect.decimal, dialect.thousands)
+
+
+def _parquet_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], dict[str, str], list[str], Read]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -234,7 +253,10 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
-    return {n: whole.field(n).type for n in names}, {}, read
+    fields = {n: whole.field(n) for n in names if n in uses.texts}
+    mixed = [n for n, about in fields.items() if has_texts(about) or (is_sheet_text(about) and are_numbers(
+        ((batch.column(n), Notation()) for _, batch in read()), uses.texts[n], n in uses.masked))]
+    return {n: whole.field(n).type for n in names}, {}, mixed, read
 
 
 def without_views(table: Any) -> Any:
@@ -291,7 +313,9 @@ def _parquet_schema(path: Path) -> pa.Schema:
     try:
         return parquet.read_schema(path)
     except (pa.ArrowException, OSError):
-        raise ReadError(f"{path.name} is not a readable Parquet file.") from None
+        like = likeness(path)
+        like = "" if "Parquet" in like else like
+        raise ReadError(f"{path.name} is not a readable Parquet file{like}. Check its extension, or copy it again.") from None
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -329,5 +353,7 @@ def _from_frame(source: Any, names: Sequence[str]) -> pa.Table:
         raise ReadError("column names must be text. Rename the columns of the frame.")
     try:
         return frame.select(list(names)).to_arrow()
+    except UnicodeEncodeError:
+        raise ReadError("a column contains text that is not valid Unicode. Correct it.") from None
     except pa.ArrowException:
         raise ReadError("a column contains values of several types. Convert it to numbers or to text.") from None

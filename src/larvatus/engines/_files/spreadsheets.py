@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.core.file_signatures import likeness
 from larvatus.data.labelling.labels import ColumnLabels, FileLabels
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.file_packages import package_of
@@ -41,15 +42,20 @@ def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[
         book = calamine.CalamineWorkbook.from_path(str(path))
         every = list(book.sheet_names)
     except Exception:
-        raise ReadError(f"{path.name} is not a spreadsheet that can be read; it may be incomplete or protected by a password. "
-                        "Check its extension, or save it again.") from None
+        like = likeness(path)
+        why = "; it may be incomplete or protected by a password" if "spreadsheet" in like or not like else like
+        raise ReadError(f"{path.name} is not a spreadsheet that can be read{why}. Check its extension, or save it "
+                        "again.") from None
     if not every:
         raise ReadError(f"{path.name} has no sheet.")
     if sheet is not None and sheet not in every:
         raise ReadError(f"{path.name} has no sheet {sheet!r}; {nearest_names(sheet, every)}", subject="sheet")
     taken = sheet if sheet is not None else every[0]
     try:
-        rows = book.get_sheet_by_name(taken).to_python(skip_empty_area=True, nrows=most)
+        opened = book.get_sheet_by_name(taken)
+        rows = opened.to_python(skip_empty_area=True, nrows=most)
+        first = (opened.start or (0, 0))[0]
+        merged = sum(low[0] > first or high[0] > first for low, high in opened.merged_cell_ranges or ())
     except Exception:
         raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. Save the file again.") from None
     if not rows:
@@ -57,7 +63,10 @@ def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[
     note = "" if sheet is not None or len(every) == 1 else (
         f"{path.name} has {len(every)} sheets, and the first one, {taken!r}, was read. Name another one with --sheet (sheet=…)."
     )
-    return rows, note
+    if merged:
+        note += (f" {path.name}: cells of the sheet {taken!r} are merged ({merged:,} times). Only the first cell has a value, "
+                 "and the others are missing. Split them in the source, and fill all.")
+    return rows, note.strip()
 
 
 def _header(rows: Sequence[Sequence[Any]], path: Path) -> list[str]:
@@ -65,6 +74,9 @@ def _header(rows: Sequence[Sequence[Any]], path: Path) -> list[str]:
     names = [_text(v) for v in rows[0]]
     if not any(n.strip() for n in names):
         raise ReadError(f"{path.name} has no header row.")
+    if len(names) > 2 and not any(n.strip() for n in names[1:]):
+        raise ReadError(f"{path.name}: the first row has a name for 1 of {len(names)} columns. Remove titles above the header, "
+                        "or name all columns.")
     return [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
 
 

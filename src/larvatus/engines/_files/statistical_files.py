@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from larvatus.core.errors import ReadError
+from larvatus.core.file_signatures import likeness
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
+from larvatus.engines._files.byte_layouts.portable_files import portable_codes
+from larvatus.engines._files.byte_layouts.transport_files import transport_tags
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import is_tag, tagged_nan
-from larvatus.engines._files.portable_files import portable_codes
-from larvatus.engines._files.transport_files import transport_tags
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ SHEET_FORMATS = {"yyyy-mm-dd": "date", "yyyy-mm-dd hh:mm:ss": "time"}
 # First day of each program's calendar, in days before 1970-01-01.
 EPOCH = {"SPSS": 141_428, "Stata": 3_653, "SAS": 3_653}
 _DATES = {
-    "SPSS": re.compile(r"(A|E|S|J)?DATE\d*"), "Stata": re.compile(r"%-?t?d.*"),
+    "SPSS": re.compile(r"((A|E|S|J)?DATE|MOYR|QYR|WKYR)\d*"), "Stata": re.compile(r"%-?t?d.*"),
     "SAS": re.compile(r"(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA|B8601DA|JULIAN|WEEKDATE|WORDDATE)[A-Z]*\d*(\.\d*)?"),
 }
 _TIMES = {
@@ -84,10 +85,18 @@ def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
         if isinstance(error, UnicodeDecodeError) or "convert string" in str(error):
             why = "contains text in an encoding that does not match the one it states. Save it again as UTF-8."
         elif "expected number of rows" in str(error) or "Unable to read" in str(error):
-            why = f"is incomplete, or it is not a file of {STATISTICAL[suffix]}. Copy it again, or check its extension."
+            why = f"is incomplete, or it is not a file of {STATISTICAL[suffix]}{_other(path)}. Copy it again, or check its " \
+                  "extension."
         else:
-            why = f"is not a file of {STATISTICAL[suffix]} that can be read. Check its extension, or save it again."
+            why = f"is not a file of {STATISTICAL[suffix]} that can be read{_other(path)}. Check its extension, or save it " \
+                  "again."
         raise ReadError(f"{path.name} {why}") from None
+
+
+def _other(path: Path) -> str:
+    """What the file looks like, if it looks like a file of another program."""
+    like = likeness(path)
+    return "" if f"of {STATISTICAL[path.suffix.lower()]} " in like or path.suffix.lower() == ".por" else like
 
 
 def _labels(path: Path, about: Any, catalog: Mapping[str, Mapping[Any, str]]) -> FileLabels:

@@ -11,10 +11,11 @@ import numpy as np
 
 from larvatus.core.errors import WriteError
 from larvatus.data.labelling.labels import ColumnLabels, FileLabels, MissingCode
+from larvatus.engines._files.byte_layouts.transport_files import write_transport_tags
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import flat_array, is_tag, is_text, tags_of
 from larvatus.engines._files.statistical_files import from_moment, program_of
-from larvatus.engines._files.transport_files import write_transport_tags
+from larvatus.engines._files.texts_in_numbers import has_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,6 +73,10 @@ def write_statistical(table: pa.Table, path: Path, target: Path, labels: FileLab
     """Write a table in the format of the target's suffix."""
     program = program_of(target.suffix)
     try:
+        mixed = next((f.name for f in table.schema if has_texts(f)), None)
+        if mixed is not None:
+            raise WriteError(f"{mixed!r} has texts that stand for missing values among its numbers, which a {target.suffix} "
+                             "file cannot hold. Write .csv or .xlsx, or use numbers such as -7 for them in the source.")
         cells = {n: _cells(n, table.column(n), program, target.suffix) for n in table.column_names}
         fitting = {n: labels[n] for n in cells if _fits(labels[n], cells[n].text)}
         _WRITERS[target.suffix.lower()](_Content(cells, fitting, labels, program_of(labels.suffix) == program), path)

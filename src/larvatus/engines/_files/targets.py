@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from larvatus.core.errors import WriteError
 from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, folder_in_place, replace_file
 from larvatus.data.csv_files.dialect import CsvDialect
+from larvatus.data.csv_files.formula_cells import for_spreadsheets
 from larvatus.data.dates.date_forms import form_of_field, stated_form, without_forms
 from larvatus.data.dates.date_numbers import is_date
 from larvatus.data.labelling.labels import INSTEAD, WRITTEN, FileLabels
@@ -22,6 +23,7 @@ from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 from larvatus.engines._files.file_packages import check_packages
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
+from larvatus.engines._files.texts_in_numbers import has_texts, with_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,12 +105,15 @@ class _File:
             for name in [f.name for f in batch.schema if TAGS in (f.metadata or {})]:
                 place = batch.schema.get_field_index(name)
                 batch = batch.set_column(place, name, tags_as_text(batch.column(place)))
+                batch = batch.cast(with_mark(batch.schema, [name]))
             for name, form in {f.name: form_of_field(f) for f in batch.schema}.items():
                 if form and is_date(batch.schema.field(name).type):
                     place = batch.schema.get_field_index(name)
                     batch = batch.set_column(place, name, stated_form(form).write(batch.column(place)))
+            batch = for_spreadsheets(batch)
             self._writer = self._writer or (
-                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema) if self._dialect == LIKE_ARROW
+                csv.CSVWriter(self._open() if self._zip else self._path, batch.schema)
+                if self._dialect == LIKE_ARROW and not any(map(has_texts, batch.schema))
                 else DialectWriter(self._open(), batch.schema, self._dialect)
             )
             self._writer.write_batch(batch)

@@ -13,9 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from larvatus.core.errors import EngineError
+from larvatus.core.interruptible import end_undisturbed
 from larvatus.core.remains import report_path, report_removal
+from larvatus.core.safe_files.locks import lock, lock_new
 
-PREFIX, LOCK, _ABANDONED = "larvatus-work-", "lock", 3600.0
+PREFIX, LOCK = "larvatus-work-", "lock"
 _TRIES, PAUSE = 5, 0.1
 
 
@@ -31,18 +33,14 @@ class WorkFolder:
             held: list[int] = []  # the lock, once there is one
             # before the folder exists: a signal that ends the process may come at any moment from here on
             self._close = weakref.finalize(self, _removed, self.path, held, os.getpid())
-            atexit.register(self._close)
+            atexit.register(end_undisturbed, self._close)
             report_path(self.path)
-            self.path.mkdir(mode=0o700)
+            held.append(_new_folder(self.path))
         except OSError as error:
             raise EngineError(
                 f"temporary files cannot be written in {where}: {error.strerror or 'unknown error'}. "
                 "Set LARVATUS_TEMP to a writable folder."
             ) from None
-        unlocked = self.path / f".{LOCK}"
-        held.append(os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600))
-        _locked(held[0])
-        unlocked.rename(self.path / LOCK)  # once the lock file is visible, it is locked
 
     def file(self, suffix: str = "") -> Path:
         """A new path in the folder."""
@@ -51,6 +49,14 @@ class WorkFolder:
     def close(self) -> None:
         """Remove the folder and everything in it."""
         self._close()
+
+
+def _new_folder(path: Path) -> int:
+    """Create a private folder with a lock; another process may remove it before it is locked, and then it is created again."""
+    while True:
+        path.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            return lock_new(path / LOCK, 0o600)
 
 
 def _removed(path: Path, held: list[int], owner: int) -> None:
@@ -63,40 +69,27 @@ def _removed(path: Path, held: list[int], owner: int) -> None:
         time.sleep(PAUSE)
     if not path.exists():
         report_removal(path)
-    for lock in held:
+    for descriptor in held:
         with suppress(OSError):
-            os.close(lock)
-
-
-def _locked(descriptor: int) -> bool:
-    """Whether the lock was free; on systems without locks, a folder counts as in use."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+            os.close(descriptor)
 
 
 def remove_stale(base: Path) -> int:
-    """Remove folders of processes that have ended: those with a free lock. Returns their number."""
+    """Remove folders of processes that have ended: those with a free lock, or with none. Returns their number."""
     gone = 0
     for folder in base.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            if not (folder / LOCK).exists() and time.time() - folder.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(folder, ignore_errors=True)
+            if not (folder / LOCK).exists():
+                if any(folder.iterdir()):  # its removal was interrupted
+                    shutil.rmtree(folder, ignore_errors=True)
+                else:
+                    folder.rmdir()  # not yet locked, or left before it was; who has made it makes it again
                 gone += 1
                 continue
-            descriptor = os.open(folder / LOCK, os.O_RDWR)
-            try:
-                if _locked(descriptor):
+            with lock(folder / LOCK) as free:
+                if free:
                     shutil.rmtree(folder, ignore_errors=True)
                     gone += 1
-            finally:
-                os.close(descriptor)
     return gone

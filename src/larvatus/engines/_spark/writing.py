@@ -13,6 +13,7 @@ import numpy as np
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, replace_file
+from larvatus.core.safe_files.staging import target_of
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Words
 from larvatus.engines._disk.writing import Way, ways_of
@@ -134,8 +135,8 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
         there = sum(p.suffix == ".parquet" for p in folder.iterdir())
         if there != len(parts):
             raise WriteError(
-                f"{path} is not shared: {len(parts) - there} of {len(parts)} parts that executors wrote cannot be seen here. "
-                "Choose a folder that the driver and all executors share."
+                f"{target_of(path)} is not shared: {len(parts) - there} of {len(parts)} parts that executors wrote cannot be "
+                "seen here. Choose a folder that the driver and all executors share."
             )
         if inside is not None and pairing is not None:
             with _File(inside, pairing.suffix, row_order) as pairs:

@@ -9,8 +9,8 @@ import numpy as np
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.hierarchies.taxonomy import Taxonomy
 from larvatus.data.microdata import Microdata
-from larvatus.data.taxonomy import Taxonomy
 from larvatus.data.verbs import map_rows, reduce_groups
 
 

@@ -13,6 +13,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import add_ranks, count_present, map_rows, reduce_groups
+from larvatus.stats.linear.portable_algebra import total
 
 SHARED_BY = 3
 
@@ -126,8 +127,8 @@ def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | No
             inside, kept = x[cut == side], x[(cut == 0) & ~np.isnan(x)]
             w = block[weight][cut == side] if weight else np.ones(len(inside))
             good = w >= 0
-            of_mean = w[good].sum(), (w * inside)[good].sum(), (~good).sum(), (w > 0).sum(), (w[good] ** 2).sum()
-            add[:, j] = len(inside), inside.sum(), *of_mean
+            of_mean = total(w[good]), total((w * inside)[good]), (~good).sum(), (w > 0).sum(), total(w[good] ** 2)
+            add[:, j] = len(inside), total(inside), *of_mean
             if len(kept):
                 most[0, j] = (side * kept).max()
             if len(inside):

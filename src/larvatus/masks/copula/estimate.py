@@ -29,6 +29,7 @@ from larvatus.stats.copula.latent_correlation import (
 )
 from larvatus.stats.copula.within_levels import LevelTable, inside_covariance, level_effects
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.linear.portable_algebra import nan_total, product, total
 
 _COUNTED = 1000
 MOST_PATTERNS, _LOOKED_AT = 4096, 128
@@ -91,16 +92,16 @@ def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRando
         data = add_ranks(data, {s: scored[s] for s in tied}, random)
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
-        from scipy.special import ndtri
+        from larvatus.core.portable_normal import normal_quantile
 
         source = {s: block[s if s in tied else r] for s, r in ranks.items()}
-        return {s: ndtri((v - 0.5) / max(counts[group][s], 1.0)) for s, v in source.items()}
+        return {s: normal_quantile((v - 0.5) / max(counts[group][s], 1.0)) for s, v in source.items()}
 
     return map_rows(data, score, [s if s in tied else r for s, r in ranks.items()], [Column(s, "number") for s in ranks])
 
 
 def _present_and_squares(ranks: Array) -> tuple[float, float]:
-    return float((~np.isnan(ranks)).sum()), float(np.nansum(ranks * ranks))
+    return float((~np.isnan(ranks)).sum()), float(nan_total(ranks * ranks))
 
 
 def _full(n: float) -> float:
@@ -153,7 +154,7 @@ def _tied(ranks: SampleMoments, count: int) -> NDArray[np.bool_]:
     """Which columns have ties: the sum of their squared ranks is below that of 1, 2, … n."""
     n = ranks.present[..., :count]
     squares = np.diagonal(ranks.square, axis1=-2, axis2=-1)[..., :count]
-    return np.asarray((n**3 - n) / 12 - squares > 0.25)
+    return np.asarray((n * n * n - n) / 12 - squares > 0.25)
 
 
 def _repeated(ranks: Array) -> dict[float, int]:
@@ -194,14 +195,14 @@ def _copula(
         weights, root, repaired = conditional(latent[:m, :m], latent[:m, m:], r[start:, start:])
         return Copula(weights / scale[:, None], root, member, sign, repaired)
     names, apart = r[start + q :, start + q :], scale[q:, None]
-    score_at_level = inverse(names) @ r[start + q :, start : start + q]
-    given = r[start : start + q, start : start + q] - r[start : start + q, start + q :] @ score_at_level
+    score_at_level = product(inverse(names), r[start + q :, start : start + q])
+    given = r[start : start + q, start : start + q] - product(r[start : start + q, start + q :], score_at_level)
     share, observed = moments.mean[start + q :], r[first, start + q :]
     if patterns is None:
         cross = np.array([latent_with_indicator(o, share, t) for o, t in zip(observed, kept, strict=False)])
         at_level, _ = fit_weights(cross, names, np.ones(m))
         both = np.hstack([at_level, score_at_level])
-        inside = latent_matrix(spearman, kept) - both.T @ names @ both
+        inside = latent_matrix(spearman, kept) - product(both.T, names, both)
         at_level = at_level / apart
     else:
         rows, shares = _unpacked(patterns, len(source.indicators))
@@ -209,11 +210,11 @@ def _copula(
         at_level = np.array([
             level_effects(e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
         ]).T
-        mean = np.hstack([rows @ at_level, (rows - share) / apart.T @ score_at_level])
+        mean = np.hstack([product(rows, at_level), product((rows - share) / apart.T, score_at_level)])
         levels = LevelTable(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
         inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m)
     on_score, root, repaired = conditional(inside[:m, :m], inside[:m, m:], given)
-    weights = np.vstack([on_score / scale[:q, None], at_level - score_at_level @ on_score / apart])
+    weights = np.vstack([on_score / scale[:q, None], at_level - product(score_at_level, on_score) / apart])
     return Copula(weights, root, member, sign, repaired)
 
 
@@ -236,7 +237,7 @@ def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix
     often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:_LOOKED_AT]
     rows = np.unpackbits(np.array([list(k) for k, _ in often], dtype=np.uint8), axis=1)[:, :width]
     count = np.array([float(c) for _, c in often])
-    return rows.astype(np.float64), count / count.sum()
+    return rows.astype(np.float64), count / total(count)
 
 
 def _ties(found: Mapping[float, int], n: float) -> Ties:

@@ -10,6 +10,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_rows, moments_by_group, with_table
+from larvatus.stats.linear.portable_algebra import mean
 
 Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
 _KEPT = scratch("kept by a group")
@@ -57,7 +58,9 @@ def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> li
     close = np.abs(np.divide(scatter, size, out=np.zeros_like(scatter), where=size > 0))
     groups = [[j] for j in range(len(names))]
     while len(groups) > 1:
-        pairs = [(float(close[np.ix_(a, b)].mean()), -i, -j) for j, b in enumerate(groups) for i, a in enumerate(groups[:j])]
+        pairs = [
+            (float(mean(close[np.ix_(a, b)].ravel())), -i, -j) for j, b in enumerate(groups) for i, a in enumerate(groups[:j])
+        ]
         best, i, j = max(pairs)
         if best < least:
             break

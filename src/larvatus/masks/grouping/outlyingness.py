@@ -11,6 +11,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_rows, moments_by_group
+from larvatus.stats.linear.portable_algebra import symmetric_eigen
 
 DISTANCE = scratch("distance")
 _THINNEST = 1e-8
@@ -37,6 +38,6 @@ def _whitening(centre: NDArray[np.float64], covariance: NDArray[np.float64]) -> 
     """The centre, and the map that makes the columns uncorrelated with variance one."""
     spread = np.sqrt(np.diag(covariance))
     scale = np.where(spread > 0, spread, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    values, vectors = symmetric_eigen(covariance / np.outer(scale, scale))
     good = values > _THINNEST * max(float(values.max(initial=0.0)), 1e-300)
     return centre, (vectors[:, good] / np.sqrt(values[good])) / scale[:, None]

@@ -24,6 +24,7 @@ from larvatus.stats.linear.bayesian_regression import (
     spread_basis,
 )
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.linear.portable_algebra import product
 
 _NAMED, _NOTABLE = 5, 1e-6
 
@@ -51,10 +52,10 @@ def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[R
         for parts in found
     ]
     slopes = [np.array([line.slope for line in here]).reshape(len(names), len(design.terms)).T for here in lines]
-    centres = [np.array([line.centre - line.at @ line.slope for line in here]) for here in lines]
+    centres = [np.array([line.centre - product(line.at, line.slope) for line in here]) for here in lines]
 
     def second(group: int, block: Block) -> SampleMoments:
-        return SampleMoments.of(block.matrix(names) - centres[group] - design.matrix(group, block) @ slopes[group])
+        return SampleMoments.of(block.matrix(names) - centres[group] - product(design.matrix(group, block), slopes[group]))
 
     residuals = reduce_groups(data, columns, second, SampleMoments.merge)
     return [

@@ -15,6 +15,7 @@ from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.masks.linear.models import feasible
+from larvatus.stats.linear.portable_algebra import total as sum_of
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.sufficiency import MaskedGroup
@@ -134,5 +135,5 @@ def _mean_weights(data: Microdata, job: Large) -> dict[int, float]:
     name = job.weight
     if name is None:
         return {}
-    total = job.reduced(data, [name], lambda g, b: float(b[name].sum()), float.__add__)
+    total = job.reduced(data, [name], lambda g, b: float(sum_of(b[name])), float.__add__)
     return {g: total[g] / data.groups.sizes[g] for g in job.groups}

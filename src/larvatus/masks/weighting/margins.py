@@ -14,6 +14,7 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.data.contracts import Array
 from larvatus.data.microdata import Microdata, collect
+from larvatus.stats.linear.portable_algebra import product
 
 Totals = Mapping[str, float | Mapping[str, float]]
 _CROSS = "*"
@@ -56,7 +57,7 @@ def totals_of(margins: Sequence[str], data: Microdata) -> dict[str, float | dict
     for margin in margins:
         labels, x = _variables(margin, data)
         w = collect(data, [weight])[2][weight]
-        sums = [float(s) for s in np.einsum("i,ij->j", w, x)]
+        sums = [float(s) for s in product(w, x)]
         out[margin] = dict(zip(labels, sums, strict=True)) if _counts(margin, data) else sums[0]
     return out
 

@@ -25,7 +25,8 @@ from larvatus.measures.analyses.spec import METHOD, Analysis, check_analyses
 from larvatus.stats.estimates.intervals import LEAST_OVERLAP, overlaps
 from larvatus.stats.estimates.weighted_estimates import estimate_interval
 
-MEANING = "share of the confidence intervals that original and release do not have in common, mean over analyses"
+MEANING = ("1 − overlap of the confidence intervals of original and release, mean over analyses: 0 if they agree, 1 if they "
+           "only touch, at most 2")
 
 
 @dataclass(frozen=True, slots=True)

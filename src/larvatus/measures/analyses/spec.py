@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
+from larvatus.core.toml_text import read_toml
 from larvatus.data.contracts import Column
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names
@@ -140,7 +141,7 @@ def _written(text: str) -> Mapping[str, Any]:
     """A formula, `logistic: formula`, or settings in TOML such as `mean = ["AGI"], where = "AGI > 0"`."""
     try:
         whole = text.strip()
-        return dict(tomllib.loads(f"a = {whole}" if whole.startswith("{") else "a = {" + whole + "}")["a"])
+        return dict(read_toml(f"a = {whole}" if whole.startswith("{") else "a = {" + whole + "}")["a"])
     except tomllib.TOMLDecodeError:
         head, colon, tail = text.partition(":")
         if colon and head.strip() in ("ordinary", "logistic") and "~" in tail:

@@ -10,12 +10,10 @@ from queue import SimpleQueue
 from threading import Lock
 
 from larvatus.core.progress import Progress, silent
-from larvatus.core.worker_process import Worker, WorkerGone
+from larvatus.core.worker_process import ONE_THREAD, Worker, WorkerGone
 from larvatus.papers.framework.cache import ResultCache, Task
 from larvatus.papers.framework.catalogue import papers
 from larvatus.papers.framework.model import Experiment, Paper, Where
-
-_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def run_task(task: Task, where: Where) -> dict[str, float]:
@@ -109,7 +107,7 @@ class _Now:
 def _workers(where: Where, number: int) -> list[Worker]:
     """Worker processes that use one thread each; none if one process is enough or they cannot be started."""
     try:
-        return [Worker(where, _ONE_THREAD) for _ in range(number)] if number > 1 else []
+        return [Worker(where, ONE_THREAD) for _ in range(number)] if number > 1 else []
     except WorkerGone:
         return []
 

@@ -1,7 +1,8 @@
 """A cache of finished candidates, in a folder that only the owner can read, from which a run resumes.
 
-The key of a candidate is a digest of everything that determines its release and its scores. If a secret was given, a one-way
-digest of it is part of the key; otherwise a finished candidate is reused whatever its secret was. No secret is written.
+The key of a candidate is a digest of everything that determines its release and its scores. If a secret was given, a slow
+digest of it with a random salt is part of the key; otherwise a finished candidate is reused whatever its secret was. No secret
+is written, and names that were seen elsewhere do not tell which secret was used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ import numpy as np
 import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
-from larvatus.core.files import folder_in_place, lock, make_folders_like, replace_file
+from larvatus.core.files import folder_in_place, make_folders_like, replace_file
+from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.safe_files.locks import lock
 from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -31,7 +34,7 @@ from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
 FOLDER, FORMER_FOLDER = ".larvatus-cache", ".kept"
-_CANDIDATE, FILES, _WRITTEN = "candidate.json", "files", "written.json"
+_CANDIDATE, FILES, _WRITTEN, _SALT = "candidate.json", "files", "written.json", ".salt"
 SECRET = "-"  # in a key, separates the part that depends on the secret
 
 
@@ -54,6 +57,11 @@ def _code() -> str:
     for file in sorted(root.rglob("*.py")):
         digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
     return " ".join([larvatus.__version__, digest.hexdigest(), *(version(n) for n in ("numpy", "scipy", "numba"))])
+
+
+@lru_cache(maxsize=4)
+def _stretched(secret: bytes, salt: bytes) -> str:
+    return hashlib.scrypt(secret, salt=salt, n=1 << 14, r=8, p=1, dklen=16).hex()
 
 
 def data_digest(data: Microdata) -> str:
@@ -116,6 +124,14 @@ class CandidateCache:
         there = waiting if waiting.is_file() else self.output_dir / name if self.output_dir is not None else None
         return there is not None and there.is_file() and file_digest(there) == digest
 
+    def secret_digest(self, secret: bytes) -> str:
+        """A digest of a secret that only holds in this cache; guessing a weak secret by it is slow."""
+        path = self.folder / _SALT
+        if not path.is_file():
+            with replace_file(path, private=True) as temporary:
+                temporary.write_text(os.urandom(32).hex(), encoding="ascii")
+        return _stretched(secret, path.read_bytes())
+
     @contextmanager
     def adding(self, key: str) -> Iterator[Path]:
         """A folder for the files of a candidate. It appears under its key when complete, or not at all."""
@@ -154,23 +170,28 @@ class CandidateCache:
         except (OSError, ValueError, KeyError, TypeError):
             return {"files": {}, "keys": []}
 
-    def update_digests(self, files: Sequence[str]) -> None:
-        """Record that files of an earlier run were written anew, so that a later run does not take them for changed."""
+    def add_digests(self, place: Path, keys: Sequence[str] | None = None, earlier: Sequence[str] = ()) -> None:
+        """Add the record of a run to the files in `place`, which are about to be moved into the output folder.
+
+        It has the digests of these files and of `earlier` ones, so that a later run can tell its own files from others, and
+        whether they were changed. Without `keys`, it completes the record of an earlier run; nothing is added if there is none.
+        """
         assert self.output_dir is not None
         before = self.earlier_run()
-        if before["files"]:
-            self._write_digests({**before["files"], **{f: file_digest(self.output_dir / f) for f in files}}, before["keys"])
+        if keys is None and not before["files"]:
+            return
+        made = {p.relative_to(place).as_posix(): file_digest(p) for p in sorted(place.rglob("*")) if p.is_file()}
+        there = before["files"] if keys is None else {f: before["files"][f] for f in earlier}
+        text = json.dumps({"files": {**there, **made}, "keys": before["keys"] if keys is None else list(keys)})
+        target = place / self.folder.relative_to(self.output_dir) / _WRITTEN
+        target.parent.mkdir(mode=0o700)
+        with replace_file(target, private=True) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
-    def _write_digests(self, files: Mapping[str, str], keys: Sequence[str]) -> None:
-        with replace_file(self.folder / _WRITTEN, private=True) as temporary:
-            temporary.write_text(json.dumps({"files": dict(files), "keys": list(keys)}), encoding="utf-8")
-
-    def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
+    def finish(self, keys: Sequence[str]) -> None:
         """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
-        assert self.output_dir is not None
-        self._write_digests({f: file_digest(self.output_dir / f) for f in files}, keys)
         for place in self.folder.iterdir():
-            if place.name not in (*keys, _WRITTEN):
+            if place.name not in (*keys, _WRITTEN, _SALT):
                 shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)
             elif place.is_dir():
                 shutil.rmtree(place / FILES, ignore_errors=True)
@@ -186,9 +207,14 @@ def cache_in_output(output_dir: Path) -> Path:
 def open_cache(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
     """Open the cache folder for one run at a time; create it if needed, and remove it if it stays empty."""
     folder = folder.absolute()
+    if folder.is_symlink():
+        raise WriteError(f"{folder} is a link. It must be a folder, because results that are not public are stored there. "
+                         "Remove the link.")
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+            raise WriteError(f"{folder} belongs to another user. Choose another folder.")
         folder.chmod(0o700)
     except OSError as error:
         raise WriteError(f"folder {folder} cannot be created: {error.strerror}. Choose another place.") from None
@@ -196,8 +222,13 @@ def open_cache(folder: Path, output_dir: Path | None = None) -> Iterator[Candida
         with lock(folder) as mine:
             if not mine and os.name == "posix":
                 raise WriteError(f"{folder} is in use by another run. Wait for it, or choose another folder.")
+            if output_dir is not None:
+                settle_sets(output_dir)
             yield CandidateCache(folder, output_dir.absolute() if output_dir is not None else None)
     finally:
+        with suppress(OSError):
+            if made and [p.name for p in folder.iterdir()] == [_SALT]:
+                (folder / _SALT).unlink()
         for empty in made:
             with suppress(OSError):
                 empty.rmdir()

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.comparison.limits import Limits
 from larvatus.constraints.settings import constraints_of
-from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
@@ -74,7 +73,7 @@ class Work:
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
         release = "" if isinstance(given, PlannedRelease) else " ".join(data_digest(c) for c in given.copies)
-        drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()[:32]
+        drawn = "fresh" if secret is None else self.kept.secret_digest(secret)
         files = [file_digest(f) for f in held]
         others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
         scored = [

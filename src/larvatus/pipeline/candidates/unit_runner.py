@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from larvatus.core.interruptible import abandon_thread, start_thread
 from larvatus.core.progress import Progress, progress_to
-from larvatus.core.worker_process import Worker, WorkerGone
+from larvatus.core.worker_process import ONE_THREAD, Worker, WorkerGone
 from larvatus.pipeline.candidates.running_work import RunningWork
 
 WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
@@ -112,7 +112,7 @@ class UnitRunner(Generic[_R]):
     def call_there(self, unit: Unit, progress: Progress) -> Any:
         """Do a unit in the second process, which is started if it is not there."""
         if self.worker is None:
-            self.worker = Worker(self.state)
+            self.worker = Worker(self.state, ONE_THREAD)
         return self.worker.call(self.there, self.packed(unit.given), progress)
 
 

@@ -11,7 +11,7 @@ from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_t
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
 from larvatus.reporting.charts.scales import LinearScale
-from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
+from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
 
 _TITLE = "What analysts lose"
 
@@ -88,7 +88,9 @@ def _beside(subject: Subject) -> tuple[ReportBlock, ...]:
     worst = sorted((s for s in known if s.value >= EXACT), key=lambda s: -s.relative_loss)[:3]
     items = [f"Exact: {join_words(exact)}."] if exact else ["Nothing that was measured is exact."]
     items += [f"{capitalise(plain_name(s.method))}: {relative_text(s)}{_where(s)}." for s in worst]
-    return (Paragraph(f"In {quote(head.name)}:"), Listing(tuple(items)))
+    rows = tuple((plain_title(s.method), relative_text(s)) for s in sorted(known, key=lambda s: -s.relative_loss))
+    table = (ReportTable(f"All losses of {quote(head.name)}", ("Measure", "Loss"), rows),) if rows else ()
+    return (Paragraph(f"In {quote(head.name)}:"), Listing(tuple(items)), *table)
 
 
 def _where(score: Score) -> str:

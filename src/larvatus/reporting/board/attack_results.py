@@ -10,14 +10,15 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline
 from larvatus.comparison.plain_names import ATTACK_GROUPS, plain_words
 from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
+from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.core.number_format import count, finite_number, plural, quote
 from larvatus.data.score import Score
-from larvatus.reporting.board.figures_in_words import success_text
+from larvatus.reporting.board.figures_in_words import GUESSING, baseline_source, success_text
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
 from larvatus.reporting.charts.scales import LogScale
-from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
+from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
 
 _TITLE = "Who could be found"
 NOT_RUN = "not run"
@@ -44,8 +45,14 @@ def _finding(subject: Subject) -> str:
     beyond = attacks_above_baseline(attacks_in_rule(subject.candidate(head)))
     name = plain_name(head.attack.method)
     if not beyond:
-        return f"On {quote(head.name)} no attack beats guessing; the strongest is {name}: {success_text(head.attack)}."
+        strongest = f"the strongest is {name}: {success_text(head.attack)}"
+        return f"On {quote(head.name)} no attack beats {_opponent(head.attack)}; {strongest}."
     return f"On {quote(head.name)} the strongest attack is {name}: {success_text(head.attack)}."
+
+
+def _opponent(score: Score | None) -> str:
+    """What an attack is compared with."""
+    return "guessing" if score is None or baseline_source(score) == GUESSING else "the unmasked columns alone"
 
 
 def _caption(subject: Subject, attacks: int) -> str:
@@ -94,8 +101,14 @@ def _lane(name: str, scores: Sequence[Score | None], subject: Subject) -> tuple[
     base, limit = max(bases, default=None), min(limits, default=None)
     remark = "" if not missing else f"{NOT_RUN} on {', '.join(map(str, missing))}" if marks else NOT_RUN
     explained = plain_words(name, "risk", next(s for s in scores if s).meaning).explanation
-    lane = ReleaseLane(plain_title(name), tuple(marks), base, limit, remark, explained)
-    return lane, [v for v in (*(m.value for m in marks), base, limit) if v is not None], max(gains, default=-2.0)
+    decides = next(s.decides for s in scores if s)
+    lane = ReleaseLane(_lane_name(name, decides), tuple(marks), base, limit, remark, explained)
+    gain = max(gains, default=-2.0) if decides else -1.5
+    return lane, [v for v in (*(m.value for m in marks), base, limit) if v is not None], gain
+
+
+def _lane_name(method: str, decides: bool) -> str:
+    return plain_title(method) if decides else f"{plain_title(method)} (not counted)"
 
 
 def _never_run(subject: Subject) -> dict[str, str]:
@@ -118,12 +131,20 @@ def _beside(subject: Subject) -> tuple[ReportBlock, ...]:
     if beyond:
         items = tuple(f"{capitalise(plain_name(s.method))}: {success_text(s)}." for s in beyond[:_MOST])
         more = len(beyond) - len(items)
-        also = (f"{plural(more, 'other attack')} also {'beats' if more == 1 else 'beat'} guessing.",) if more else ()
-        blocks += [Paragraph(f"Attacks on {quote(head.name)} that beat guessing:"), Listing((*items, *also))]
+        also = (f"{plural(more, 'other attack')} also {'beats its' if more == 1 else 'beat their'} baseline.",) if more else ()
+        blocks += [Paragraph(f"Attacks on {quote(head.name)} that beat their baseline:"), Listing((*items, *also))]
     else:
-        blocks.append(Paragraph(f"No attack on {quote(head.name)} beats guessing."))
+        blocks.append(Paragraph(f"No attack on {quote(head.name)} beats {_opponent(head.attack)}."))
     never = _never_run(subject)
     if never:
-        blocks += [Paragraph(f"Not run: {', '.join(map(plain_name, never))}. They do not apply to these releases; the reasons "
-                             "are in the appendix.", "quiet")]
-    return tuple(blocks)
+        blocks += [Paragraph(f"Not run: {', '.join(map(plain_name, never))}. The reasons are in the appendix.", "quiet")]
+    return (*blocks, *_every_attack(subject))
+
+
+def _every_attack(subject: Subject) -> tuple[ReportBlock, ...]:
+    """The success of every attack on the release, with its baseline, for readers who want figures beside the picture."""
+    head = subject.favourite
+    known = [s for s in subject.candidate(head).of_kind("risk") if finite_number(s.value) is not None]
+    rows = tuple((_lane_name(s.method, s.decides), risk_text(s, s.value), risk_text(s, baseline(s)))
+                 for s in sorted(known, key=lambda s: (not s.decides, (baseline(s) or 0.0) - s.value)))
+    return (ReportTable(f"All attacks on {quote(head.name)}", ("Attack", "Success", "Baseline"), rows),) if rows else ()

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline, baseline_ratio
 from larvatus.comparison.headline import Headline
-from larvatus.comparison.limits_by_release import limit_figure
-from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, plain_name, plain_title
+from larvatus.comparison.limits_by_release import limit_figure, of_attack
+from larvatus.comparison.release_sentences import as_title, capitalise, nearly_unchanged, plain_name, plain_title
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import passes_rule, rule_rows
-from larvatus.core.number_format import EXACT, finite_number, plural
+from larvatus.core.number_format import EXACT, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, value_texts, worst_loss
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
 
-_MAY, _UNSAFE, _UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
+_MAY, UNSAFE, _UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
 PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
+_MOST_SHOWN, _MOST_NAMED = 2, 4  # broken limits with figures, and names of others, on the card of another release
+_FAVOURITE_SHOWN = 4  # the same on the card of the release that the report is about, if there are few cards; the rest is named
+_FEW_CARDS = 4
 _ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
 _Tone = Literal["good", "bad", "open"]
 
@@ -34,7 +37,7 @@ def card_verdict(head: Headline, subject: Subject) -> tuple[str, _Tone]:
         return f"breaks {plural(broken, 'limit')}", "bad"
     if head.risk is None:
         return _UNKNOWN, "open"
-    return (_MAY, "good") if passes_rule(head, subject.limits) else (_UNSAFE, "bad")
+    return (_MAY, "good") if passes_rule(head, subject.limits) else (UNSAFE, "bad")
 
 
 def card_of(head: Headline, subject: Subject) -> Card:
@@ -44,11 +47,16 @@ def card_of(head: Headline, subject: Subject) -> Card:
     worst = worst_loss(candidate)
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
+    broken, own = limits_not_met(head, subject), head.number == subject.favourite.number
+    shown = _FAVOURITE_SHOWN if own and len(subject.on_cards) <= _FEW_CARDS else _MOST_SHOWN
+    others = list(dict.fromkeys(b.name for b in broken[shown:]))
+    also = f"Also: {list_names(others, len(others) if own else _MOST_NAMED)}." if others else ""
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
         _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost",
-        tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS), broken_sentences(head, subject),
+        tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
+        tuple(b.sentence for b in broken[:shown]), also,
     )
 
 
@@ -60,12 +68,27 @@ def badge_of(head: Headline, subject: Subject) -> str:
     return " · ".join(said)
 
 
-def broken_sentences(head: Headline, subject: Subject) -> tuple[str, ...]:
-    """Every limit that a release breaks; without limits, every attack that the default rule does not accept."""
+class BrokenLimit(NamedTuple):
+    """What breaks a limit, or the rule, and by how much."""
+
+    name: str
+    figure: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{as_title(self.name)}: {self.figure}"
+
+
+def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
+    """Every limit that a release breaks; without limits, every attack that the default rule does not accept.
+
+    The furthest beyond comes first.
+    """
     if subject.limits is not None and subject.limits.broken(head.name):
-        return tuple(broken_in_short(r) for r in sorted(subject.limits.broken(head.name), key=_nearness))
+        rows = sorted(subject.limits.broken(head.name), key=_nearness)
+        return [BrokenLimit(plain_name(str(r["score"])), _figure_beyond(r)) for r in rows]
     if head.attack is None or passes_rule(head, subject.limits):
-        return ()
+        return []
     candidate = subject.candidate(head)
     scores = {s.method: s for s in candidate.of_kind("risk")}
     out = []
@@ -76,20 +99,22 @@ def broken_sentences(head: Headline, subject: Subject) -> tuple[str, ...]:
         most = limit_on_value(score, None, head.name)
         reached, limit = value_texts(score, most)
         reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
-        out.append(f"{plain_title(score.method)}: {reason}")
-    return tuple(out)
+        out.append(BrokenLimit(plain_name(score.method), reason))
+    return out
 
 
-def broken_in_short(row: Row) -> str:
-    """A broken limit in a few words; the appendix has the reason."""
-    name, value, most = plain_title(str(row["score"])), finite_number(row["value"]), finite_number(row["limit"])
+def _figure_beyond(row: Row) -> str:
+    """The figure and the limit in a few words; the appendix has the reason."""
+    value, most = finite_number(row["value"]), finite_number(row["limit"])
     if value is None or most is None:
-        return f"{name}: {row['reason']}"
+        return str(row["reason"])
     figure = figure_of_limit(row)
     what = LIMITED.get(figure, str(row["figure"]))
     upper = row["figure"] == what + UPPER_END
-    said = f"{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}{'' if figure == 'at_most' else f' {what}'}"
-    return f"{name}: {said}, limit {limit_figure(row, most)}"
+    loss = "" if of_attack(row["score"]) else "loss "
+    reached = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
+    said = reached if figure == "at_most" else f"{reached} {what}"
+    return f"{said}, limit {limit_figure(row, most)}"
 
 
 def _nearness(row: Row) -> float:

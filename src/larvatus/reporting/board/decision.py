@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from larvatus.comparison.attack_limits import broken_limits, limit_on_value
+from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
-from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
-from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
+from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
+from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, passes_rule
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
     release_warnings,
@@ -15,9 +17,14 @@ from larvatus.comparison.unmasked_columns import (
     unmasked_in_words,
 )
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.data.score import Score
-from larvatus.reporting.board.cards import badge_of, broken_sentences, card_of, card_verdict
-from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, worst_loss
+from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
+from larvatus.reporting.board.figures_in_words import (
+    mean_loss_text,
+    relative_text,
+    success_text,
+    unmasked_success_text,
+    worst_loss,
+)
 from larvatus.reporting.board.map_block import map_block
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
@@ -25,6 +32,8 @@ from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
+_SHORT = 60  # letters of a figure that fits a sentence
+MOST_BROKEN = 4  # names of broken limits in a sentence
 _NO_MASK = "No mask helps against that: release fewer or coarser columns."
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
 
@@ -37,10 +46,25 @@ def decision_title(subject: Subject) -> str:
     if head.risk is None:
         return "No attack was run: the disclosure risk is unknown"
     if many == 1:
-        return f"{quote(head.name)} {card_verdict(head, subject)[0]}"
+        verdict = card_verdict(head, subject)[0]
+        return f"{quote(head.name)} {f'is {verdict}' if verdict == UNSAFE else verdict}"
     if subject.rules_choice is None:
-        return f"No release passes the rule; {quote(head.name)} comes closest"
+        return f"{_none(subject)}; {quote(head.name)} {_closest(head, subject)}"
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
+
+
+def _none(subject: Subject) -> str:
+    met = subject.limits is not None and not any(subject.limits.meets(h.name) for h in subject.heads)
+    return "No release meets the limits" if met else "No release passes the rule"
+
+
+def _closest(head: Headline, subject: Subject) -> str:
+    """How a release comes closest to passing."""
+    counts = [broken_limits(h, subject.limits) for h in subject.heads if h.risk is not None]
+    own = broken_limits(head, subject.limits)
+    if own and counts.count(own) == 1 and own == min(counts):
+        return f"breaks the fewest ({own})"
+    return "comes closest"
 
 
 def decision_screen(subject: Subject) -> DecisionScreen:
@@ -91,32 +115,42 @@ def _fails(head: Headline, limits: JudgedLimits | None) -> str:
 def against_sentence(subject: Subject) -> str:
     """What speaks against the release that the report is about: at most one risk and one loss."""
     head = subject.favourite
-    candidate = subject.candidate(head)
-    worst = worst_loss(candidate)
+    worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
     if worst is not None and (worst.relative_loss >= _LARGE or not found):
-        found.append(f"{plain_name(worst.method)} {_lose(worst)} {relative_text(worst)} of what could be lost")
+        found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
     return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
 
 
-def _lose(score: Score) -> str:
-    name = plain_name(score.method)
-    return "lose" if name.endswith("s") and name not in ("uniqueness",) else "loses"
-
-
 def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     """Objections by risk, the most serious first."""
-    broken = broken_sentences(head, subject)
+    broken = limits_not_met(head, subject)
     if broken and subject.limits is not None and not subject.limits.meets(head.name):
-        yield f"it breaks {plural(len(broken), 'limit')}"
+        first = broken[0]
+        worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
+        others = dict.fromkeys(b.name for b in broken if b.name != first.name)
+        yield f"it breaks {plural(len(broken), 'limit')}, on {_some([worst, *others])}"
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        yield f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield _found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
+
+
+def _found_without(head: Headline, subject: Subject) -> str:
+    """What the unmasked columns alone give of a release, if it is more than an attack is allowed; the worst of all attacks."""
+    found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
+             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
+    return max(found, default=(False, 0.0, ""))[2]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some names, as an enumeration."""
+    more = len(names) - MOST_BROKEN
+    return join_words([*names[:MOST_BROKEN], f"{more} more"] if more > 0 else list(names))
 
 
 def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -126,6 +160,9 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {_NO_MASK}" if said == alone else said
+    without = _found_without(subject.favourite, subject)
+    if without and not alone:
+        yield "warning", f"{capitalise(without)}. {_NO_MASK}"
     if all(h.risk is None for h in subject.heads):
         yield "warning", _UNKNOWN
     if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
@@ -159,7 +196,7 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
     rows = tuple(_row(h, subject, many) for h in later)
     columns = ("Release", "No.", "Verdict", "Strongest attack", "Success", "Mean loss", "Largest single loss")
     table = ReportTable(f"{plural(len(later), 'more release')}", columns, rows, frozenset({0, 2, 3, 4, 6}),
-                        links=tuple(f"#{anchor(h)}" for h in later))
+                        links=tuple(f"#{anchor(h)}" for h in later), stacked=True)
     return (table,)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.plain_names import plain_words
@@ -10,7 +12,7 @@ from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import EXACT, finite_number, loss, share
 from larvatus.data.score import Score
 
-_GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
+GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
 
 
 def success_text(score: Score) -> str:
@@ -20,6 +22,16 @@ def success_text(score: Score) -> str:
     success = plain_words(score.method, "risk", score.meaning).success
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
     return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
+
+
+def unmasked_success_text(score: Score, most: float | None) -> str:
+    """What the unmasked columns alone give, if that is already more than is allowed; empty if it is not."""
+    base = baseline(score)
+    if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
+        return ""
+    success = plain_words(score.method, "risk", score.meaning).success
+    guessed = value_texts(replace(score, value=base), None)[0]
+    return f"{success} {guessed} {_UNMASKED}" if score.unit == "correlation" else f"{guessed} {success} {_UNMASKED}"
 
 
 def value_texts(score: Score, other: float | None) -> tuple[str, str]:
@@ -34,7 +46,7 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
 def baseline_source(score: Score) -> str:
     """Where the baseline comes from: a guess, or the columns that are released unmasked."""
     alone, chance = finite_number(score.s_alone), finite_number(score.chance)
-    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else _GUESSING
+    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
 
 
 def relative_text(score: Score) -> str:

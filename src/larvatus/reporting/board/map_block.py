@@ -13,18 +13,30 @@ from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
-from larvatus.core.number_format import SPACE, count, finite_number, loss, minus, plural, quote
+from larvatus.core.number_format import EXACT, SPACE, count, finite_number, loss, minus, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text
 from larvatus.reporting.board.subject import Subject
-from larvatus.reporting.charts.labels import OFFSETS
-from larvatus.reporting.charts.risk_map import LIMIT_NAME, MOST_NAMES, PHONE, SCREEN, MapPoint, RiskMap, draw_risk_map
+from larvatus.reporting.charts.labels import PLACES
+from larvatus.reporting.charts.risk_map import (
+    LIMIT_NAME,
+    MOST_NAMES,
+    PHONE,
+    RADII,
+    SCREEN,
+    SMALL,
+    MapPoint,
+    RiskMap,
+    draw_risk_map,
+)
 from larvatus.reporting.charts.scales import LinearScale, Scale, scale_of_risks
+from larvatus.reporting.charts.wrapping import lines_width
 from larvatus.reporting.page.blocks import LiveMap, Paragraph, ReportBlock
 from larvatus.reporting.page.chart_rows import anchor
 
 EXCESS, MEAN = "excess risk", "mean loss"
-_Y_NAME = "strongest attack: how far above its baseline (percentage points)"
+_Y_NAME = "strongest attack: percentage points above its baseline"
+_FRAMES = (SCREEN, PHONE)
 
 
 def map_block(subject: Subject) -> ReportBlock:
@@ -58,7 +70,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     )
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
-    sentence = _sentence(subject, known, few)
+    sentence = _sentence(subject, known, few, limits)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _Y_NAME, limits,
                    subject.favourite.number)
 
@@ -90,7 +102,7 @@ def _hint(head: Headline, subject: Subject) -> str:
     return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}"
 
 
-def _sentence(subject: Subject, known: Sequence[Headline], few: bool) -> str:
+def _sentence(subject: Subject, known: Sequence[Headline], few: bool, limits: tuple[float, float] | None) -> str:
     """What the shapes mean; the lowest risk and the least loss."""
     least, low = min(known, key=lambda h: h.loss or 0.0), min(known, key=lambda h: (h.excess or 0.0, h.loss or 0.0))
     if len(known) == 1:
@@ -102,8 +114,23 @@ def _sentence(subject: Subject, known: Sequence[Headline], few: bool) -> str:
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
     numbers = "" if few else " Numbers are those of the table below."
+    if len(known) == 1:
+        shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
+        return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
     return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line is the frontier: "
-            f"no release lies below and to the left of it. Shaded: beyond the limit.{numbers}{left_out}")
+            f"no release lies below and to the left of it.{_shading(subject, known, limits)}{numbers}{left_out}")
+
+
+def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, float] | None) -> str:
+    """What is shaded, and that squares may lie elsewhere."""
+    if limits is None:
+        return ""
+    low, high = limits
+    said = " Shaded: beyond the limit of the strongest attack."
+    if high > low + EXACT:
+        said = " Shaded: beyond the limit of the strongest attack; lightly shaded: beyond the limit for some releases."
+    below = any((h.excess or 0.0) < low and not passes_rule(h, subject.limits) for h in known)
+    return said + (" A square below the shading breaks another limit." if below else "")
 
 
 def live_geometry(subject: Subject, drawn: RiskMap) -> str:
@@ -113,7 +140,7 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
     axes = [_axis(EXCESS, _Y_NAME, "risk", excess, drawn.upward, [_points(v) for v in excess])]
     if drawn.limits is not None:
-        axes[0]["limits"] = [_short(drawn.upward.at(v)) for v in drawn.limits]
+        axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
     axes += [_risk_axis(name, scores) for name, scores in risks.items()]
     means = [h.loss for h in heads]
     if len(subject.measures) > 1:
@@ -122,13 +149,18 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     axes += [_loss_axis(name, scores) for name, scores in losses.items()]
     first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
     cards = {h.number for h in subject.on_cards}
-    points = [
-        {"number": h.number, "name": h.name, "page": f"#{anchor(h)}", "passes": passes_rule(h, subject.limits),
-         "named": len(drawn.points) <= MOST_NAMES or h.number in cards, "favourite": h.number == drawn.favourite}
-        for h in heads
-    ]
-    return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "offsets": OFFSETS, "limit": LIMIT_NAME,
-                       "frames": [SCREEN._asdict(), PHONE._asdict()]}, ensure_ascii=False, separators=(",", ":"))
+    points = [_map_point(h, subject, drawn, len(drawn.points) <= MOST_NAMES or h.number in cards) for h in heads]
+    frames = [{**frame._asdict(), "widest": frame.widest} for frame in _FRAMES]
+    return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "places": PLACES, "limit": LIMIT_NAME,
+                       "small": SMALL, "radii": RADII, "frames": frames}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _map_point(head: Headline, subject: Subject, drawn: RiskMap, named: bool) -> dict[str, Any]:
+    """A release for the script, with its label in lines for each frame, and the width of each line."""
+    lines = [frame.name_lines(head.name if named else str(head.number)) for frame in _FRAMES]
+    return {"number": head.number, "name": head.name, "page": f"#{anchor(head)}", "passes": passes_rule(head, subject.limits),
+            "named": named, "favourite": head.number == drawn.favourite,
+            "lines": [[[said, _short(lines_width([said]))] for said in own] for own in lines]}
 
 
 def _points(value: float | None) -> str:
@@ -136,8 +168,10 @@ def _points(value: float | None) -> str:
 
 
 def _axis(key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str]) -> dict[str, Any]:
-    return {"key": key, "name": name, "kind": kind, "at": [None if v is None else _short(scale.at(v)) for v in values],
-            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at), t] for at, t in scale.ticks()]}
+    up, across = ([f.axis_lines(said) for f in _FRAMES] for said in (f"↑ {name}", f"{name} →"))
+    return {"key": key, "name": name, "kind": kind, "up": up, "across": across,
+            "at": [None if v is None else _short(scale.at(v), 5) for v in values],
+            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at, 5), t] for at, t in scale.ticks()]}
 
 
 def _risk_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
@@ -162,7 +196,7 @@ def _loss_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
     return _axis(f"loss: {name}", plain_name(name), "loss", values, scale, [loss(v) for v in values])
 
 
-def _short(value: float | None) -> float | None:
-    """Four significant digits."""
+def _short(value: float | None, digits: int = 4) -> float | None:
+    """A value with few significant digits, to take less room."""
     found = finite_number(value)
-    return None if found is None else float(f"{found:.4g}")
+    return None if found is None else float(f"{found:.{digits}g}")

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name
-from larvatus.core.number_format import EXACT, count, finite_number, plural, quote, share
+from larvatus.comparison.risk_text import risk_text
+from larvatus.core.number_format import EXACT, cell_text, count, finite_number, plural, quote, share
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import worst_loss
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.panels import PanelDot, Panels, draw_panels
 from larvatus.reporting.charts.scales import LinearScale, scale_of_risks
-from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, Story
+from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
 
 _TITLE = "Where it is worst"
 _MOST_GROUPS, _MOST_PANELS = 10, 4
@@ -87,7 +88,7 @@ def _dot(row: Row, tone: str) -> PanelDot | None:
     if value is None:
         return None
     low, high = finite_number(row.get("low")), finite_number(row.get("high"))
-    base = [v for v in (finite_number(row.get("chance")), finite_number(row.get("s_alone"))) if v is not None]
+    base = _bases(row)
     said = share(value) if tone == "risk" else f"loss {value:.3g}"
     return PanelDot(max(value, 0.0), low, high, max(base, default=None) if tone == "risk" else None, said)
 
@@ -114,4 +115,20 @@ def _beside(subject: Subject) -> tuple[ReportBlock, ...]:
     if sizes:
         items.append(f"The smallest of {plural(len(sizes), 'sub-group')} has {plural(sizes[0][0], 'record')}: {sizes[0][1]}.")
     items.append("Figures in small sub-groups are imprecise; their intervals are wide.")
-    return (Listing(tuple(items)),)
+    return (Listing(tuple(items)), *_worst_table(subject))
+
+
+def _worst_table(subject: Subject) -> tuple[ReportBlock, ...]:
+    """The sub-groups of the first panel, with their sizes."""
+    head = subject.favourite
+    rows = _rows_of(head.attack)[:_MOST_GROUPS]
+    if len(rows) < 2 or head.attack is None:
+        return ()
+    cells = tuple((str(r["sub_group"]), cell_text(r.get("records")), risk_text(head.attack, r["value"]),
+                   risk_text(head.attack, max(_bases(r), default=None))) for r in rows)
+    title = f"Highest risk in {quote(head.name)}"
+    return (ReportTable(title, ("Sub-group", "Records", "Success", "Baseline"), cells),)
+
+
+def _bases(row: Row) -> list[float]:
+    return [v for v in (finite_number(row.get("chance")), finite_number(row.get("s_alone"))) if v is not None]

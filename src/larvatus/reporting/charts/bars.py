@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from larvatus.core.number_format import count, plural
 from larvatus.reporting.charts.scales import LinearScale
-from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap_name
-from larvatus.reporting.figures.svg import LETTER, document, element, line, text
+from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap_name
+from larvatus.reporting.figures.svg import document, element, line, text, text_width
 from larvatus.reporting.figures.value_axis import short
 
 _WIDE = 640.0
@@ -46,15 +46,15 @@ def _histogram(bars: ColumnBars, said: str) -> str:
     taken = -1e9
     for i, end in enumerate(bars.ends):
         x, label = _LEFT + i * each, short(end)
-        if x - len(label) * LETTER / 2 > taken + 8:
+        if x - text_width(label) / 2 > taken + 8:
             body.append(text(x, base + 18, label, "tick", "middle"))
-            taken = x + len(label) * LETTER / 2
+            taken = x + text_width(label) / 2
     body.append(line(_LEFT, base, _WIDE - 12, base, "axis"))
     return document(bars.title, said, _WIDE, base + 28, "".join(body))
 
 
 def _categories(bars: ColumnBars, said: str) -> str:
-    names = min(220.0, max((len(n) for n in bars.names), default=4) * LETTER + 14)
+    names = min(220.0, lines_width(list(bars.names)) + 14)
     highest, y = max([*bars.counts, 1]), 30.0
     body = [text(0, 16, bars.title, "panel")]
     for name, number in zip(bars.names, bars.counts, strict=True):

@@ -14,14 +14,15 @@ from itertools import pairwise
 
 from larvatus.reporting.charts.scales import Scale
 from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap_name
-from larvatus.reporting.figures.svg import LETTER, document, element, line, text
+from larvatus.reporting.figures.svg import document, element, line, text, text_width
 
 _SCREEN_WIDTH, NARROW = 900.0, 380.0
+_BASELINE = "baseline: guessing, or the unmasked columns alone"
 _RADIUS = 8.5
 _SMALL = 6.6  # mean width of a letter of small type
 _NAMES = 250.0
 _SAME = 4.0  # pixels below which two figures look the same
-_DIGIT = 14.0  # room for the number of one release in a shared mark
+_NUMBER, _DIGIT = 7.0, 7.0  # room for the number of a release in a shared mark, and for each of its digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class _Frame:
 
 def draw_lanes(plot: LanePlot, wide: float = _SCREEN_WIDTH) -> str:
     """The plot as SVG text, for a screen or, with names above their lanes, for a phone."""
-    longest = max((len(lane.name) for _, lanes in plot.groups for lane in lanes), default=10)
-    names = 0.0 if wide < 600 else min(_NAMES, longest * LETTER + 18)
+    longest = lines_width([lane.name for _, lanes in plot.groups for lane in lanes])
+    names = 0.0 if wide < 600 else min(_NAMES, longest + 18)
     frame = _Frame(wide, names, names + 16, wide - 20)
     key, y = _legend(plot, wide)
     body, grid_top = [key], y + 4
@@ -110,7 +111,7 @@ def _sparse(ticks: Sequence[tuple[float, str]], frame: _Frame) -> list[tuple[flo
     out: list[tuple[float, str]] = []
     taken = -1e9
     for at, said in ticks:
-        half = len(said) * LETTER / 2
+        half = text_width(said) / 2
         if frame.x(at) - half > taken + 4:
             out.append((at, said))
             taken = frame.x(at) + half
@@ -125,8 +126,16 @@ class _Cluster:
     marks: tuple[ReleaseMark, ...]
 
     @property
+    def widths(self) -> list[float]:
+        """The room for each number."""
+        return [_NUMBER + _DIGIT * len(str(m.number)) for m in self.marks]
+
+    @property
     def half(self) -> float:
-        return _RADIUS + (len(self.marks) - 1) * _DIGIT / 2
+        """Half the width of the mark; a number of three digits needs a wider one."""
+        if len(self.marks) == 1:
+            return max(_RADIUS, (self.widths[0] - 4) / 2)
+        return sum(self.widths) / 2 + _RADIUS - _NUMBER
 
 
 def _lane(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float, striped: bool) -> tuple[str, float]:
@@ -199,8 +208,9 @@ def _mark(cluster: _Cluster, y: float, plot: LanePlot) -> str:
     h, r = cluster.half, _RADIUS
     body = [element("title", escape(hint)) if hint else "",
             element("rect", x=cluster.x - h, y=y - r, width=2 * h, height=2 * r, rx=1.5 if first.beyond else r)]
+    start = cluster.x - sum(cluster.widths) / 2
     for i, mark in enumerate(cluster.marks):
-        x = cluster.x - h + r + i * _DIGIT
+        x = start + sum(cluster.widths[:i]) + cluster.widths[i] / 2
         body.append(element("g", (_shape(x, y, r - 2, first.beyond) if mark.number == plot.favourite else "")
                             + text(x, y + 3.8, str(mark.number), "digit", "middle"),
                             class_=f"inner{_filled(mark, plot)}"))
@@ -238,17 +248,16 @@ def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
         if len(lines) > 1:
             x, y = 0.0, y + 22 + LINE * (len(lines) - 1)
     x, y = 0.0, y + (22 if x else 0)
+    square = element("g", element("rect", x=2.0, y=-7.0, width=14.0, height=14.0, rx=1.5), class_=f"mark {plot.tone} beyond")
     for there, drawn, said in (
-        (any(lane.baseline is not None for lane in lanes), line(9, y - 8, 9, y + 8, "chance"), "baseline (guessing)"),
-        (any(lane.limit is not None for lane in lanes), line(9, y - 8, 9, y + 8, "limit"), "limit"),
-        (any(m.beyond for lane in lanes for m in lane.marks),
-         element("g", element("rect", x=2.0, y=y - 7, width=14.0, height=14.0, rx=1.5), class_=f"mark {plot.tone} beyond"),
-         "breaks a limit"),
+        (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), _BASELINE),
+        (any(lane.limit is not None for lane in lanes), line(9, -8, 9, 8, "limit"), "limit"),
+        (any(m.beyond for lane in lanes for m in lane.marks), square, "breaks a limit"),
     ):
-        need = len(said) * _SMALL + 46
+        need = text_width(said, _SMALL) + 46
         if there:
-            if x + need > wide:
+            if x and x + need > wide:
                 x, y = 0.0, y + 20
-            body.append(element("g", drawn + text(24, y + 4, said, "tick"), transform=f"translate({x:.0f} 0)"))
+            body.append(element("g", drawn + text(24, 4, said, "tick"), transform=f"translate({x:.0f} {y:.0f})"))
             x += need
     return "".join(body), y + 12

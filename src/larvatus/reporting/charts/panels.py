@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from larvatus.reporting.charts.scales import Scale
-from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap_name
-from larvatus.reporting.figures.svg import BOLD, LETTER, document, dot, element, line, text
+from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap_name
+from larvatus.reporting.figures.svg import BOLD, document, dot, element, line, text, text_width
 
 _GAP, _LANE, _NARROWEST = 14.0, 20.0, 140.0
 
@@ -38,7 +38,7 @@ class Panels:
 
 def draw_panels(drawn: Panels, wide: float) -> str:
     """Panels side by side as far as they fit, then below each other, all on one scale."""
-    names = min(205.0 if wide > 600 else 150.0, max(len(n) for n in drawn.rows) * LETTER + 12)
+    names = min(205.0 if wide > 600 else 150.0, lines_width(list(drawn.rows)) + 12)
     across = max(1, min(len(drawn.panels), int((wide - names + _GAP) // (_NARROWEST + _GAP))))
     each = (wide - names - _GAP * (across - 1) - 8) / across
     body: list[str] = []
@@ -79,7 +79,7 @@ def _row_of_panels(
 def _ticks(scale: Scale, left: float, wide: float, top: float, bottom: float) -> str:
     out, taken = [], -1e9
     for at, said in scale.ticks():
-        x, width = left + wide * at, len(said) * LETTER
+        x, width = left + wide * at, text_width(said)
         anchor = "start" if at < 0.1 else "end" if at > 0.9 else "middle"
         begin = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
         out.append(line(x, top, x, bottom, "grid"))

@@ -1,24 +1,27 @@
 """The risk–utility map: one labelled point per release, loss to the right, excess risk upwards, the frontier, and the limits.
 
-Positions are parts of an axis between 0 and 1. The script of the page gets the same parts, ticks and frames, so that the map
-that readers can change is drawn from the same geometry.
+Positions are parts of an axis between 0 and 1. The script of the page gets the same parts, ticks, frames and lines of text, so
+that the map that readers can change is drawn from the same geometry. A test compares the two drawings.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import NamedTuple
 
 from larvatus.reporting.charts.labels import place_point_labels
 from larvatus.reporting.charts.scales import Scale
 from larvatus.reporting.charts.wrapping import text_lines, wrap_name
 from larvatus.reporting.figures.label_placement import Box
-from larvatus.reporting.figures.svg import LETTER, document, element, line, text
+from larvatus.reporting.figures.svg import document, element, line, text, text_width
 
 MOST_NAMES = 12  # points beyond which only the most important have names and the others have numbers
 LIMIT_NAME = "beyond the limit ↑"
-_SMALL = 6.6
+RADII = {"circle": (5.5, 7.0), "square": (5.0, 6.0)}  # of a point, and of the point that the report is about
+SMALL = 6.6  # mean width of a letter of small type
 
 
 class MapFrame(NamedTuple):
@@ -32,6 +35,19 @@ class MapFrame(NamedTuple):
     bottom: float
     pad: float = 16.0
 
+    @property
+    def widest(self) -> float:
+        """The widest label."""
+        return min(230.0, (self.right - self.left) * 0.45)
+
+    def name_lines(self, name: str) -> list[str]:
+        """The name of a release, in lines."""
+        return wrap_name(name, self.widest)
+
+    def axis_lines(self, name: str) -> list[str]:
+        """The name of an axis, in lines."""
+        return wrap_name(name, self.wide - 4, SMALL)
+
     def x(self, part: float) -> float:
         return self.left + self.pad + (self.right - self.left - 2 * self.pad) * part
 
@@ -40,7 +56,7 @@ class MapFrame(NamedTuple):
 
 
 SCREEN = MapFrame(640.0, 470.0, 58.0, 632.0, 40.0, 412.0)
-PHONE = MapFrame(360.0, 380.0, 50.0, 356.0, 56.0, 316.0)
+PHONE = MapFrame(360.0, 430.0, 50.0, 356.0, 56.0, 366.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +92,15 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     """The map as SVG text."""
     at = {p.number: (frame.x(drawn.across.at(p.x)), frame.y(drawn.upward.at(p.y))) for p in drawn.points}
     order = sorted(drawn.points, key=lambda p: (p.number != drawn.favourite, not p.named, not p.best, p.y))
-    names = [p.name if p.named else str(p.number) for p in order]
+    names = [frame.name_lines(p.name if p.named else str(p.number)) for p in order]
     room = Box(frame.left + 2, frame.top + 2, frame.right, frame.bottom - 1)
-    widest = min(230.0, (frame.right - frame.left) * 0.42)
-    labels = place_point_labels([at[p.number] for p in order], names, room, widest, _limit_name(drawn, frame))
-    body = [_limits(drawn, frame), _axes(drawn, frame), _frontier(drawn, frame, at)]
+    corners = _corners(drawn, frame, at)
+    edges = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
+    limit = _limit_name(drawn, frame, at.values())
+    taken = [limit] if limit else []
+    labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges,
+                                [str(p.number) for p in order])
+    body = [_limits(drawn, frame, limit), _axes(drawn, frame), _frontier(corners)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]
     body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]
     body += [text_lines(label.x, label.y, list(label.lines), "label name", label.anchor) for label in labels]
@@ -91,14 +111,14 @@ def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
     class_ = f"point {'good' if point.passes else 'bad'}{' favourite' if favourite else ''}{'' if point.best else ' beaten'}"
     hint = element("title", escape(point.hint))
     if point.passes:
-        return element("circle", hint, cx=x, cy=y, r=7.0 if favourite else 5.5, class_=class_)
-    r = 6.0 if favourite else 5.0
+        return element("circle", hint, cx=x, cy=y, r=RADII["circle"][favourite], class_=class_)
+    r = RADII["square"][favourite]
     return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_)
 
 
-def _limits(drawn: RiskMap, frame: MapFrame) -> str:
+def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
     """What lies beyond the limits, shaded; lighter where only some releases have so low a limit."""
-    if drawn.limits is None:
+    if drawn.limits is None or name is None:
         return ""
     low, high = (frame.y(drawn.upward.at(v)) for v in drawn.limits)
     wide = frame.right - frame.left
@@ -106,15 +126,18 @@ def _limits(drawn: RiskMap, frame: MapFrame) -> str:
     if low - high > 1:
         out.append(element("rect", x=frame.left, y=high, width=wide, height=low - high, class_="forbidden some"))
     out.append(line(frame.left, low, frame.right, low, "limit"))
-    return "".join(out) + text(frame.right - 4, low - 5, LIMIT_NAME, "tick", "end")
+    return "".join(out) + text(name.right - 4, low - 5, LIMIT_NAME, "tick", "end")
 
 
-def _limit_name(drawn: RiskMap, frame: MapFrame) -> list[Box]:
-    """The place of the name of the limit, which labels leave free."""
+def _limit_name(drawn: RiskMap, frame: MapFrame, points: Iterable[tuple[float, float]]) -> Box | None:
+    """The place of the name of the limit: as far to the right as no point lies in it, else at the right end."""
     if drawn.limits is None:
-        return []
-    y = frame.y(drawn.upward.at(drawn.limits[0]))
-    return [Box(frame.right - 4 - len(LIMIT_NAME) * _SMALL, y - 17, frame.right, y + 1)]
+        return None
+    y, wide = frame.y(drawn.upward.at(drawn.limits[0])), text_width(LIMIT_NAME, SMALL)
+    near = sorted((x for x, at in points if y - 25 < at < y + 9), reverse=True)
+    right = next((end for end in (frame.right, *(x - 8 for x in near))
+                  if end - 4 - wide > frame.left and not any(end - 12 - wide < x < end + 8 for x in near)), frame.right)
+    return Box(right - 4 - wide, y - 17, right, y + 1)
 
 
 def _axes(drawn: RiskMap, frame: MapFrame) -> str:
@@ -124,23 +147,27 @@ def _axes(drawn: RiskMap, frame: MapFrame) -> str:
         out += [line(frame.left, y, frame.right, y, "grid"), text(frame.left - 6, y + 4, said, "tick", "end")]
     taken = -1e9
     for part, said in drawn.across.ticks():
-        x, half = frame.x(part), len(said) * LETTER / 2
+        x, half = frame.x(part), text_width(said) / 2
         if x - half > taken + 4:
             out += [line(x, frame.bottom, x, frame.bottom + 5, "axis"), text(x, frame.bottom + 19, said, "tick", "middle")]
             taken = x + half
     out.append(line(frame.left, frame.bottom, frame.right, frame.bottom, "axis"))
-    out.append(text_lines(0, 14, wrap_name(f"↑ {drawn.y_name}", frame.wide - 4, _SMALL), "axis-name"))
-    lines = wrap_name(f"{drawn.x_name} →", frame.wide - 4, _SMALL)
+    out.append(text_lines(0, 14, frame.axis_lines(f"↑ {drawn.y_name}"), "axis-name"))
+    lines = frame.axis_lines(f"{drawn.x_name} →")
     out.append(text_lines(frame.right, frame.bottom + 38, lines, "axis-name", "end"))
     return "".join(out)
 
 
-def _frontier(drawn: RiskMap, frame: MapFrame, at: dict[int, tuple[float, float]]) -> str:
+def _corners(drawn: RiskMap, frame: MapFrame, at: dict[int, tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of the frontier, from the right side of the frame to its top."""
     best = sorted((at[p.number] for p in drawn.points if p.best), key=lambda xy: (-xy[1], xy[0]))
     if not best:
+        return []
+    steps = [corner for (x, _), (to_x, to_y) in pairwise(best) for corner in ((x, to_y), (to_x, to_y))]
+    return [(frame.right, best[0][1]), best[0], *steps, (best[-1][0], frame.top)]
+
+
+def _frontier(corners: list[tuple[float, float]]) -> str:
+    if not corners:
         return ""
-    steps = "".join(f"V{y:.1f}H{x:.1f}" for x, y in best[1:])
-    ends = f"M{frame.right:.1f} {best[0][1]:.1f}H{best[0][0]:.1f}{steps}V{frame.top:.1f}"
-    return element("path", d=ends, class_="frontier")
-
-
+    return element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners), class_="frontier")

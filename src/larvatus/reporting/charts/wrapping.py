@@ -1,26 +1,54 @@
-"""Text in lines that fit a width. No letter is left out: long words are broken."""
+"""Text in lines that fit a width. No letter is left out: long words are broken, after a hyphen or a comma if they have one."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterator
 from html import escape
 
-from larvatus.reporting.figures.svg import LETTER, element
+from larvatus.reporting.figures.svg import LETTER, element, text_width
 
 LINE = 15.0  # height of a line in pixels
+_FEWEST = 4  # letters that fit any line
+_PIECE = re.compile(r"[^-_/,;:=|+]*[-_/,;:=|+]+|[^-_/,;:=|+]+")
 
 
 def wrap_name(name: str, width: float, letter: float = LETTER) -> list[str]:
     """The text in lines of at most this width; breaks at spaces, and inside a word only if it is longer than a line."""
-    most = max(4, int(width / letter))
+    most = max(width, _FEWEST * letter)
     lines: list[str] = []
     for word in name.split(" "):
-        parts = [word[i : i + most] for i in range(0, len(word), most)] or [""]
-        for i, part in enumerate(parts):
-            if i == 0 and lines and len(lines[-1]) + 1 + len(part) <= most:
+        for i, part in enumerate(_break_word(word, most, letter)):
+            if i == 0 and lines and text_width(f"{lines[-1]} {part}", letter) <= most:
                 lines[-1] += f" {part}"
             else:
                 lines.append(part)
     return lines
+
+
+def _break_word(word: str, most: float, letter: float) -> list[str]:
+    """A word in parts that fit."""
+    if text_width(word, letter) <= most:
+        return [word]
+    parts = [""]
+    for piece in (p for long in _PIECE.findall(word) for p in _break_letters(long, most, letter)):
+        if text_width(parts[-1] + piece, letter) <= most:
+            parts[-1] += piece
+        else:
+            parts.append(piece)
+    return [p for p in parts if p]
+
+
+def _break_letters(piece: str, most: float, letter: float) -> Iterator[str]:
+    """Parts of a piece without a place to break; a mark stays with its letter."""
+    part = ""
+    for one in piece:
+        if part and not unicodedata.category(one).startswith("M") and text_width(part + one, letter) > most:
+            yield part
+            part = ""
+        part += one
+    yield part
 
 
 def text_lines(x: float, y: float, lines: list[str], class_: str = "label", anchor: str = "start", hint: str = "") -> str:
@@ -35,4 +63,4 @@ def text_lines(x: float, y: float, lines: list[str], class_: str = "label", anch
 
 def lines_width(lines: list[str], letter: float = LETTER) -> float:
     """The width of the longest line."""
-    return max((len(said) for said in lines), default=0) * letter
+    return max((text_width(said, letter) for said in lines), default=0.0)

@@ -6,6 +6,7 @@ Colours and fonts come from the page's style sheet, so that dark mode and print 
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
 from html import escape
@@ -14,6 +15,7 @@ from larvatus.core.number_format import EXACT, SPACE
 
 LETTER = 7.4  # mean width of a letter of the figures' type in the widest of the usual system fonts
 BOLD = 1.18  # how much wider letters of names above panels are
+_WIDE = 1.75  # how much wider Chinese, Japanese and Korean letters are
 
 
 def element(tag: str, inner: str = "", **attributes: str | float) -> str:
@@ -56,9 +58,9 @@ def document(title: str, description: str, width: float, height: float, body: st
 
 def shorten(said: str, width: float) -> str:
     """A text shortened to fit, with its middle left out."""
-    most = max(4, int(width / LETTER))
-    if len(said) <= most:
+    if text_width(said) <= width:
         return said
+    most = max(4, int(width / text_width(said) * len(said)))
     tail = (most - 1) // 2
     return f"{said[: most - 1 - tail]}…{said[len(said) - tail :]}"
 
@@ -69,8 +71,17 @@ def panel_name(x: float, y: float, name: str, wide: float) -> str:
     return text(x, y, short, "panel", hint=name if short != name else "")
 
 
-def text_width(said: str) -> float:
-    return len(said) * LETTER
+def text_width(said: str, letter: float = LETTER) -> float:
+    """The width of a text in pixels; marks above or below a letter take none."""
+    if said.isascii():
+        return len(said) * letter
+    return letter * sum(_letters(one) for one in said)
+
+
+def _letters(one: str) -> float:
+    if unicodedata.category(one) in ("Mn", "Me", "Cf"):
+        return 0.0
+    return _WIDE if unicodedata.east_asian_width(one) in "WF" else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,5 +86,14 @@ def _plain_style() -> str:
     colours = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{3,8})\b", light))
     rules = [line for line in sheets.splitlines() if line.startswith(("svg .", "svg line", "svg path"))]
     text = "\n".join(rules).replace("svg ", "")
-    text = re.sub(r"var\(--([\w-]+)\)", lambda found: colours.get(found[1], "#000000")[:7], text)
+    text = re.sub(r"var\(--([\w-]+)\)", lambda found: _on_white(colours.get(found[1], "#000000")), text)
     return f"text {{ font: 12.5px {_FONT}; fill: {colours['ink']}; }}\n{text}"
+
+
+def _on_white(colour: str) -> str:
+    """A colour without transparency, as it looks on white paper."""
+    if len(colour) != 9:
+        return colour
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5, 7)]
+    seen = [round(255 + (part - 255) * parts[3] / 255) for part in parts[:3]]
+    return "#" + "".join(f"{part:02x}" for part in seen)

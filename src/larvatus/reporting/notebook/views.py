@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from larvatus.data.score import Scores
 
 _CELL = "padding:.2em .8em .2em 0;text-align:left;vertical-align:top"
+_COLOURS = {"risk": "#0b5fa5", "loss": "#b1560f"}
 _MOST_ROWS, _MOST_CATEGORIES = 40, 30
 
 
@@ -113,11 +114,12 @@ def html_of_scores(scores: Scores) -> str:
     if not scores:
         return "<p>no scores</p>"
     rows = []
-    for s in scores:
+    for s in sorted(scores, key=lambda s: (s.kind == "loss", not s.decides)):
         value = finite_number(s.value)
         said = risk_text(s, s.value) if s.kind == "risk" else relative_text(s) if value is not None else NONE
         part = value if s.kind == "risk" else s.relative_loss if value is not None else None
-        rows.append((plain_title(s.method), s.kind, _bar(part, said), risk_text(s, baseline(s)) if s.kind == "risk" else ""))
+        name = plain_title(s.method) if s.decides else f"{plain_title(s.method)} (not counted)"
+        rows.append((name, s.kind, _bar(part, said, s.kind), risk_text(s, baseline(s)) if s.kind == "risk" else ""))
     return _table(("score", "kind", "value", "baseline"), rows, {2})
 
 
@@ -157,11 +159,11 @@ def html_of_search(result: Any) -> str:
     return f"<div><p><b>{escape(said)}</b> of {count(len(result.tried))} candidates</p>{table}</div>"
 
 
-def _bar(part: float | None, said: str) -> str:
+def _bar(part: float | None, said: str, kind: str = "loss") -> str:
     """A text with a bar below it, as HTML."""
     wide = 0.0 if part is None or not math.isfinite(part) else 100 * min(max(part, 0.0), 1.0)
     return (f'{escape(said)}<div style="width:8em;height:.45em;background:#8883;margin-top:.15em">'
-            f'<div style="width:{wide:.1f}%;height:100%;background:#b1560f"></div></div>')
+            f'<div style="width:{wide:.1f}%;height:100%;background:{_COLOURS[kind]}"></div></div>')
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], ready: Collection[int] = ()) -> str:

@@ -57,6 +57,7 @@ class ReportTable:
     words: frozenset[int] = frozenset({0})
     note: str = ""
     links: tuple[str, ...] = ()  # link of each row's name
+    stacked: bool = False  # on a phone, the cells of a row stand below each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,7 @@ class Card:
     worst: str
     chips: tuple[Chip, ...]
     broken: tuple[str, ...] = ()
+    also: str = ""  # names of further broken limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ def keys_story(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> St
     few = found[:FEW]
     pictures = _picture(few, "without_key", "reduction", "Risk by key",
                         "How much lower the mean risk would be without each key.", "reduction of the mean risk")
-    return Story(_TITLE, _finding([s for _, s in found]), tuple(pictures) or (_releases(found),),
-                 (Paragraph(_ABOUT, "quiet"), *((_releases(few),) if pictures else ())))
+    return Story(_TITLE, _finding([s for _, s in found]), (*pictures, _releases(few)), (Paragraph(_ABOUT, "quiet"),))
 
 
 def _finding(scores: Sequence[Score]) -> str:

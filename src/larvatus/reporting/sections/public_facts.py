@@ -9,11 +9,10 @@ from collections.abc import Mapping
 
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import About, Candidate
-from larvatus.comparison.release_sentences import capitalise, property_name
+from larvatus.comparison.release_sentences import capitalise, join_words, property_name
 from larvatus.comparison.unmasked_columns import other_columns_changed
 from larvatus.core.number_format import EXACT, count, finite_number, list_names, plural
 from larvatus.data.score import Score
-from larvatus.measures.analyses.spec import METHOD
 from larvatus.reporting.page.blocks import FactCard
 from larvatus.reporting.sections.how_to_analyse import advice_in_short
 from larvatus.reporting.sections.public_losses import SMALLEST, rounded_text, unmasked_columns
@@ -26,8 +25,8 @@ _PRESERVED = "What is preserved"
 
 def public_facts(candidate: Candidate, about: About, place: Mapping[str, str]) -> tuple[FactCard, ...]:
     """Four cards, each with a link to the section that says more."""
-    known = [s for name, (s,) in by_method([candidate], "loss").items()
-             if s and name != METHOD and finite_number(s.value) is not None and candidate.records >= SMALLEST]
+    known = [s for (s,) in by_method([candidate], "loss").values()
+             if s and finite_number(s.value) is not None and candidate.records >= SMALLEST]
     analyse = tuple(advice_in_short(candidate, about))
     return (
         FactCard("What the file is", tuple(_file(candidate, about)), "open", place.get("Codebook", ""), "Codebook"),
@@ -52,16 +51,17 @@ def _exact(known: list[Score], candidate: Candidate, about: About) -> list[str]:
     unmasked = tuple(n for n in unmasked_columns(about) if n not in changed)
     items = [f"Columns released unchanged: {list_names(unmasked, _MOST)}."] if unmasked else []
     exact = [property_name(s.method) for s in known if abs(s.value) < EXACT]
-    items += [f"{capitalise(name)}: equal to the collected data, up to rounding." for name in exact]
+    items += [f"Equal to the collected data, up to rounding: {join_words(exact)}."] if exact else []
     return items or ["Nothing that was measured is exact."]
 
 
 def _changed(known: list[Score]) -> list[str]:
     """Order and words follow from the rounded losses alone: finer ones would say more than the figures."""
     moved = sorted((s for s in known if s.value >= EXACT), key=lambda s: (-round(s.value, 2), s.method))
-    items = [f"{capitalise(property_name(s.method))}: {'nearly unchanged' if round(s.value, 2) <= _NEARLY else 'changed'} "
-             f"(loss {rounded_text(s.value)})." for s in moved[:_MOST]]
-    rest = len(moved) - _MOST
+    large = [s for s in moved if round(s.value, 2) > _NEARLY]
+    nearly = [property_name(s.method) for s in moved if round(s.value, 2) <= _NEARLY]
+    items = [f"{capitalise(property_name(s.method))}: changed (loss {rounded_text(s.value)})." for s in large[:_MOST]]
+    rest = len(large) - _MOST
     more = [f"{plural(rest, 'more property', 'more properties')} did not change more than these."] if rest > 0 else []
-    return [*items, *more, "What was not measured may have changed more."]
-
+    little = [f"Nearly unchanged (loss at most {_NEARLY}): {join_words(nearly)}."] if nearly else []
+    return [*items, *more, *little, "What was not measured may have changed more."]

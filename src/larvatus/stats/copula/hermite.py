@@ -9,6 +9,9 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.kernels import kernel
+from larvatus.core.portable_functions import exp_of
+
+_exp = kernel()(exp_of)
 
 
 @kernel()
@@ -17,7 +20,7 @@ def coefficients(z: Matrix, rise: Matrix, out: Matrix) -> None:
     for row in range(len(z)):
         for i in range(z.shape[1]):
             x = z[row, i]
-            weight = rise[i] * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+            weight = rise[i] * _exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
             if weight == 0.0:
                 continue
             before, current = 0.0, 1.0

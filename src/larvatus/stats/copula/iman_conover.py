@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.portable_algebra import cholesky, product, solve, symmetric_eigen
 
 _THIN = 1e-6
 
@@ -17,10 +18,10 @@ def re_pairing(found: Matrix, target: Matrix) -> Matrix:
 
     If there are so few scores that some are linearly dependent, they are treated as uncorrelated.
     """
-    lower = np.linalg.cholesky(found) if np.linalg.eigvalsh(found).min(initial=1.0) > _THIN else np.eye(len(found))
-    values, vectors = np.linalg.eigh((target + target.T) / 2)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return np.asarray(np.linalg.solve(lower.T, root.T))
+    lower = cholesky(found) if symmetric_eigen(found)[0].min(initial=1.0) > _THIN else np.eye(len(found))
+    values, vectors = symmetric_eigen((target + target.T) / 2)
+    root = product(vectors * np.sqrt(np.maximum(values, 0.0)), vectors.T)
+    return solve(lower.T, root.T)
 
 
 def as_correlation(covariance: Matrix) -> Matrix:

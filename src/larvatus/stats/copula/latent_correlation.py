@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Matrix
+from larvatus.core.portable_functions import small_sine
+from larvatus.stats.linear.portable_algebra import cholesky, inverse_of, product, pseudo_inverse, symmetric_eigen, total
 
 _TERMS = 160
 FLAT = 1e-6
@@ -25,7 +27,7 @@ HALVINGS = 48
 
 def latent_of_untied(spearman: Matrix) -> Matrix:
     """2 sin(πρ/6): the latent correlation behind a rank correlation without ties (Pearson 1907)."""
-    return np.asarray(2.0 * np.sin(np.pi / 6.0 * spearman))
+    return np.asarray(2.0 * small_sine(np.pi / 6.0 * spearman))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Ties:
     @property
     def variance(self) -> float:
         """Variance of average ranks / n: 1/12 minus the reduction by ties."""
-        return float(1.0 - ((self.high - self.low) ** 3).sum()) / 12.0
+        run = self.high - self.low
+        return float(1.0 - total(run * run * run)) / 12.0
 
 
 def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
@@ -68,13 +71,12 @@ def step_edges(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
 
 def hermite_weights(ties: Ties) -> Matrix:
     """Coefficients 1, 2, … of average rank, as a function of a normal variable, in normalised Hermite polynomials."""
-    from scipy.special import ndtri
-
+    from larvatus.core.portable_normal import normal_quantile
     from larvatus.stats.copula.hermite import coefficients
 
     place, rise = step_edges(ties, _GRID)
     out = np.zeros((1, _TERMS))
-    coefficients(ndtri(place)[None], rise, out)
+    coefficients(normal_quantile(place)[None], rise, out)
     return np.asarray(out[0])
 
 
@@ -101,11 +103,11 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
 
 def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
     """Difference of mean average rank / n between two normals of variance 1 with means `apart` apart, mixed in these shares."""
-    from scipy.special import ndtr
+    from larvatus.core.portable_normal import normal_cdf
 
-    own, apart, share = ndtr(_PLACES), apart[:, None], share[:, None]
-    with_it = _mean_rank(share * own + (1 - share) * ndtr(_PLACES + apart), np.diff(own), ties)
-    without = _mean_rank(share * ndtr(_PLACES - apart) + (1 - share) * own, np.diff(own), ties)
+    own, apart, share = normal_cdf(_PLACES), apart[:, None], share[:, None]
+    with_it = _mean_rank(share * own + (1 - share) * normal_cdf(_PLACES + apart), np.diff(own), ties)
+    without = _mean_rank(share * normal_cdf(_PLACES - apart) + (1 - share) * own, np.diff(own), ties)
     return with_it - without
 
 
@@ -113,7 +115,7 @@ def _mean_rank(below: Matrix, weight: Matrix, ties: Ties) -> Matrix:
     """Mean average rank / n of records in cells of these weights, from the share of all records below each edge."""
     step = np.diff(below)
     rank = np.divide(np.diff(_summed_rank(below, ties)), step, out=np.zeros_like(step), where=step > 0)
-    return np.asarray(rank @ weight)
+    return np.asarray(product(rank, weight))
 
 
 def _summed_rank(share: Matrix, ties: Ties) -> Matrix:
@@ -142,7 +144,7 @@ def solve_latent(spearman: Matrix, products: Matrix, scale: Matrix | float) -> M
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         powers = np.cumprod(np.broadcast_to(middle[:, None], products.shape), axis=1)
-        value = (products * powers).sum(axis=1)
+        value = total(products * powers, axis=1)
         above = value > target
         high, low = np.where(above, middle, high), np.where(above, low, middle)
     return np.asarray((low + high) / 2)
@@ -170,14 +172,14 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
 def inverse(r: Matrix) -> Matrix:
     """The inverse of a correlation matrix, or of a stack; generalised if columns are linearly dependent."""
     try:
-        root = np.linalg.cholesky(r)
+        root = cholesky(r)
         if np.diagonal(root, axis1=-2, axis2=-1).min(initial=1.0) > 1e-3:
-            return np.asarray(np.linalg.inv(r), dtype=np.float64)
+            return inverse_of(r)
     except np.linalg.LinAlgError:
         pass
     if r.ndim > 2:
         return np.array([inverse(one) for one in r])
-    return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
+    return pseudo_inverse(r, 1e-10)
 
 
 def fit_weights(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
@@ -185,8 +187,8 @@ def fit_weights(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix,
 
     Pairwise correlations may be inconsistent, and S then seems to explain more than the whole variance.
     """
-    weights = inverse(given) @ cross.swapaxes(-1, -2)
-    explained = np.maximum((cross.swapaxes(-1, -2) * weights).sum(axis=-2), 0.0)
+    weights = product(inverse(given), cross.swapaxes(-1, -2))
+    explained = np.maximum(total(cross.swapaxes(-1, -2) * weights, axis=-2), 0.0)
     most = _LARGEST**2 * variance
     shrink = np.sqrt(np.where(explained > most, most / np.where(explained > most, explained, 1.0), 1.0))
     return weights * shrink[..., None, :], np.minimum(explained, most)
@@ -207,29 +209,29 @@ def conditionals(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, 
     each = np.arange(latent.shape[-1])
     variance = latent[:, each, each]
     weights, explained = fit_weights(cross, given, variance)
-    by_s = weights.swapaxes(-1, -2) @ given @ weights
+    by_s = product(weights.swapaxes(-1, -2), given, weights)
     rest = latent - by_s
     rest[:, each, each] = variance - explained
-    values, vectors = np.linalg.eigh((rest + rest.swapaxes(-1, -2)) / 2)
+    values, vectors = symmetric_eigen((rest + rest.swapaxes(-1, -2)) / 2)
     root = _factor(values, vectors)
     broken = values.min(axis=-1, initial=0.0) < 0
     if broken.any():
         root[broken] = _rescaled(root[broken], (variance - explained)[broken])
     spread = np.sqrt(np.where(variance > 0, variance, 1.0))
-    moved = np.abs(root @ root + by_s - latent) / (spread[:, :, None] * spread[:, None, :])
+    moved = np.abs(product(root, root) + by_s - latent) / (spread[:, :, None] * spread[:, None, :])
     moved[:, each, each] = 0.0
-    strayed = np.abs(given @ weights - cross.swapaxes(-1, -2)) / spread[:, None, :]
+    strayed = np.abs(product(given, weights) - cross.swapaxes(-1, -2)) / spread[:, None, :]
     return weights, root, np.maximum(moved.max(axis=(1, 2), initial=0.0), strayed.max(axis=(1, 2), initial=0.0))
 
 
 def _factor(values: Matrix, vectors: Matrix) -> Matrix:
     """The symmetric factor of matrices with these eigenvalues; negative ones count as zero."""
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2))
+    return np.asarray(product(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], vectors.swapaxes(-1, -2)))
 
 
 def _rescaled(root: Matrix, variance: Matrix) -> Matrix:
     """Symmetric factors of the same correlations with these variances."""
-    found = root @ root
+    found = product(root, root)
     now = np.diagonal(found, axis1=-2, axis2=-1)
     scale = np.sqrt(np.maximum(variance, 0.0) / np.where(now > 0, now, 1.0))
-    return _factor(*np.linalg.eigh(found * scale[:, :, None] * scale[:, None, :]))
+    return _factor(*symmetric_eigen(found * scale[:, :, None] * scale[:, None, :]))

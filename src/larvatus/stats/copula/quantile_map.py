@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
+from larvatus.core.portable_functions import interpolate, power
 
 _EVEN, FINER, _DEEPEST = 512, 4, 30
 _LEVELS = (0.05, 0.95)
@@ -19,7 +20,7 @@ _LEVELS = (0.05, 0.95)
 def knot_probabilities() -> Matrix:
     """Probabilities with even steps in the middle and ever smaller ones towards both ends, to follow the tails in any file."""
     even = np.linspace(0.0, 1.0, _EVEN + 1)
-    tail = 2.0 ** (-np.arange(1, FINER * _DEEPEST + 1) / FINER) / _EVEN
+    tail = power(2.0, -np.arange(1, FINER * _DEEPEST + 1) / FINER) / _EVEN
     return np.unique(np.concatenate([even, tail, 1.0 - tail]))
 
 
@@ -37,7 +38,7 @@ class QuantileMap:
         low, high = self.share[after - 1], self.share[after]
         way = np.divide(u - low, high - low, out=np.zeros(len(u)), where=high > low)
         before, behind = self.value[after - 1], self.value[after]
-        return np.where(np.isnan(u), np.nan, before + (behind - before) * way ** self.bend[after - 1])
+        return np.where(np.isnan(u), np.nan, before + (behind - before) * power(way, self.bend[after - 1]))
 
 
 def quantile_map(probability: Matrix, quantile: Matrix, n: float, atoms: Matrix, smooth: int) -> QuantileMap:
@@ -83,7 +84,7 @@ def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> M
     """The exponent between two knots that gives the mean of all quantiles between them."""
     summed = np.concatenate([[0.0], np.cumsum(np.diff(share) * (quantile[1:] + quantile[:-1]) / 2)])
     width, rise = np.diff(places), np.diff(values)
-    mean = np.divide(np.diff(np.interp(places, share, summed)), width, out=values[:-1].copy(), where=width > 0)
+    mean = np.divide(np.diff(interpolate(places, share, summed)), width, out=values[:-1].copy(), where=width > 0)
     level = np.divide(mean - values[:-1], rise, out=np.full(len(rise), 0.5), where=(rise > 0) & (width > 0))
     return np.asarray(1.0 / np.clip(level, *_LEVELS) - 1.0)
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import LarvatusError
+from larvatus.core.portable_functions import exp
+from larvatus.stats.linear.portable_algebra import least_squares_solution, product, total
 
 CalibrationDistance = Literal["raking", "linear"]
 _CLOSE = 1e-11
@@ -38,21 +40,21 @@ def calibrate(
     bounds: tuple[float, float] | None = None,
 ) -> Floats:
     """Factors g of the units: rows of x are units, columns are calibration variables, `weight` the design weights d."""
-    scale = np.maximum(np.abs(totals), np.maximum(np.einsum("i,ij->j", weight, np.abs(x)), 1e-300))
+    scale = np.maximum(np.abs(totals), np.maximum(product(weight, np.abs(x)), 1e-300))
     x, totals = x / scale, totals / scale
     step = np.zeros(x.shape[1])
-    g, slope = _factors(x @ step, distance, bounds)
-    off = totals - np.einsum("i,ij->j", weight * g, x)
+    g, slope = _factors(product(x, step), distance, bounds)
+    off = totals - product(weight * g, x)
     for _ in range(_MOST_STEPS):
         if np.abs(off).max(initial=0.0) <= _CLOSE:
             return g
-        matrix = np.einsum("i,ij,ik->jk", weight * slope, x, x)
-        towards = np.linalg.lstsq(matrix, off, rcond=1e-12)[0]
+        matrix = product((x * (weight * slope)[:, None]).T, x)
+        towards = least_squares_solution(matrix, off, 1e-12)
         for half in range(_MOST_HALVES):
             tried = step + towards / 2**half
-            g_tried, slope_tried = _factors(x @ tried, distance, bounds)
-            off_tried = totals - np.einsum("i,ij->j", weight * g_tried, x)
-            if (off_tried**2).sum() < (off**2).sum():
+            g_tried, slope_tried = _factors(product(x, tried), distance, bounds)
+            off_tried = totals - product(weight * g_tried, x)
+            if total(off_tried**2) < total(off**2):
                 break
         else:
             break
@@ -72,11 +74,11 @@ def _factors(u: Floats, distance: CalibrationDistance, bounds: tuple[float, floa
         inside = (1 + u > low) & (1 + u < high)
         return np.clip(1 + u, low, high), inside.astype(np.float64)
     if bounds is None:
-        g = np.exp(np.clip(u, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+        g = exp(np.clip(u, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
         return g, g
     low, high = bounds
     a = (high - low) / ((1 - low) * (high - 1))
-    e = np.exp(np.clip(a * u, -_LARGEST_EXPONENT / 2, _LARGEST_EXPONENT / 2))
+    e = exp(np.clip(a * u, -_LARGEST_EXPONENT / 2, _LARGEST_EXPONENT / 2))
     base = high - 1 + (1 - low) * e
     return (low * (high - 1) + high * (1 - low) * e) / base, (high - low) * (high - 1) * (1 - low) * a * e / base**2
 

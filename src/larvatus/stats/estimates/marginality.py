@@ -12,6 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from larvatus.core.arrays import Floats
+from larvatus.core.portable_functions import log1p
+from larvatus.stats.linear.portable_algebra import product, total
+
+_PER_LN2 = 1.4426950408889634
 
 
 def semantic_distances(ancestors: Sequence[frozenset[str]], others: Sequence[frozenset[str]]) -> Floats:
@@ -25,9 +29,9 @@ def semantic_distances(ancestors: Sequence[frozenset[str]], others: Sequence[fro
         return out
 
     a, b = member(ancestors), member(others)
-    common = a @ b.T
+    common = product(a, b.T)
     union = a.sum(axis=1)[:, None] + b.sum(axis=1) - common
-    return np.asarray(np.log2(1 + (union - common) / union))
+    return np.asarray(log1p((union - common) / union) * _PER_LN2)
 
 
 def marginality(ancestors: Sequence[frozenset[str]], others: Sequence[frozenset[str]], counts: Floats) -> Floats:
@@ -35,4 +39,4 @@ def marginality(ancestors: Sequence[frozenset[str]], others: Sequence[frozenset[
 
     Terms are sorted before summation, so that categories in equivalent places of the hierarchy are exactly equal.
     """
-    return np.asarray(np.sort(semantic_distances(ancestors, others) * counts, axis=1).sum(axis=1))
+    return total(np.sort(semantic_distances(ancestors, others) * counts, axis=1), axis=1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
+from larvatus.stats.linear.portable_algebra import mean, total
 from larvatus.stats.ranks.ranks import keyed_order
 
 KeyedWords = Callable[[Ints], NDArray[np.uint64]]
@@ -41,7 +42,7 @@ def standardise_columns(x: Floats) -> Floats:
     if len(x) == 0:
         return x
     varies = x.min(axis=0) < x.max(axis=0)
-    d = x - x.mean(axis=0)
+    d = x - mean(x)
     largest = np.where(varies, np.abs(d).max(axis=0), 1.0)
     d /= largest
     return np.where(varies, d / np.where(varies, d.std(axis=0), 1.0), 0.0)
@@ -49,7 +50,7 @@ def standardise_columns(x: Floats) -> Floats:
 
 def project(x: Floats) -> Floats:
     """The sum of standardised columns, used to order the records."""
-    return np.asarray(standardise_columns(x).sum(axis=1))
+    return total(standardise_columns(x), axis=1)
 
 
 def even_starts(n: int, k: int) -> Ints:

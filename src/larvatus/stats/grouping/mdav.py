@@ -16,6 +16,8 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.grouping.median_cuts import cut_in_leaves
+from larvatus.stats.linear.portable_algebra import mean
+from larvatus.stats.linear.portable_algebra import total as sum_of
 
 LEAF = 8
 OUTER = 8.0
@@ -25,7 +27,7 @@ _SLACK = 1e-9
 def mdav(points: Floats, k: int) -> Ints:
     """The group of each point, with sizes k to 2k - 1. Ties go to the first point."""
     n = len(points)
-    group, total, done = np.full(n, -1), points.sum(axis=0), np.zeros(2, dtype=np.int64)
+    group, total, done = np.full(n, -1), sum_of(points), np.zeros(2, dtype=np.int64)
     left, size = np.arange(n), 0
     while len(left) >= 2 * k:
         if size == 0 or 2 * len(left) < size:
@@ -54,7 +56,7 @@ def mdav_in_parts(points: Floats, k: int, size: int) -> Ints:
 
 def _outermost(points: Floats, left: Ints, centre: Floats) -> tuple[Ints, Floats, float]:
     """The points far from a centre, farthest first; their distances; and an upper bound for the distance of all others."""
-    gaps = np.sqrt(((points[left] - centre) ** 2).sum(axis=1))
+    gaps = np.sqrt(sum_of((points[left] - centre) ** 2, axis=1))
     many = 64 + int(OUTER * np.sqrt(len(left)))
     if many >= len(left):
         order = np.argsort(-gaps)
@@ -95,7 +97,7 @@ def grow_point_tree(points: Floats, numbers: Ints, size: int) -> PointTree:
     start[leaves - 1 :], left[leaves - 1 :] = starts[:-1], np.diff(starts)
     tree = PointTree(
         held, order, place, np.repeat(np.arange(leaves - 1, nodes), np.diff(starts)), start, left,
-        np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)), held.mean(axis=0), np.zeros(nodes),
+        np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)), mean(held), np.zeros(nodes),
         np.empty(80, dtype=np.int64), np.empty(80),
     )
     _fit_all(tree)

@@ -17,6 +17,7 @@ The mean over records, R = Σ f r / n, is the global risk of sdcMicro. Given the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ def inverse_variance(count: NDArray[np.int64], p: Floats) -> Floats:
         sizes, place = np.unique(count, return_inverse=True)
         if len(sizes) < len(f):
             return inverse_variance(sizes, np.full(len(sizes), p[0]))[place.reshape(-1)]
-    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    node, weight = _quadrature()
     square = np.empty(len(f))
     for start in range(0, len(f), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -100,6 +101,13 @@ def inverse_variance(count: NDArray[np.int64], p: Floats) -> Floats:
         value = np.exp(-size * x) / (1 + grown) * (np.log1p(grown) - np.log1p(a) + x)
         square[part] = (end[:, 0] / 2) * (value @ weight)
     return np.where(p < 1, np.maximum(square - individual_risk(count, p) ** 2, 0.0), 0.0)
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Nodes and weights of Gauss and Legendre on [−1, 1], computed once."""
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    return node, weight
 
 
 def global_risk(count: NDArray[np.int64], p: Floats, risk: Floats | None = None, level: float = 0.95) -> GlobalRisk:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.linear.portable_algebra import product, solve, symmetric_eigen, total
 
 _THIN, DETERMINED = 1e-10, 1e-12
 
@@ -49,7 +50,7 @@ class Regression:
 
     @property
     def intercept(self) -> Matrix:
-        return np.array([line.centre - line.at @ line.slope for line in self.lines])
+        return np.array([line.centre - product(line.at, line.slope) for line in self.lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def spread_basis(moments: SampleMoments, first: int = 0) -> Matrix:
     scale = np.where(moments.constant[first:], 1.0, np.sqrt(np.maximum(square, 1e-300)))
     varies = ~moments.constant[first:]
     r = moments.scatter[first:, first:] / np.outer(scale, scale) * np.outer(varies, varies)
-    values, vectors = np.linalg.eigh(r) if len(r) else (np.zeros(0), np.zeros((0, 0)))
+    values, vectors = symmetric_eigen(r) if len(r) else (np.zeros(0), np.zeros((0, 0)))
     kept = values > _THIN
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None])
 
@@ -79,7 +80,7 @@ def line_of(moments: SampleMoments, column: int, first: int) -> RegressionRow:
     if count == 0:
         return RegressionRow(0.0, at, np.zeros(len(at)), 0.0, 0.0)
     basis = spread_basis(moments, first)
-    slope = basis @ (basis.T @ moments.scatter[first:, column])
+    slope = product(basis, product(basis.T, moments.scatter[first:, column]))
     if moments.constant[column]:
         slope = np.zeros(len(at))
     return RegressionRow(float(moments.mean[column]), at, slope, count, float(np.nan_to_num(moments.variance[column])))
@@ -96,10 +97,10 @@ def regress(lines: tuple[RegressionRow, ...], residuals: SampleMoments, basis: M
     scale = np.where(fixed, 0.0, np.sqrt(square / freedom))
     r = np.nan_to_num(residuals.correlation) * np.outer(~fixed, ~fixed)
     np.fill_diagonal(r, np.where(fixed, 0.0, 1.0))
-    values, vectors = np.linalg.eigh(r)
+    values, vectors = symmetric_eigen(r)
     kept = values > _THIN
     factor = vectors[:, kept] * np.sqrt(values[kept])
-    length = np.sqrt((factor**2).sum(axis=1))
+    length = np.sqrt(total(factor**2, axis=1))
     factor = factor * np.divide(scale, length, out=np.zeros_like(scale), where=length > 0)[:, None]
     least = float(count[~fixed].min(initial=np.inf)) if not fixed.all() else float(used)
     return Regression(lines, factor, basis, least - used, fixed, max(0.0, float(-values.min(initial=0.0))))
@@ -107,12 +108,12 @@ def regress(lines: tuple[RegressionRow, ...], residuals: SampleMoments, basis: M
 
 def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
     """Lower triangular A with A·Aᵀ ~ Wishart(I, freedom) (Bartlett 1933), from r(r−1)/2 normals and r uniforms."""
-    from scipy.special import gammaincinv
+    from larvatus.core.portable_normal import gamma_quantile
 
     r = len(uniforms)
     out = np.zeros((r, r))
     out[np.tril_indices(r, -1)] = normals
-    out[np.diag_indices(r)] = np.sqrt(2.0 * gammaincinv((freedom - np.arange(r)) / 2.0, uniforms))
+    out[np.diag_indices(r)] = [np.sqrt(2.0 * gamma_quantile((freedom - i) / 2.0, float(u))) for i, u in enumerate(uniforms)]
     return out
 
 
@@ -125,14 +126,14 @@ def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> Regres
     r, q, p = fit.factor.shape[1], fit.basis.shape[1], len(fit.lines)
     triangle = r * (r - 1) // 2
     a = wishart_root(normals[:triangle], uniforms[:r], fit.freedom)
-    root = np.sqrt(fit.freedom) * np.linalg.solve(a, fit.factor.T) if r else np.zeros((0, p))
-    shift = normals[triangle : triangle + r] @ root
-    tilt = fit.basis @ normals[triangle + r : triangle + r + q * r].reshape(q, r) @ root
+    root = np.sqrt(fit.freedom) * solve(a, fit.factor.T) if r else np.zeros((0, p))
+    shift = product(normals[triangle : triangle + r], root)
+    tilt = product(fit.basis, normals[triangle + r : triangle + r + q * r].reshape(q, r), root)
     count = np.array([max(line.count, 1.0) for line in fit.lines])
     slope = fit.slope + tilt * np.sqrt(count.max(initial=1.0) / count)
     at = np.array([line.at for line in fit.lines]).reshape(p, len(fit.basis))
     centre = np.array([line.centre for line in fit.lines]) + shift / np.sqrt(count)
-    return RegressionDraw(centre - (at * slope.T).sum(axis=1), slope, root)
+    return RegressionDraw(centre - total(at * slope.T, axis=1), slope, root)
 
 
 def draws_needed(fit: Regression) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.linear.portable_algebra import mean, product, symmetric_eigen, total, triangle_of
 from larvatus.stats.linear.sufficiency import THIN, independent
 
 _LEAST, _ROUNDING = 1e-12, 64 * np.finfo(float).eps
@@ -37,13 +38,13 @@ class CentredRows:
         """The summary of a block, rows × columns; None if a value is missing."""
         if x.shape[1] == 0:
             return cls(len(x), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
-        mean = x.mean(axis=0)
-        if np.isnan(mean).any():
+        centre = mean(x)
+        if np.isnan(centre).any():
             return None
-        d = x - mean
-        more = d.mean(axis=0)
+        d = x - centre
+        more = mean(d)
         d -= more
-        return cls(len(x), mean, more, np.asarray(np.linalg.qr(d, mode="r")))
+        return cls(len(x), centre, more, triangle_of(d))
 
     @staticmethod
     def merge(one: CentredRows | None, other: CentredRows | None) -> CentredRows | None:
@@ -55,8 +56,8 @@ class CentredRows:
             return CentredRows(count, one.near, one.offset, one.triangle)
         step = (other.near - one.near) + (other.offset - one.offset)
         between = np.sqrt(one.count * (other.count / count)) * step
-        triangle = np.linalg.qr(np.vstack([one.triangle, other.triangle, between]), mode="r")
-        return CentredRows(count, one.near, one.offset + step * (other.count / count), np.asarray(triangle))
+        triangle = triangle_of(np.vstack([one.triangle, other.triangle, between]))
+        return CentredRows(count, one.near, one.offset + step * (other.count / count), triangle)
 
     @property
     def mean(self) -> Matrix:
@@ -66,13 +67,13 @@ class CentredRows:
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Columns that do not vary except by rounding."""
-        square = (self.triangle**2).sum(axis=0)
+        square = total(self.triangle**2)
         return np.asarray(square <= self.count * (_ROUNDING * self.mean) ** 2)
 
     @property
     def scale(self) -> Matrix:
         """Standard deviation of each column; 1 if it does not vary."""
-        sd = np.sqrt((self.triangle**2).sum(axis=0) / max(self.count - 1, 1))
+        sd = np.sqrt(total(self.triangle**2) / max(self.count - 1, 1))
         return np.where(self.constant, 1.0, sd)
 
     @property
@@ -96,7 +97,7 @@ class Root:
 
     @property
     def covariance(self) -> Matrix:
-        return np.asarray(self.weights.T @ self.weights)
+        return np.asarray(product(self.weights.T, self.weights))
 
 
 def root_of(rows: CentredRows) -> Root:
@@ -105,7 +106,7 @@ def root_of(rows: CentredRows) -> Root:
     freedom = np.sqrt(max(rows.count - 1, 1))
     directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * freedom)
     weights = np.zeros((r.shape[1], r.shape[1]))
-    weights[chosen[:rank]] = directions[:rank] @ r / freedom * rows.scale
+    weights[chosen[:rank]] = product(directions[:rank], r) / freedom * rows.scale
     return Root(rows.mean, rows.constant, weights)
 
 
@@ -114,8 +115,8 @@ def repaired_root(m: SampleMoments) -> Root:
     sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
     r = np.where(np.isnan(m.correlation), 0.0, m.correlation)
     np.fill_diagonal(r, np.where(m.constant, 0.0, 1.0))
-    values, vectors = np.linalg.eigh(r)
-    half = (vectors * np.sqrt(np.where(values > _LEAST, values, 0.0))) @ vectors.T
-    length = np.sqrt((half**2).sum(axis=0))
+    values, vectors = symmetric_eigen(r)
+    half = product(vectors * np.sqrt(np.where(values > _LEAST, values, 0.0)), vectors.T)
+    length = np.sqrt(total(half**2))
     half = np.divide(half, length, out=np.zeros_like(half), where=length > 0)
     return Root(np.nan_to_num(m.mean), m.constant, half * sd, max(0.0, -float(values.min(initial=0.0))))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.linear.portable_algebra import product, symmetric_eigen
 from larvatus.stats.linear.sufficiency import THIN, extend_basis, independent, standardise
 
 _LEAST, _APART = 1e-12, 1e-9
@@ -41,11 +42,11 @@ def covariance_loss(m: SampleMoments) -> Loss:
     sd = np.sqrt(np.diag(covariance))
     scale = np.where(sd[:p] > 0, sd[:p], np.where(sd[p:] > 0, sd[p:], 1.0))
     lost = (covariance[:p, :p] - covariance[p:, p:]) / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh((lost + lost.T) / 2)
-    half = np.ascontiguousarray((vectors * np.sqrt(np.where(values > _LEAST, values, 0.0))) @ vectors.T)
+    values, vectors = symmetric_eigen((lost + lost.T) / 2)
+    half = np.ascontiguousarray(product(vectors * np.sqrt(np.where(values > _LEAST, values, 0.0)), vectors.T))
     directions, chosen, rank = independent(half, _APART)
     patchy = bool((m.count != m.count.max(initial=0.0)).any())
-    return Loss(directions[:rank] @ half * scale, chosen[:rank], float(values.min(initial=0.0)), vectors[:, 0], patchy)
+    return Loss(product(directions[:rank], half) * scale, chosen[:rank], float(values.min(initial=0.0)), vectors[:, 0], patchy)
 
 
 def orthonormal_noise(given: Matrix, draws: Matrix) -> Matrix | None:

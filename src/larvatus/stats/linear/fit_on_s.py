@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.covariance_factors import CentredRows
+from larvatus.stats.linear.portable_algebra import product, total
 from larvatus.stats.linear.row_maps import rows_times_weights, solve_rows
 from larvatus.stats.linear.sufficiency import THIN, independent, noise_root
 
@@ -38,14 +39,14 @@ class FitOnS:
     @property
     def free(self) -> NDArray[np.bool_]:
         """Columns of X that are not determined by S."""
-        return np.asarray((self.rest**2).sum(axis=0) > THIN**2)
+        return np.asarray(total(self.rest**2) > THIN**2)
 
     def noise_weights(self, beta: Matrix) -> Matrix:
         """A factor of the noise covariance for a similarity in the columns' own units; an error if there is none."""
         if len(self.rest) == 0:
             return self.rest
         _, root = noise_root(self.rest.T, self._standard(beta))
-        return np.asarray(root.T @ self.rest)
+        return np.asarray(product(root.T, self.rest))
 
     def masked(self, s: Matrix, x: Matrix, beta: Matrix, weights: Matrix, draws: Matrix) -> Matrix:
         """Y for a block of rows, with a draw for each column of X; columns determined by S stay unchanged."""
@@ -53,8 +54,9 @@ class FitOnS:
         centre, scale = self.centre[q:], self.scale[q:]
         given = (s - self.centre[:q, None]) / self.scale[:q, None]
         parts = np.vstack([solve_rows(given, self.chosen, self.triangle), x, draws[self.lanes]])
-        y = rows_times_weights(parts, np.vstack([self.on_given @ (np.eye(len(x)) - own).T * scale, beta.T, weights * scale]))
-        y += (centre - beta @ centre)[:, None]
+        on_given = product(self.on_given, (np.eye(len(x)) - own).T) * scale
+        y = rows_times_weights(parts, np.vstack([on_given, beta.T, weights * scale]))
+        y += (centre - product(beta, centre))[:, None]
         return y if self.free.all() else np.where(self.free[:, None], y, x)
 
     def _standard(self, beta: Matrix) -> Matrix:
@@ -69,8 +71,8 @@ def fit_of(rows: CentredRows, q: int) -> FitOnS:
     directions, chosen, rank = independent(r, THIN * freedom)
     kept = chosen[:rank]
     given = int((kept < q).sum())
-    k = directions[:rank] @ r[:, q:]
-    triangle = np.triu(directions[:given] @ r[:, kept[:given]])
+    k = product(directions[:rank], r[:, q:])
+    triangle = np.triu(product(directions[:given], r[:, kept[:given]]))
     return FitOnS(
         rows.mean, rows.scale, kept[:given], triangle, k[:given], k[given:] / freedom, kept[given:] - q, ~rows.constant[q:],
     )

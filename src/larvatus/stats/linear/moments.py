@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.portable_algebra import gram, product
+from larvatus.stats.linear.portable_algebra import mean as mean_of
+from larvatus.stats.linear.portable_algebra import total as sum_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +38,24 @@ class SampleMoments:
         n, p = x.shape
         if weight is not None:
             return cls._weighted(x, weight)
-        mean = x.mean(axis=0) if n else np.full(p, np.nan)
+        mean = mean_of(x) if n else np.full(p, np.nan)
         if not np.isnan(mean).any():
             d = x - mean
-            more = d.mean(axis=0)
+            more = mean_of(d)
             mean = mean + more
             d -= more
-            scatter = d.T @ d
+            scatter = gram(d)
             square = np.repeat(np.diag(scatter)[:, None], p, axis=1)
             return cls(np.full((p, p), float(n)), np.repeat(mean[:, None], p, axis=1), square, scatter)
         missing = np.isnan(x)
         there = (~missing).astype(np.float64)
-        total = there.sum(axis=0)
-        centre = np.divide(np.where(missing, 0.0, x).sum(axis=0), total, out=np.zeros(p), where=total > 0)
+        total = sum_of(there)
+        centre = np.divide(sum_of(np.where(missing, 0.0, x)), total, out=np.zeros(p), where=total > 0)
         d = np.where(missing, 0.0, x - centre)
-        count = there.T @ there
-        first = _divide(d.T @ there, count)
-        square = (d * d).T @ there - count * first**2
-        scatter = d.T @ d - count * first * first.T
+        count = gram(there)
+        first = _divide(product(d.T, there), count)
+        square = product((d * d).T, there) - count * first**2
+        scatter = gram(d) - count * first * first.T
         return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
 
     @classmethod
@@ -60,14 +63,14 @@ class SampleMoments:
         missing = np.isnan(x)
         there = (~missing).astype(np.float64)
         w = weight[:, None]
-        total = (w * there).sum(axis=0)
+        total = sum_of(w * there)
         d = np.where(missing, 0.0, x)
-        centre = _divide((w * d).sum(axis=0), total)
+        centre = _divide(sum_of(w * d), total)
         d = np.where(missing, 0.0, x - centre)
-        count = there.T @ (w * there)
-        first = _divide(d.T @ (w * there), count)
-        square = (d * d).T @ (w * there) - count * first**2
-        scatter = d.T @ (w * d) - count * first * first.T
+        count = product(there.T, w * there)
+        first = _divide(product(d.T, w * there), count)
+        square = product((d * d).T, w * there) - count * first**2
+        scatter = product(d.T, w * d) - count * first * first.T
         return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
 
     @staticmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats
+from larvatus.stats.linear.portable_algebra import product, pseudo_inverse, total
 
 _SWEEPS, LOOKS = 12, (2, 6, 11)
 SAFE, SNAP = 1e-12, 1e-10
@@ -23,7 +24,7 @@ def nearest_obeying(
     their bounds.
     """
     y = np.clip(x, lower, upper)
-    over = y @ slope.T - limit
+    over = product(y, slope.T) - limit
     rows = np.flatnonzero((active & (np.where(equal, np.abs(over), over) > 0)).any(axis=1))
     tied = np.flatnonzero((slope != 0).any(axis=0))
     if len(rows):
@@ -46,9 +47,9 @@ def _nudge(y: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Float
     """Correct rows that break an inequality only by rounding, by moving one of its columns."""
     for _ in range(3):
         for i in np.flatnonzero((slope != 0).any(axis=1)):
-            over = y @ slope[i] - limit[:, i]
+            over = product(y, slope[i]) - limit[:, i]
             weight = np.abs(slope[i]) * spread
-            rows = np.flatnonzero(asked[:, i] & (over > 0) & (over <= 100 * SNAP * weight.sum()))
+            rows = np.flatnonzero(asked[:, i] & (over > 0) & (over <= 100 * SNAP * total(weight)))
             free = np.where(slope[i] > 0, y[rows] > lower, y[rows] < upper)
             column = np.where(free, weight, -1.0).argmax(axis=1)
             step = (over[rows] * (1 + SNAP) + SAFE / 10 * weight[column]) / slope[i, column]
@@ -70,7 +71,7 @@ def _nearest(
 
     def settle(near: Floats, binding: Bools, sure: bool = False) -> Bools:
         """Accept the rows whose point obeys and, unless sure, whose binding lines are verified."""
-        size = margin * (np.abs(near) @ np.abs(lines).T + np.abs(limits[going]))
+        size = margin * (product(np.abs(near), np.abs(lines).T) + np.abs(limits[going]))
         found, right = _solved(x[going], lines, lines * spread**2, limits[going] - size, binding & asked[going])
         right = (right | sure) & ~_off(found, spread, lines, limits[going], asked[going])
         y[going[right]] = np.clip(found[right], lower, upper)
@@ -91,10 +92,10 @@ def _nearest(
 def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools):  # type: ignore[no-untyped-def]
     """Hildreth's method: the rows and the multipliers of the lines after a few sweeps over all lines."""
     near, pull = x.copy(), np.zeros_like(limits)
-    gain = (lines * ways).sum(axis=1)
+    gain = total(lines * ways, axis=1)
     for sweep in range(_SWEEPS):
         for i in np.flatnonzero(gain > 0):
-            step = np.maximum((near @ lines[i] - limits[:, i]) / gain[i], -pull[:, i])
+            step = np.maximum((product(near, lines[i]) - limits[:, i]) / gain[i], -pull[:, i])
             step[~asked[:, i]] = 0.0
             pull[:, i] += step
             near -= step[:, None] * ways[i]
@@ -104,22 +105,21 @@ def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools)
 
 def _programmed(x: Floats, spread: Floats, lines: Floats, limits: Floats, asked: Bools) -> tuple[Floats, Bools, Bools]:
     """Lawson and Hanson's least-distance programming, row by row: the point, the binding lines, and whether it exists."""
-    from scipy.optimize import nnls
+    from larvatus.stats.linear.non_negative import non_negative_solution
 
     y, binding, there = x.copy(), np.zeros(asked.shape, dtype=bool), np.zeros(len(x), dtype=bool)
     scaled = -lines * spread
-    norm = np.sqrt((scaled**2).sum(axis=1))
+    norm = np.sqrt(total(scaled**2, axis=1))
     for i in range(len(x)):
         used = np.flatnonzero(asked[i] & (norm > 0))
-        short = (lines[used] @ x[i] - limits[i, used]) / norm[used]
+        short = (product(lines[used], x[i]) - limits[i, used]) / norm[used]
         system = np.vstack([scaled[used].T / norm[used], short])
         target = np.zeros(len(system))
         target[-1] = 1.0
-        try:
-            force, _ = nnls(system, target)
-        except RuntimeError:
+        force = non_negative_solution(system, target)
+        if force is None:
             continue
-        left = system @ force - target
+        left = product(system, force) - target
         if -left[-1] > 1e-10:
             y[i] = x[i] - spread * left[:-1] / left[-1]
             binding[i, used] = force > 0
@@ -137,14 +137,17 @@ def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Bool
         rows, bind = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
         if len(bind) == 0:
             continue
-        over = x[rows] @ lines[bind].T - limit[np.ix_(rows, bind)]
-        force = over @ np.linalg.pinv(lines[bind] @ ways[bind].T).T
-        y[rows] = x[rows] - force @ ways[bind]
+        over = product(x[rows], lines[bind].T) - limit[np.ix_(rows, bind)]
+        square = product(lines[bind], ways[bind].T)
+        inverse = pseudo_inverse(square, 1e-15).T
+        force = product(over, inverse)
+        force += product(over - product(force, square.T), inverse)
+        y[rows] = x[rows] - product(force, ways[bind])
         right[rows] = force.min(axis=1) >= -1e-9 * np.abs(force).max(axis=1)
     return y, right
 
 
 def _off(y: Floats, spread: Floats, lines: Floats, limit: Floats, asked: Bools) -> Bools:
     """Rows that break a line by more than rounding."""
-    slack = 2 * SAFE * ((np.abs(y) + spread) @ np.abs(lines).T + np.abs(limit))
-    return np.asarray((asked & (y @ lines.T - limit > slack)).any(axis=1))
+    slack = 2 * SAFE * (product(np.abs(y) + spread, np.abs(lines).T) + np.abs(limit))
+    return np.asarray((asked & (product(y, lines.T) - limit > slack)).any(axis=1))

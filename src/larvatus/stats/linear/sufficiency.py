@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.kernels import kernel
+from larvatus.stats.linear.portable_algebra import dot, mean, product, pseudo_inverse, symmetric_eigen, total
 from larvatus.stats.linear.row_maps import solve_rows
 
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
@@ -45,7 +46,7 @@ class Infeasible(Exception):
 
     def __init__(self, direction: Matrix, eigenvalue: float) -> None:
         super().__init__()
-        self.direction, self.eigenvalue = direction / np.sqrt(direction @ direction), eigenvalue
+        self.direction, self.eigenvalue = direction / np.sqrt(product(direction, direction)), eigenvalue
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,10 @@ def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]
         v = r[:, j].copy()
         for _ in range(2):
             for b in range(rank):
-                share = basis[b] @ v
+                share = dot(basis[b], v)
                 for i in range(len(v)):
                     v[i] -= share * basis[b, i]
-        norm = np.sqrt(v @ v)
+        norm = np.sqrt(dot(v, v))
         if norm > thin and rank < r.shape[0]:
             for i in range(len(v)):
                 basis[rank, i] = v[i] / norm
@@ -95,7 +96,7 @@ def basis_of(r: Matrix, given: int, rows: int) -> Basis:
     """The basis from the R of a QR of [1, S, X]; a column that depends on earlier ones gives no direction."""
     directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
     kept = chosen[:rank]
-    return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
+    return Basis(kept, np.triu(product(directions[:rank], r[:, kept])), int((kept < given).sum()))
 
 
 def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
@@ -106,18 +107,18 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
         if 1 - d * d < LEAST_NOISE:
             raise Infeasible(np.eye(len(beta))[0], 0.0)
         return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
-    inverse = np.linalg.pinv(k, rcond=THIN)
-    m = inverse @ beta @ k
-    left = beta @ k - k @ m
+    inverse = pseudo_inverse(k, THIN)
+    m = product(inverse, beta, k)
+    left = product(beta, k) - product(k, m)
     if np.abs(left).max(initial=0.0) > _SLACK * max(np.abs(k).max(initial=0.0), 1e-300):
-        worst = left[:, np.argmax((left**2).sum(axis=0))]
-        raise Infeasible(worst, -float(worst @ worst) / max(float((k * k).sum()), 1e-300))
-    values, vectors = np.linalg.eigh(np.eye(rank) - m @ m.T)
+        worst = left[:, np.argmax(total(left**2))]
+        raise Infeasible(worst, -float(product(worst, worst)) / max(float(total((k * k).ravel())), 1e-300))
+    values, vectors = symmetric_eigen(np.eye(rank) - product(m, m.T))
     if rank and values[0] < -_SLACK:
-        raise Infeasible(inverse.T @ vectors[:, 0], float(values[0]))
+        raise Infeasible(product(inverse.T, vectors[:, 0]), float(values[0]))
     if rank and values[0] < LEAST_NOISE:
-        raise Infeasible(inverse.T @ vectors[:, 0], 0.0)
-    return m, (vectors * np.sqrt(values)) @ vectors.T
+        raise Infeasible(product(inverse.T, vectors[:, 0]), 0.0)
+    return m, product(vectors * np.sqrt(values), vectors.T)
 
 
 def one_similarity(beta: Matrix) -> float | None:
@@ -192,15 +193,20 @@ def extend_basis(basis: Matrix, filled: int, columns: Matrix, thin: float) -> in
 
     A column is projected again as long as a projection removes more than half of it, because digits were then lost.
     """
+    share = np.empty(len(basis))
     for c in range(len(columns)):
         if filled == len(basis):
             break
         v = columns[c].copy()
-        norm = np.sqrt(v @ v)
+        norm = np.sqrt(dot(v, v))
         before = np.inf
         while filled and norm > thin and norm < 0.5 * before:
-            v -= (basis[:filled] @ v) @ basis[:filled]
-            before, norm = norm, np.sqrt(v @ v)
+            for b in range(filled):
+                share[b] = dot(basis[b], v)
+            for b in range(filled):
+                for i in range(len(v)):
+                    v[i] -= share[b] * basis[b, i]
+            before, norm = norm, np.sqrt(dot(v, v))
         if norm > thin:
             for i in range(len(v)):
                 basis[filled, i] = v[i] / norm
@@ -222,7 +228,10 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
     basis = np.empty((min(1 + q + 2 * p, n), n))
     given = extend_basis(basis, np.int64(0), a[: 1 + q], thin)  # type: ignore[arg-type]  # 0 would be compiled for itself
     filled = extend_basis(basis, given, a[1 + q :], thin)
-    k = a[1 + q :] @ basis[given:filled].T
+    k = np.empty((p, filled - given))
+    for j in range(p):
+        for b in range(given, filled):
+            k[j, b - given] = dot(a[1 + q + j], basis[b])
     flat = True
     for j in range(1 + q, 1 + q + p):
         for i in range(n):
@@ -234,16 +243,19 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
 def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
     """X plus, on its scale, a combination of rows of the basis from `first` on, after noise has completed the basis."""
     last = extend_basis(basis, filled, w, 0.0)
-    y = weights @ basis[first:last]
+    y = np.zeros(x.shape)
     for j in range(len(x)):
+        for b in range(first, last):
+            for i in range(x.shape[1]):
+                y[j, i] += weights[j, b - first] * basis[b, i]
         for i in range(x.shape[1]):
             y[j, i] = x[j, i] + y[j, i] * scale[j]
     return y
 
 
-def weight_root(weight: Matrix, mean: float | None = None) -> Matrix:
+def weight_root(weight: Matrix, average: float | None = None) -> Matrix:
     """√(weight / mean): weighted moments are the plain moments of rows of [1, S, X] multiplied by it."""
-    return np.asarray(np.sqrt(weight / (weight.mean() if mean is None else mean)))
+    return np.asarray(np.sqrt(weight / (mean(weight) if average is None else average)))
 
 
 def _based_by_weight(
@@ -252,19 +264,19 @@ def _based_by_weight(
     """As `_based`, for rows multiplied by the root of their weights, centred and scaled by weight."""
     (p, n), q = x.shape, len(s)
     a = np.vstack([np.ones((1, n)), s, x])
-    share = root * root / (root @ root)
+    share = root * root / product(root, root)
     flat = (a[1:] == a[1:, :1]).all(axis=1)
-    centre = a[1:] @ share
+    centre = product(a[1:], share)
     a[1:] -= centre[:, None]
-    a[1:] -= (a[1:] @ share)[:, None]
+    a[1:] -= product(a[1:], share)[:, None]
     a[1:][flat] = 0.0
-    scale = np.where(flat, 1.0, np.sqrt((a[1:] ** 2) @ share))
+    scale = np.where(flat, 1.0, np.sqrt(product(a[1:] ** 2, share)))
     a[1:] /= scale[:, None]
     a *= root
     basis = np.empty((min(1 + q + 2 * p, n), n))
     given = extend_basis(basis, 0, a[: 1 + q], thin)
     filled = extend_basis(basis, given, a[1 + q :], thin)
-    k = a[1 + q :] @ basis[given:filled].T
+    k = product(a[1 + q :], basis[given:filled].T)
     far = ~flat & (np.abs(centre) > FAR * scale)
     return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
 
@@ -299,18 +311,18 @@ def _mask_based(
     rank = filled - given
     if rank == 0:
         return x, MaskedGroup("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
-    free = np.asarray((k * k).sum(axis=1) > thin * thin)
+    free = np.asarray(total(k * k, axis=1) > thin * thin)
     m, root = noise_root(k, in_units(beta, scale))
     status = status_of(n - given, rank, root.shape[1])
     if status == "exact" and rotate:
         status = "rotated"
     outcome = MaskedGroup(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
-        weights = np.hstack([k @ m - k, k @ root])
+        weights = np.hstack([product(k, m) - k, product(k, root)])
         return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
     if status == "rotated":
         own = basis[given:filled].copy()
-        change = k @ (basis[given : extend_basis(basis, given, w[:rank], 0.0)] - own)
+        change = product(k, basis[given : extend_basis(basis, given, w[:rank], 0.0)] - own)
         return x + change * scale[:, None], outcome
     return x, outcome
 

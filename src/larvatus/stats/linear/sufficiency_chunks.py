@@ -12,23 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.portable_algebra import cholesky, inverse_of, product, total, triangle_of
+from larvatus.stats.linear.portable_algebra import gram as gram_of
 from larvatus.stats.linear.sufficiency import THIN, Basis, Status, noise_root, status_of
 
 
 def triangle(columns: Matrix) -> Matrix:
     """The R of a QR of the rows of a chunk."""
-    return np.asarray(np.linalg.qr(columns.T, mode="r"))
+    return triangle_of(columns.T)
 
 
 def merged_triangle(one: Matrix, other: Matrix) -> Matrix:
     """The R of both sets of rows."""
-    return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
+    return triangle_of(np.vstack([one, other]))
 
 
 def gram(*parts: Matrix) -> Matrix:
     """Products of all columns with all columns."""
-    z = np.vstack(parts)
-    return np.asarray(z @ z.T)
+    return gram_of(np.vstack(parts).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,14 @@ def change_of(basis: Basis, g: Matrix, p: int, beta: Matrix, rows: int) -> Chang
     With many rows the noise is nearly orthogonal to the basis from the start, so one projection suffices to rounding.
     """
     b = basis.rank
-    square = np.linalg.inv(np.linalg.cholesky(g[:b, :b])).T
-    k = g[b : b + p, :b] @ square[:, basis.given :]
-    free = np.asarray((k * k).sum(axis=1) > (THIN**2) * rows)
+    square = inverse_of(cholesky(g[:b, :b])).T
+    k = product(g[b : b + p, :b], square[:, basis.given :])
+    free = np.asarray(total(k * k, axis=1) > (THIN**2) * rows)
     m, root = noise_root(k, beta)
     status = status_of(rows - basis.given, k.shape[1], root.shape[1])
     w = slice(b + p, b + p + root.shape[1])
-    inside = square.T @ g[:b, w]
-    inverse = np.linalg.inv(np.linalg.cholesky(g[w, w] - inside.T @ inside)).T
-    from_noise = inverse @ root.T @ k.T
-    own = square[:, basis.given :] @ (m.T - np.eye(len(m))) @ k.T
-    return Change(status, free, np.vstack([own - square @ inside @ from_noise, from_noise]))
+    inside = product(square.T, g[:b, w])
+    inverse = inverse_of(cholesky(g[w, w] - product(inside.T, inside))).T
+    from_noise = product(inverse, root.T, k.T)
+    own = product(square[:, basis.given :], m.T - np.eye(len(m)), k.T)
+    return Change(status, free, np.vstack([own - product(square, inside, from_noise), from_noise]))

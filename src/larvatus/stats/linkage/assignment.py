@@ -219,15 +219,15 @@ def _varied(values: Floats, code: Ints, count: int) -> NDArray[np.bool_]:
 
 def _nudges(n: int, m: int, k: int) -> Floats:
     """Numbers in [0, 1) for every pair of places in the canonical order, different for every try."""
-    return _small_nudges(n, m, k) if max(n, m) <= _SMALL else _new_nudges(n, m, k)
+    return _small_nudges(n, m, k) if max(n, m) <= _SMALL else new_nudges(n, m, k)
 
 
 @lru_cache(maxsize=4096)
 def _small_nudges(n: int, m: int, k: int) -> Floats:
-    return _new_nudges(n, m, k)
+    return new_nudges(n, m, k)
 
 
-def _new_nudges(n: int, m: int, k: int) -> Floats:
+def new_nudges(n: int, m: int, k: int) -> Floats:
     from larvatus.stats.linkage.row_hash import combination
 
     rows, columns = (combination([np.arange(size), np.full(size, k)], size) for size in (n, m))

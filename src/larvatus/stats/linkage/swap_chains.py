@@ -20,8 +20,9 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
+from larvatus.stats.linkage.chain_steps import UNHELD, UNKNOWN, follow_chain, settle_chain
+from larvatus.stats.linkage.longest_chains import link_by_length
 
-_UNKNOWN, UNHELD = -1, -2  # no use can be made of the value; its owner is not among the known records
 SEEDS = 5  # records tried before it is concluded that values were not exchanged in pairs
 PASSES = 5  # unresolved targets are tried again with the rows that are left
 _MOST_STEPS = 300_000_000  # pairs followed in one sub-group
@@ -38,36 +39,40 @@ def moves_in_release(x: Floats, y: Floats) -> Floats:
 def chain_credit(
     x: Floats, y: Floats, same: Ints, own: Ints, holds: Ints, reach: Floats | None = None, steps: int = _MOST_STEPS
 ) -> tuple[Floats, bool]:
-    """Credits of the targets, 2 × targets, and whether all guesses could be followed within `steps`.
+    """Credits of the targets, 3 × targets, and whether all guesses could be followed within `steps`.
 
     x and y hold the known and the released values (records × columns), with the own row of each record in the same position.
     Rows and records are linked only if `same` is equal. A target has credit 1 if the chain gives it its own row and 0 if it
-    gives it another row. If several rows are possible, the first credit is shared by all of them and the second by those with
-    the most values equal to the target's. If no row is possible, the intruder guesses among all with the same code. `reach`
-    holds the largest move of a rank in each column, if the intruder knows it.
+    gives it another row. If several rows are possible, the first credit is shared by all of them, the second by those with
+    the most values equal to the target's, and the third goes to the longest chain. If no row is possible, the intruder guesses
+    among all with the same code. `reach` holds the largest move of a rank in each column, if the intruder knows it.
     """
     mine, theirs = _codes(x, y)
     src, row = _maps(mine, theirs, holds)
     src, row = _distinct(src, row)
     guess = 1.0 / np.bincount(same)[same[own]]
     if not (row >= 0).any():
-        return np.array([guess, guess]), True
+        return np.array([guess, guess, guess]), True
     limits = _limits(x, y, np.full(x.shape[1], np.inf) if reach is None else reach)
     mine_kind, their_kind = _kinds(src, row, same)
     usable = (row >= 0).sum(axis=0)
     first = holds[np.argsort(-usable[holds], kind="stable")][:SEEDS]
     targets = own[np.argsort(-usable[own], kind="stable")]
-    link, count, truth, finished = _search(
-        src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), mine_kind, their_kind,
-        *_sorted_rows(their_kind, int(mine_kind.max(initial=0))), same, *_sorted_rows(same), *limits,
-        np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
+    kinds = _sorted_rows(their_kind, int(mine_kind.max(initial=0)))
+    link, taken, count, truth, finished, survived = _search(
+        src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), mine_kind, their_kind, *kinds, same,
+        *_sorted_rows(same), *limits, np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
     )
-    out = np.empty((2, len(own)))
-    for k in range(2):
-        n, inside = count[k][own], truth[k][own]
-        out[k] = np.where(n > 0, np.divide(inside, n, out=np.zeros(len(own)), where=n > 0), guess)
-        out[k] = np.where(link[own] >= 0, link[own] == own, out[k])
-    return out, bool(finished)
+
+    def credit(linked: Ints, n: Ints, inside: Ints) -> Floats:
+        n, inside, linked = n[own], inside[own], linked[own]
+        shared = np.where(n > 0, np.divide(inside, n, out=np.zeros(len(own)), where=n > 0), guess)
+        return np.where(linked >= 0, linked == own, shared)
+
+    by_length = link, count[0], truth[0]
+    if survived and finished and (link[targets] < 0).any():
+        by_length = link_by_length(src, row, mine_kind, their_kind, *kinds, *limits, targets, link.copy(), taken, PASSES, steps)
+    return np.array([*(credit(link, count[k], truth[k]) for k in range(2)), credit(*by_length)]), bool(finished)
 
 
 def _codes(x: Floats, y: Floats) -> tuple[Ints, Ints]:
@@ -83,20 +88,20 @@ def _codes(x: Floats, y: Floats) -> tuple[Ints, Ints]:
 def _maps(mine: Ints, theirs: Ints, holds: Ints) -> tuple[Ints, Ints]:
     """src and row, columns × records, from values that occur once on both sides."""
     p, n = mine.shape
-    src, row = np.full((p, n), _UNKNOWN), np.full((p, n), _UNKNOWN)
+    src, row = np.full((p, n), UNKNOWN), np.full((p, n), UNKNOWN)
     partly = len(holds) < n
     for j in range(p):
         size = int(max(mine[j].max(initial=0), theirs[j].max(initial=0))) + 1
         known = holds[mine[j][holds] >= 0]
         there = np.flatnonzero(theirs[j] >= 0)
         held, released = (np.bincount(c, minlength=size) for c in (mine[j][known], theirs[j][there]))
-        owner, place = np.full(size, _UNKNOWN), np.full(size, _UNKNOWN)
+        owner, place = np.full(size, UNKNOWN), np.full(size, UNKNOWN)
         owner[mine[j][known]], place[theirs[j][there]] = known, there
         once = (held == 1) & (released == 1)
-        owner[~once] = _UNKNOWN
+        owner[~once] = UNKNOWN
         if partly:
             owner[(held == 0) & (released == 1)] = UNHELD
-        place[~once] = _UNKNOWN
+        place[~once] = UNKNOWN
         src[j, there], row[j, known] = owner[theirs[j][there]], place[mine[j][known]]
     return src, row
 
@@ -164,81 +169,12 @@ def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
 
 
 @kernel()
-def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
-    """Whether no value of the record would have moved too far, were the row its own."""
-    inside = True
-    for j in range(low.shape[1]):
-        if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
-            inside = False
-            break
-    return inside
-
-
-@kernel()
-def _follow(
-    a: Any, r: Any, src: Ints, row: Ints, mine: Ints, theirs: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
-    link: Ints, taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
-) -> Any:
-    """The number of pairs that a guess implies, how often they were met again, and the steps; no pair if contradicted."""
-    p = len(src)
-    if not _possible(a, r, low, high, first, last):
-        return 0, 0, 1
-    own[a], rev[r], own_at[a], rev_at[r] = r, a, stamp, stamp
-    queue[0, 0], queue[0, 1], queue[0, 2] = a, r, -1
-    head, tail, again, steps = 0, 1, 0, 0
-    while head < tail:
-        x, y, parent = queue[head, 0], queue[head, 1], queue[head, 2]
-        head += 1
-        for j in range(p):
-            b, q = src[j, y], row[j, x]
-            steps += 1
-            if q < 0 or b == _UNKNOWN or (b == x and q == y):
-                continue
-            if b == UNHELD:
-                if taken[q] >= 0 or (rev_at[q] == stamp and rev[q] >= 0):
-                    return 0, 0, steps
-                rev[q], rev_at[q] = UNHELD, stamp
-                continue
-            if mine[b] != theirs[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != _UNKNOWN and taken[q] != b):
-                return 0, 0, steps
-            if own_at[b] == stamp or rev_at[q] == stamp:
-                if own_at[b] != stamp or rev_at[q] != stamp or own[b] != q or rev[q] != b:
-                    return 0, 0, steps
-                if parent >= 0 and queue[parent, 0] == b and queue[parent, 1] == q:
-                    continue
-                new = True
-                for k in range(j):
-                    if src[k, y] == b and row[k, x] == q:
-                        new = False
-                again += new
-                continue
-            if not _possible(b, q, low, high, first, last):
-                return 0, 0, steps
-            own[b], rev[q], own_at[b], rev_at[q] = q, b, stamp, stamp
-            queue[tail, 0], queue[tail, 1], queue[tail, 2] = b, q, head - 1
-            tail += 1
-    return tail, again, steps
-
-
-@kernel()
-def _settle(tail: Any, src: Ints, row: Ints, link: Ints, taken: Ints, queue: Ints) -> None:
-    """Accept all pairs of a chain, and mark the rows of records that the intruder does not hold."""
-    for i in range(tail):
-        link[queue[i, 0]], taken[queue[i, 1]] = queue[i, 1], queue[i, 0]
-    for i in range(tail):
-        for j in range(len(src)):
-            q = row[j, queue[i, 0]]
-            if q >= 0 and src[j, queue[i, 1]] == UNHELD:
-                taken[q] = UNHELD
-
-
-@kernel()
 def _search(
     src: Ints, row: Ints, x: Ints, y: Ints, mine: Ints, theirs: Ints, by_kind: Ints, kind_at: Ints, same: Ints, by_same: Ints,
     same_at: Ints, low: Floats, high: Floats, first: Floats, last: Floats, tried: Ints, seeds: Any, half: Any, most: Any,
 ) -> Any:
     n = src.shape[1]
-    link, taken = np.full(n, _UNKNOWN), np.full(n, _UNKNOWN)
+    link, taken = np.full(n, UNKNOWN), np.full(n, UNKNOWN)
     own, rev = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     own_at, rev_at = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     queue = np.empty((n + 1, 3), dtype=np.int64)
@@ -258,7 +194,7 @@ def _search(
             from_, to = (same_at[same[a]], same_at[same[a] + 1]) if blind else (kind_at[mine[a]], kind_at[mine[a] + 1])
             for i in range(from_, to):
                 r = by_same[i] if blind else by_kind[i]
-                if taken[r] != _UNKNOWN:
+                if taken[r] != UNKNOWN:
                     continue
                 equal = 0
                 for j in range(x.shape[1]):
@@ -266,7 +202,7 @@ def _search(
                 long = False
                 if not blind:
                     stamp += 1
-                    tail, again, used = _follow(
+                    tail, again, used = follow_chain(
                         a, r, src, row, mine, theirs, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp,
                         queue,
                     )
@@ -292,12 +228,12 @@ def _search(
             count[0, a], count[1, a], truth[0, a], truth[1, a] = n_all, n_best, in_all, in_best
             if n_all == 1 and not blind:
                 stamp += 1
-                tail, again, used = _follow(
+                tail, again, used = follow_chain(
                     a, found, src, row, mine, theirs, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp,
                     queue,
                 )
-                _settle(tail, src, row, link, taken, queue)
+                settle_chain(tail, src, row, link, taken, queue)
                 settled = True
         if not settled or not survived or steps > most:
             break
-    return link, count, truth, finished
+    return link, taken, count, truth, finished, survived

@@ -79,7 +79,7 @@ def unit_credits(
         step = max(1, _CHUNK // len(others))
         for start in range(0, len(part), step):
             some = part[start : start + step]
-            distance = _distances(blocks, records, units, targets[some], others)
+            distance = unit_distances(blocks, records, units, targets[some], others)
             own = distance[np.arange(len(some)), np.searchsorted(others, targets[some])][:, None]
             slack = _ALIKE * (1 + own)
             nearer = (distance < own - slack).sum(axis=1).astype(np.float64)
@@ -88,9 +88,10 @@ def unit_credits(
     return out
 
 
-def _distances(
+def unit_distances(
     blocks: UnitBlocks, records: tuple[Floats, Floats], units: tuple[Floats, Floats], targets: Ints, others: Ints
 ) -> Floats:
+    """Distances of target units to other units of their block, targets × others."""
     total = _squares(units[0][targets], units[1][others])
     mine, theirs = blocks.records(targets), blocks.records(others)
     code = blocks.code[mine[0]]

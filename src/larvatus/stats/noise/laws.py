@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
+from larvatus.core.portable_functions import exp, log, log1p
 from larvatus.core.randomness import RecordRandom
 
 _Bias = Literal["normal", "lognormal", "gamma"]
@@ -27,8 +28,8 @@ def factors(
     z = random.normal(record, len(sd), purpose="bias", attempt=attempt)
     if law == "normal":
         return np.asarray(1.0 + spread * z)
-    log_variance = np.log1p(spread**2)
-    return np.asarray(np.exp(np.sqrt(log_variance) * z - log_variance / 2))
+    log_variance = log1p(spread**2)
+    return np.asarray(exp(np.sqrt(log_variance) * z - log_variance / 2))
 
 
 def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt: int) -> Matrix:
@@ -45,10 +46,11 @@ def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt:
         turn = attempt * _TRIES + again
         z = random.normal(record[left], len(sd), purpose="bias", attempt=turn)
         u = random.uniform(record[left], len(sd), purpose="bias taken", attempt=turn)
-        v = (1.0 + c * z) ** 3
+        v = 1.0 + c * z
+        v = v * v * v
         inside = v > 0
         safe = np.where(inside, v, 1.0)
-        taken = inside & (np.log(u) < 0.5 * z * z + d - d * safe + d * np.log(safe)) & (out[:, left] == 0)
+        taken = inside & (log(u) < 0.5 * z * z + d - d * safe + d * log(safe)) & (out[:, left] == 0)
         out[:, left] = np.where(taken, d * safe / shape, out[:, left])
         left = left[(out[:, left] == 0).any(axis=0)]
         if len(left) == 0:
@@ -71,7 +73,7 @@ def standard_noise(
         return np.asarray((u - 0.5) * np.sqrt(12.0))
     if shape == "laplace":
         side = u - 0.5
-        return np.asarray(-np.sign(side) * np.log1p(-2.0 * np.abs(side)) / np.sqrt(2.0))
+        return np.asarray(-np.sign(side) * log1p(-2.0 * np.abs(side)) / np.sqrt(2.0))
     narrow = 1.0 / np.sqrt(1.0 - MIXTURE_SHARE + MIXTURE_SHARE * MIXTURE_WIDE**2)
     spread = np.where(u < MIXTURE_SHARE, MIXTURE_WIDE * narrow, narrow)
     return np.asarray(spread * random.normal(record, lanes, attempt=attempt))

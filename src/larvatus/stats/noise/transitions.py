@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.portable_algebra import product, total
 
 
 def plain_transitions(stay: float, there: NDArray[np.bool_]) -> Matrix:
@@ -33,12 +34,12 @@ def invariant(first: Matrix, counts: NDArray[Any]) -> Matrix:
     The frequencies λ of the counts satisfy λ R = λ exactly, so the expected frequencies do not change.
     """
     joint = counts[:, None] * first
-    reached = joint.sum(axis=0)
+    reached = total(joint)
     back = np.divide(joint.T, reached[:, None], out=np.zeros_like(first), where=reached[:, None] > 0)
-    both = first @ back
-    lost = both.sum(axis=1) <= 0
+    both = product(first, back)
+    lost = total(both, axis=1) <= 0
     both[lost] = np.eye(len(first))[lost]
-    return np.asarray(both / both.sum(axis=1, keepdims=True))
+    return np.asarray(both / total(both, axis=1)[:, None])
 
 
 def draw_codes(codes: NDArray[np.int32], moves: Matrix, draws: NDArray[np.float64]) -> NDArray[np.int32]:

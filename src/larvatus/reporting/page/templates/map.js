@@ -1,7 +1,7 @@
 document.querySelectorAll("figure.map").forEach(function (figure) {
   var data = JSON.parse(figure.dataset.points);
   var space = figure.querySelector("svg").namespaceURI;
-  var axes = {}, frame = data.frames[0];
+  var axes = {}, frame = data.frames[0], places = data.places;
   data.axes.forEach(function (axis) { axes[axis.key] = axis; });
   var box = document.createElement("div");
   var controls = document.createElement("div");
@@ -25,20 +25,11 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     else (inside || []).forEach(function (one) { made.append(one); });
     return made;
   }
-  function lines(text, most, at) {
-    var rows = [];
-    text.split(" ").forEach(function (word) {
-      while (word.length > most) { rows.push(word.slice(0, most)); word = word.slice(most); }
-      var last = rows.length - 1;
-      if (last >= 0 && rows[last].length + 1 + word.length <= most) rows[last] += " " + word;
-      else rows.push(word);
-    });
-    at.inside = rows.map(function (row, i) { return part("tspan", { x: at.x, dy: i ? 15 : 0 }, row); });
-    at.rows = rows;
-    return at;
+  function rows(texts, x) {
+    return texts.map(function (text, i) { return part("tspan", { x: x, dy: i ? places.line : 0 }, text); });
   }
-  function written(text, x, y, most, name, anchor) {
-    return part("text", { x: x, y: y, "class": name, "text-anchor": anchor || "start" }, lines(text, most, { x: x }).inside);
+  function written(texts, x, y, name, anchor) {
+    return part("text", { x: x, y: y, "class": name, "text-anchor": anchor || "start" }, rows(texts, x));
   }
   function chooser(label, chosen) {
     var field = document.createElement("label");
@@ -69,44 +60,90 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     rows.push("→ " + x.name + ": " + x.said[point.place]);
     return rows;
   }
-  function labels(svg, points, first, taken) {
-    var spots = [], busy = points.map(function (p) { return [p.px - 7, p.py - 7, p.px + 7, p.py + 7]; }).concat(taken);
+  function limitEnd(points, y, wide) {
+    var near = points.filter(function (p) { return y - 25 < p.py && p.py < y + 9; }).map(function (p) { return p.px; });
+    near.sort(function (a, b) { return b - a; });
+    var ends = [frame.right].concat(near.map(function (x) { return x - 8; })).filter(function (end) {
+      return end - 4 - wide > frame.left && !near.some(function (x) { return end - 12 - wide < x && x < end + 8; });
+    });
+    return ends.length ? ends[0] : frame.right;
+  }
+  function joined(names) {
+    var more = names.length - places.most, shown = names.slice(0, places.most), out;
+    if (more > 0) shown.push([[more + " more", (String(more).length + 5) * places.letter]]);
+    out = shown[0].slice();
+    shown.slice(1).forEach(function (name) {
+      var last = out[out.length - 1], wide = last[1] + name[0][1] + 2 * places.letter;
+      if (name.length === 1 && wide <= frame.widest) out[out.length - 1] = [last[0] + ", " + name[0][0], wide];
+      else {
+        out[out.length - 1] = [last[0] + ",", last[1] + places.letter];
+        out = out.concat(name);
+      }
+    });
+    return out;
+  }
+  function meets(a, b) { return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]; }
+  function leader(spot, to) {
+    var dx = to[0] - spot.px, dy = to[1] - spot.py, steps = Math.ceil(Math.hypot(dx, dy) / places.apart), out = [];
+    for (var k = 2; k < steps; k += 1) {
+      var x = spot.px + dx * k / steps, y = spot.py + dy * k / steps;
+      out.push([x - 1, y - 1, x + 1, y + 1]);
+    }
+    return out;
+  }
+  function labels(svg, points, first, taken, edges) {
+    var spots = [], placed = [], size = data.frames.indexOf(frame), half = places.point, slack = places.slack;
+    var busy = points.map(function (p) { return [p.px - half, p.py - half, p.px + half, p.py + half]; }).concat(taken);
     points.slice().sort(function (a, b) {
       return (b.favourite - a.favourite) || (b.named - a.named) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
     }).forEach(function (p) {
-      var text = p.named ? p.name : String(p.number);
-      var here = spots.find(function (s) { return Math.abs(s.px - p.px) < 3 && Math.abs(s.py - p.py) < 3; });
-      if (here) here.text += ", " + text;
-      else spots.push({ px: p.px, py: p.py, text: text });
+      var here = spots.find(function (s) { return Math.abs(s.px - p.px) < places.spot && Math.abs(s.py - p.py) < places.spot; });
+      var brief = [[String(p.number), String(p.number).length * places.letter]];
+      if (here) {
+        here.names.push(p.lines[size]);
+        here.brief.push(brief);
+      } else spots.push({ px: p.px, py: p.py, names: [p.lines[size]], brief: [brief] });
     });
     spots.forEach(function (spot) {
-      var most = Math.max(8, Math.floor((frame.right - frame.left) * 0.42 / 7.4)), made = lines(spot.text, most, { x: 0 });
-      var label = part("text", { x: 0, y: 0, "class": "label name", "aria-hidden": "true" }, made.inside), rows = made.rows.length;
-      svg.append(label);
-      var wide = label.getBBox().width;
-      function fits(x, y, anchor, far) {
+      var lines, below, wide;
+      function use(names) {
+        lines = joined(names);
+        below = places.line * (lines.length - 1);
+        wide = Math.max.apply(null, lines.map(function (line) { return line[1]; }));
+      }
+      function fits(x, y, anchor, far, also, crossed) {
         var start = x - { start: 0, middle: wide / 2, end: wide }[anchor];
-        var room = [start - 1, y - 12, start + wide + 1, y + 4 + 15 * (rows - 1)];
+        var room = [start - 1, y - places.above, start + wide + 1, y + places.below + below];
         if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
-        if (busy.some(function (b) { return room[0] < b[2] && room[2] > b[0] && room[1] < b[3] && room[3] > b[1]; })) return false;
-        busy.push(room);
-        label.setAttribute("text-anchor", anchor);
-        label.setAttribute("y", y);
-        label.setAttribute("x", x);
-        Array.from(label.children).forEach(function (row) { row.setAttribute("x", x); });
-        if (far) svg.insertBefore(part("line", { x1: spot.px, y1: spot.py, x2: anchor === "start" ? room[0] - 1 : room[2] + 1, y2: (room[1] + room[3]) / 2, "class": "leader" }), label);
+        if (busy.concat(also).some(function (b) { return meets([room[0] + slack, room[1] + slack, room[2] - slack, room[3] - slack], b); })) return false;
+        var to = [anchor === "start" ? room[0] - 1 : room[2] + 1, (room[1] + room[3]) / 2], way = far ? leader(spot, to) : [];
+        if (way.some(function (w) { return crossed.some(function (b) { return meets(w, b); }); })) return false;
+        placed.push(room);
+        busy = busy.concat([room], way);
+        if (far) svg.append(part("line", { x1: spot.px, y1: spot.py, x2: to[0], y2: to[1], "class": "leader" }));
+        var label = written(lines.map(function (line) { return line[0]; }), x, y, "label name", anchor);
+        label.setAttribute("aria-hidden", "true");
+        svg.append(label);
         return true;
       }
-      var done = data.offsets.some(function (to) {
-        return fits(spot.px + to[0], spot.py + to[1] - 15 * (rows - 1) * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false);
-      });
-      for (var ring = 2; ring < 30 && !done; ring += 1) {
-        for (var turn = 0; turn < 24 && !done; turn += 1) {
-          var angle = 2 * Math.PI * turn / 24 - Math.PI / 4;
-          done = fits(spot.px + 14 * ring * Math.cos(angle), spot.py + 14 * ring * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true);
-        }
+      function near(also) {
+        return places.near.some(function (to) {
+          return fits(spot.px + to[0], spot.py + to[1] - below * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false, also, placed);
+        });
       }
-      if (!done) label.remove();
+      function away(also, crossed) {
+        for (var ring = 2; ring < places.rings; ring += 1) {
+          for (var turn = 0; turn < places.turns; turn += 1) {
+            var angle = 2 * Math.PI * turn / places.turns - Math.PI / 4, to = places.step * ring;
+            if (fits(spot.px + to * Math.cos(angle), spot.py + to * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true, also, crossed)) return true;
+          }
+        }
+        return false;
+      }
+      use(spot.names);
+      if (near(edges) || near([]) || away(edges, placed) || away([], placed) || away([], [])) return;
+      use(spot.brief);
+      if (!near([])) away([], []);
     });
   }
   function show(mark, rows) {
@@ -138,36 +175,42 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
       if (low - high > 1) inside.push(part("rect", { x: frame.left, y: high, width: frame.right - frame.left, height: low - high, "class": "forbidden some" }));
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: low, y2: low, "class": "limit" }));
-      inside.push(part("text", { x: frame.right - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
-      taken.push([frame.right - 4 - 6.6 * data.limit.length, low - 17, frame.right, low + 1]);
+      var end = limitEnd(points, low, data.small * data.limit.length);
+      inside.push(part("text", { x: end - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
+      taken.push([end - 4 - data.small * data.limit.length, low - 17, end, low + 1]);
     }
     y.ticks.forEach(function (t) {
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(t[0]), y2: py(t[0]), "class": "grid" }));
       inside.push(part("text", { x: frame.left - 6, y: py(t[0]) + 4, "class": "tick", "text-anchor": "end" }, t[1]));
     });
-    var end = -1e9;
+    var busy = -1e9;
     x.ticks.forEach(function (t) {
-      var half = 3.7 * t[1].length;
-      if (px(t[0]) - half < end + 4) return;
-      end = px(t[0]) + half;
+      var half = places.letter / 2 * t[1].length;
+      if (px(t[0]) - half < busy + 4) return;
+      busy = px(t[0]) + half;
       inside.push(part("line", { x1: px(t[0]), x2: px(t[0]), y1: frame.bottom, y2: frame.bottom + 5, "class": "axis" }));
       inside.push(part("text", { x: px(t[0]), y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, t[1]));
     });
-    var wide = Math.floor(frame.wide / 6.6);
     inside.push(part("line", { x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom, "class": "axis" }));
-    inside.push(written("↑ " + y.name, 0, 14, wide, "axis-name"));
-    inside.push(written(x.name + " →", frame.right, frame.bottom + 38, wide, "axis-name", "end"));
+    inside.push(written(y.up[data.frames.indexOf(frame)], 0, 14, "axis-name"));
+    inside.push(written(x.across[data.frames.indexOf(frame)], frame.right, frame.bottom + 38, "axis-name", "end"));
     if (y.base) {
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(y.base[0]), y2: py(y.base[0]), "class": "reference alone" }));
       inside.push(part("text", { x: frame.right - 4, y: py(y.base[0]) + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
-      taken.push([frame.right - 4 - 6.6 * y.base[1].length, py(y.base[0]), frame.right, py(y.base[0]) + 18]);
+      taken.push([frame.right - 4 - data.small * y.base[1].length, py(y.base[0]), frame.right, py(y.base[0]) + 18]);
     }
     var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
-    if (best.length) {
-      var path = "M" + frame.right + " " + best[0].py + "H" + best[0].px;
-      best.slice(1).forEach(function (p) { path += "V" + p.py + "H" + p.px; });
-      inside.push(part("path", { d: path + "V" + frame.top, "class": "frontier" }));
-    }
+    var corners = best.length ? [[frame.right, best[0].py]] : [], edges = [];
+    best.forEach(function (p, i) {
+      if (i) corners.push([best[i - 1].px, p.py]);
+      corners.push([p.px, p.py]);
+    });
+    if (best.length) corners.push([best[best.length - 1].px, frame.top]);
+    corners.slice(1).forEach(function (c, i) {
+      var b = corners[i];
+      edges.push([Math.min(b[0], c[0]), Math.min(b[1], c[1]), Math.max(b[0], c[0]), Math.max(b[1], c[1])]);
+    });
+    if (best.length) inside.push(part("path", { d: "M" + corners.map(function (c) { return c.join(" "); }).join("L"), "class": "frontier" }));
     points.forEach(function (p) {
       var e = y.ends && y.ends[p.place];
       if (e && e[1] > e[0]) inside.push(part("line", { x1: p.px, x2: p.px, y1: py(e[0]), y2: py(e[1]), "class": "whisker risk" }));
@@ -175,9 +218,9 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     var marks = points.map(function (p, i) {
       var good = numbers.indexOf(p.number) >= 0;
       var rows = told(p, x, y), name = rows.join("; ") + (good ? "; on the frontier" : "") + (p.passes ? "; may be released" : "");
-      var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (good ? "" : " beaten"), r = p.favourite ? 7 : 5.5;
+      var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (good ? "" : " beaten"), r = data.radii[p.passes ? "circle" : "square"][p.favourite ? 1 : 0];
       var shape = p.passes ? part("circle", { cx: p.px, cy: p.py, r: r, "class": look }) :
-        part("rect", { x: p.px - r + 0.7, y: p.py - r + 0.7, width: 2 * r - 1.4, height: 2 * r - 1.4, "class": look });
+        part("rect", { x: p.px - r, y: p.py - r, width: 2 * r, height: 2 * r, "class": look });
       var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number }, [
         part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shape
       ]);
@@ -196,12 +239,14 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       });
       return mark;
     });
-    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks));
+    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" },
+      marks.slice().sort(function (a, b) { return a.querySelectorAll(".favourite").length - b.querySelectorAll(".favourite").length; })));
     var svg = part("svg", { viewBox: "0 0 " + frame.wide + " " + frame.high, width: frame.wide, height: frame.high }, inside);
     scroll.replaceChildren(svg);
-    labels(svg, points, numbers, taken);
-    said.textContent = points.length + " of " + data.points.length + " releases are shown. On the frontier (no other release beats " +
-      (best.length === 1 ? "it" : "them") + " on both axes): " + numbers.join(", ") + ".";
+    labels(svg, points, numbers, taken, edges);
+    var few = best.length <= 4;
+    said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
+      "On the frontier: " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + ".";
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   box.append(scroll, hint, said, controls);

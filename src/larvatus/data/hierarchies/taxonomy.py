@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import RolesError
-from larvatus.data.roles import Roles
+from larvatus.data.roles import Roles, is_unicode
 
 ROOT = ""
 _DEEPEST = 64
@@ -49,6 +49,8 @@ class Taxonomy:
 
 
 def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[str, str]]:
+    if not is_unicode(parent):
+        raise RolesError(f"taxonomies: a category of {column!r} is not valid Unicode. Correct it.")
     if depth > _DEEPEST:
         raise RolesError(f"taxonomies: the taxonomy of {column!r} has more than {_DEEPEST} levels. Use fewer levels.")
     if isinstance(tree, Mapping):
@@ -69,7 +71,7 @@ def read_tree(column: str, path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(file)][1:]
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError, csv.Error):
         raise RolesError(f"taxonomies: the file {path.name!r} for {column!r} cannot be read. Give CSV with a header.") from None
     tree: dict[str, Any] = {}
     for row in rows:

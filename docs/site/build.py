@@ -1,0 +1,57 @@
+"""Build the site in site/VERSION/ from docs/, without a network: `make site`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from api_pages import write_api_pages
+from checks import problems_of
+from navigation import navigation
+from staging import ROOT, stage_pages
+
+import larvatus
+
+SITE, PAGES = ROOT / "site", ROOT / "site" / "pages"
+EXTERNAL = re.compile(r'<script[^>]*src="https?://[^"]*"[^>]*></script>')
+
+
+def main() -> int:
+    target = SITE / larvatus.__version__
+    shutil.rmtree(target, ignore_errors=True)
+    stage_pages(PAGES)
+    listed = navigation(PAGES, write_api_pages(PAGES / "api"))
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").replace("paths: [src]", f"paths: [{ROOT / 'src'}]")
+    settings += f"docs_dir: pages\nsite_dir: {larvatus.__version__}\nnav: {json.dumps(listed)}\n"
+    (SITE / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    zensical = Path(sys.executable).with_name("zensical")
+    done = subprocess.run([zensical, "build", "--strict", "--clean", "-f", SITE / "mkdocs.yml"], cwd=SITE)
+    if done.returncode:
+        return done.returncode
+    (target / "404.html").unlink()  # its links only work at the root of a server
+    for page in target.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if (plain := EXTERNAL.sub("", text)) != text and "gallery" not in page.parts:
+            page.write_text(plain, encoding="utf-8")
+    write_versions()
+    problems = problems_of(target)
+    print("\n".join(problems) or f"site: {target.relative_to(ROOT)}/index.html (no broken links, no external files)")
+    return 1 if problems else 0
+
+
+def write_versions() -> None:
+    """A list of the versions that stand in site/, and a first page that leads to the newest one."""
+    versions = sorted((p.parent.name for p in SITE.glob("*/index.html") if p.parent.name != "pages"), reverse=True,
+                      key=lambda v: [int(n) for n in re.findall(r"\d+", v)])
+    (SITE / "versions.js").write_text(f"window.larvatusVersions = {versions!r};\n".replace("'", '"'), encoding="utf-8")
+    (SITE / "index.html").write_text(f'<!doctype html><meta charset="utf-8"><title>larvatus</title>'
+                                     f'<meta http-equiv="refresh" content="0; url={versions[0]}/index.html">'
+                                     f'<a href="{versions[0]}/index.html">larvatus {versions[0]}</a>\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

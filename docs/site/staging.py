@@ -1,0 +1,72 @@
+"""Collect the pages of the site in one folder: docs/, and the pages at the root of the repository that readers need."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
+ASSETS = (".png", ".svg", ".html", ".css", ".js")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def stage_pages(target: Path) -> list[Path]:
+    """Copy all pages and pictures to a folder; return the pages. Links that leave docs/ are changed or become plain text."""
+    shutil.rmtree(target, ignore_errors=True)
+    pages = []
+    for source in sorted(DOCS.rglob("*")):
+        place = target / source.relative_to(DOCS)
+        if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if source.suffix == ".md":
+                place.write_text(links_inside(source.read_text(encoding="utf-8"), source), encoding="utf-8")
+                pages.append(place)
+            else:
+                shutil.copyfile(source, place)
+    for name, page in ROOT_PAGES.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if name == "LICENSE":
+            text = f"# Licence\n\n```text\n{text}\n```\n"
+        (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
+        pages.append(target / page)
+    return pages
+
+
+def links_inside(text: str, source: Path) -> str:
+    """The text of a page with every link to a file of the repository pointing to its place on the site, if it has one."""
+    home = (DOCS / source.relative_to(DOCS) if DOCS in source.parents else DOCS / ROOT_PAGES[source.name]).parent
+
+    def place(match: re.Match[str]) -> str:
+        words, link = match[1], match[2]
+        if re.match(r"[a-z]+:|#", link):
+            return match[0]
+        path, _, anchor = link.partition("#")
+        aim = (source.parent / path).resolve()
+        if aim.is_dir():
+            aim /= "README.md"
+        if not aim.exists():
+            raise FileNotFoundError(f"{source.relative_to(ROOT)}: the link to {link} leads nowhere")
+        if DOCS in aim.parents and aim.suffix in (".md", *ASSETS):
+            new = aim
+        elif aim == ROOT / "README.md":
+            new = DOCS / "index.md"
+        elif aim.parent == ROOT and aim.name in ROOT_PAGES:
+            new = DOCS / ROOT_PAGES[aim.name]
+        else:
+            return words if words.startswith("`") else f"{words} (`{aim.relative_to(ROOT)}`)"
+        return f"[{words}]({relative_path(new, home)}{'#' + anchor if anchor else ''})"
+
+    return LINK.sub(place, text)
+
+
+def relative_path(aim: Path, home: Path) -> str:
+    """The path of a file as seen from a folder, with slashes."""
+    return Path(*[".."] * len(home.relative_to(common := shared_folder(aim, home)).parts), aim.relative_to(common)).as_posix()
+
+
+def shared_folder(one: Path, other: Path) -> Path:
+    """The deepest folder that contains a file and is or contains a folder."""
+    return next(p for p in one.parents if p == other or p in other.parents)

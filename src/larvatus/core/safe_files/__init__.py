@@ -1,0 +1,1 @@
+"""Writing files so that nothing is half done, and reading them so that nothing is mixed."""

@@ -1,0 +1,1 @@
+"""Hierarchies of categories, and levels of detail of a column."""

@@ -1,0 +1,49 @@
+"""Steps on keys keep households consistent, whatever the household column contains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from sample import SECRET
+
+STEPS = [
+    "post_randomisation(columns=['town', 'sex'])", "random_swap(columns=['town', 'sex', 'rooms'], rate=0.5)",
+    "rank_swap(columns=['rooms', 'age'])", "local_suppression(columns=['town', 'sex', 'rooms'], k=4)",
+    "record_suppression(columns=['town', 'sex', 'rooms'], k=4)", "random_blanking(columns=['town', 'age'])",
+    "record_swap(columns=['town', 'rooms'], rate=0.4)", "recoding(columns=['town'], level=1, rare=1)",
+    "microaggregation(columns=['rooms', 'age'])", "additive_noise(columns=['rooms'])", "rounding(columns=['rooms'], base=2)",
+]
+FAMILY = np.repeat(np.arange(100), np.concatenate((np.ones(20, dtype=int), np.arange(80) % 5 + 1)))
+IDS = {
+    "numbers": FAMILY.astype(float), "text": np.array([f"h{i:03d}" for i in FAMILY], dtype=object),
+    "missing numbers": np.where(FAMILY % 10 == 3, np.nan, FAMILY.astype(float)),
+    "missing text": np.array([None if i % 10 == 3 else f"h{i}" for i in FAMILY], dtype=object),
+}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    n = len(FAMILY)
+    return pd.DataFrame({
+        "town": rng.choice(list("abcd"), 100)[FAMILY], "rooms": rng.integers(1, 9, 100)[FAMILY].astype(float),
+        "sex": rng.choice(["f", "m"], n), "age": rng.integers(1, 9, n) * 10.0, "wage": rng.normal(100, 20, n),
+        "rent": rng.normal(50, 9, 100)[FAMILY],
+    })
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("step", STEPS)
+def test_no_household_becomes_inconsistent(frame, step, kind):
+    ids = pd.Series(IDS[kind])
+    data = lv.read(frame.assign(family=IDS[kind]), confidential=["wage", "rent"], key=["town", "rooms", "sex", "age"],
+                   household="family")
+    out = lv.mask(data, step, "additive_noise(columns=['wage', 'rent'])", secret=SECRET).frame()
+    known = ids.notna().to_numpy()
+    for name in ("town", "rooms", "rent"):
+        values = out[name][known].astype(object).where(out[name][known].notna(), "missing")
+        assert (values.groupby(ids[known].to_numpy()).nunique() == 1).all(), name
+    assert not out.drop(columns=["wage", "rent"]).equals(frame[["town", "rooms", "sex", "age"]])

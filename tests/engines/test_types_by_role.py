@@ -1,0 +1,116 @@
+"""Every type of column in every role, in memory and on DuckDB: both give the same release, or both refuse with an own error."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import larvatus as lv
+from larvatus.core.errors import LarvatusError
+from sample import SECRET
+
+N = 24
+DAYS = [date(2020, 1, 1) + timedelta(days=i % 6) for i in range(N)]
+TIMES = [datetime(2020, 1, 1, 5, 6, 7, 89) + timedelta(hours=7 * (i % 6)) for i in range(N)]
+
+
+def gaps(values: list) -> list:
+    """The values with two missing ones."""
+    return [None if i in (3, 17) else v for i, v in enumerate(values)]
+
+
+def floats(values: list, kind: pa.DataType) -> pa.Array:
+    return pa.array(values, type=kind)
+
+
+TYPES = {
+    "int8": pa.array([i % 6 for i in range(N)], pa.int8()),
+    "int64 above 2^53": pa.array([2**53 + 1 + i % 6 for i in range(N)], pa.int64()),
+    "uint64 above 2^63": pa.array([2**63 + 5 + i % 6 for i in range(N)], pa.uint64()),
+    "uint64 with gaps": pa.array(gaps([2**63 + 5 + i % 6 for i in range(N)]), pa.uint64()),
+    "float above 2^53": floats([2.0**53 + 2 * (i % 6) for i in range(N)], pa.float64()),
+    "float 1e300": floats([1e300 * (1 + i % 6) for i in range(N)], pa.float64()),
+    "float32": floats([0.1 * (i % 6) for i in range(N)], pa.float32()),
+    "float16": pa.array(np.array([i % 6 for i in range(N)], dtype=np.float16)),
+    "NaN": floats([float("nan") if i % 6 == 2 else float(i % 6) for i in range(N)], pa.float64()),
+    "NaN and null": floats(gaps([float("nan") if i % 6 == 2 else float(i % 6) for i in range(N)]), pa.float64()),
+    "negative zero": floats([-0.0 if i % 6 == 2 else float(i % 6) for i in range(N)], pa.float64()),
+    "bool": pa.array([i % 2 == 0 for i in range(N)]),
+    "text": pa.array(gaps([f"level {i % 6}" for i in range(N)])),
+    "large text": pa.array([f"level {i % 6}" for i in range(N)], pa.large_string()),
+    "text view": pa.array([f"level {i % 6}" for i in range(N)], pa.string_view()),
+    "empty text": pa.array(["" if i % 6 == 1 else f"level {i % 6}" for i in range(N)]),
+    "categories": pa.array([f"level {i % 6}" for i in range(N)]).dictionary_encode(),
+    "categories of dates": pa.array(DAYS).dictionary_encode(),
+    "categories of numbers": pa.array([i % 6 for i in range(N)], pa.int64()).dictionary_encode(),
+    "date32": pa.array(gaps(DAYS)),
+    "date64": pa.array(DAYS, pa.date64()),
+    "timestamp us": pa.array(gaps(TIMES), pa.timestamp("us")),
+    "timestamp ns with zone": pa.array(TIMES, pa.timestamp("ns", "Europe/Berlin")),
+    "time32": pa.array([time(1 + i % 6, 2, 3) for i in range(N)], pa.time32("s")),
+    "time64": pa.array(gaps([time(1 + i % 6, 2, 3, 4) for i in range(N)]), pa.time64("us")),
+    "duration": pa.array([timedelta(hours=i % 6) for i in range(N)], pa.duration("us")),
+    "decimal": pa.array(gaps([Decimal(i % 6) / 4 for i in range(N)]), pa.decimal128(10, 2)),
+    "long decimal": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal128(30, 2)),
+    "decimal256": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal256(50, 2)),
+    "binary": pa.array([bytes([i % 6, 200]) for i in range(N)]),
+    "fixed binary": pa.array([bytes([i % 6, 200]) for i in range(N)], pa.binary(2)),
+    "null": pa.nulls(N),
+    "list": pa.array([[i % 6] for i in range(N)]),
+    "struct": pa.array([{"a": i % 6} for i in range(N)]),
+}
+ROLES = {
+    "confidential": {"confidential": ["x", "c"]},
+    "non-confidential": {"confidential": ["x"], "non_confidential": ["c"]},
+    "nominal": {"confidential": ["x"], "non_confidential": ["c"], "nominal": ["c"]},
+    "confidential and nominal": {"confidential": ["x", "c"], "nominal": ["c"]},
+    "sub-group": {"confidential": ["x"], "sub_groups": lv.SubGroups(columns=("c",), small="pool")},
+    "key": {"confidential": ["x"], "key": ["c"]},
+    "weight": {"confidential": ["x"], "weight": "c"},
+    "record id": {"confidential": ["x"], "record_id": "c"},
+    "person": {"confidential": ["x"], "person": "c"},
+    "identifier": {"confidential": ["x"], "identifiers": ["c"]},
+}
+
+
+def released(source, role: str, engine: str):
+    """The release as text to the last bit, or the kind of refusal."""
+    try:
+        data = lv.read(source, **ROLES[role], engine=engine)
+        masks = ["additive_noise(columns=['x'])"]
+        if role.startswith("confidential"):
+            numeric = data.table.columns["c"].kind == "number" and data.table.columns["c"].dates is None
+            masks.append("additive_noise(columns=['c'])" if numeric else "random_swap(columns=['c'])"
+                         if data.table.columns["c"].kind != "number" else "date_shift(columns=['c'])")
+        table = lv.mask(data, *masks, secret=SECRET).to_arrow()
+    except LarvatusError as error:
+        return f"refused: {error}"
+    return {name: (str(column.type), [repr(v) for v in column.to_pylist()]) for name, column in
+            zip(table.column_names, table.columns, strict=True)}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("kind", TYPES)
+def test_memory_and_duckdb_agree_or_both_refuse(kind, role):
+    x = np.linspace(1, 9, N) ** 2
+    table = pa.table({"x": x, "c": TYPES[kind]})
+    one, other = (released(table, role, engine) for engine in ("memory", "duckdb"))
+    assert isinstance(one, str) == isinstance(other, str), (one, other)
+    if not isinstance(one, str):
+        assert {n: v for n, (_, v) in one.items()} == {n: v for n, (_, v) in other.items()}
+        if kind != "null":
+            assert one == other
+        if role in ("non-confidential", "nominal", "weight", "sub-group"):
+            assert one["c"][1] == [as_released(v, role) for v in TYPES[kind].to_pylist()]
+            assert one["c"][0] == str(TYPES[kind].type) or kind in ("text view", "null")
+
+
+def as_released(value: object, role: str) -> str:
+    """NaN is missing; as a category -0.0 is 0.0. All else comes out as it was."""
+    if isinstance(value, float) and np.isnan(value):
+        return "None"
+    return "0.0" if value == 0 and isinstance(value, float) and role in ("nominal", "sub-group") else repr(value)

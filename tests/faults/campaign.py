@@ -1,0 +1,259 @@
+"""Commands that are made to fail at each of their file operations in turn, and what must hold afterwards.
+
+After a fault, the visible files are those from before or all of the new ones, the manifests fit, and the same command completes
+with the same bytes and leaves no temporary file behind.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from larvatus.core.errors import LarvatusError
+from larvatus.core.safe_files.staging import STAGING, TEMPORARY
+from larvatus.documents.verification import verify_files
+
+ENGINES = ("memory", "duckdb")
+SECRET = "kept for the campaign: 0123456789abcdef"
+ROLES = "--confidential income,wealth --non-confidential age --sub-groups region --secret-file secret.txt"
+STUDY = """
+source = "people.csv"
+{engine}
+[roles]
+confidential = ["income", "wealth"]
+non_confidential = ["age"]
+[sub_groups]
+columns = ["region"]
+[[attack]]
+method = "exact_match"
+[[measure]]
+method = "moments"
+[limits]
+exact_match = {{ at_most = 1.0 }}
+[[release]]
+name = "noise"
+steps = [{{ method = "additive_noise", variance = 0.5 }}]
+[[release]]
+name = "copies"
+steps = [{{ method = "multiple_imputation", copies = 2 }}]
+[[search]]
+steps = [{{ method = "additive_noise", variance = [0.2, 0.9] }}]
+[goal]
+trials = 2
+finalists = 1
+secrets = 1
+objective = "moments"
+"""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A command, the commands that were run before it, and the number of forks that a point costs."""
+
+    name: str
+    command: str
+    before: tuple[str, ...] = ()
+    once: bool = False  # the command is refused once it has been completed
+    adds: bool = False  # the command, completed and repeated, adds to what is there
+
+    def arguments(self, engine: str) -> list[str]:
+        return in_engine(self.command, engine)
+
+
+def in_engine(command: str, engine: str) -> list[str]:
+    """The words of a command; only commands that read data take an engine."""
+    words = command.split()
+    return [*words, "--engine", engine] if words[0] == "mask" else words
+
+
+_MASK, _NOISE = f"mask people.csv {ROLES} --overwrite", "--method additive_noise --variance 0.5"
+_EARLIER = "--method additive_noise --variance 0.1"
+_COPIES = "--method multiple_imputation --copies 2"
+_RUN = "run study.toml -o out --secret-file secret.txt --quiet"
+SCENARIOS = {s.name: s for s in (
+    Scenario("mask, first", f"mask people.csv {ROLES} -o r.csv --pairing pairs/p.csv {_NOISE}", once=True),
+    Scenario("mask, replacing", f"{_MASK} -o r.csv --pairing pairs/p.csv {_NOISE}",
+             (f"{_MASK} -o r.csv --pairing pairs/p.csv {_EARLIER}",)),
+    Scenario("mask, copies", f"{_MASK} -o r.parquet --pairing p.parquet {_COPIES}",
+             (f"{_MASK} -o r.parquet --pairing p.parquet --method multiple_imputation --copies 3",)),
+    Scenario("mask, folder", f"{_MASK} -o r {_NOISE}", (f"{_MASK} -o r {_EARLIER}",)),
+    Scenario("run, first", _RUN),
+    Scenario("run, replacing", f"{_RUN} --overwrite", ("run earlier.toml -o out --secret-file secret.txt --quiet",)),
+    Scenario("run, again", _RUN, (_RUN,)),
+    Scenario("search", "search study.toml -o out --secret-file secret.txt --quiet"),
+    Scenario("export", "export out --release noise -o e.parquet --overwrite",
+             (_RUN, "export out --release copies -o e.parquet")),
+    Scenario("approve", "approve out --release noise --by A.Keeper --reason course", (_RUN,), adds=True),
+)}
+
+
+class Server:
+    """The process that runs the commands."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("server.py"))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+
+    def run(self, folder: Path, arguments: Sequence[str], at: int = 0, fault: str = "SIGKILL", size: int = 0) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        asked = {"home": str(self.home), "folder": str(folder / "work"), "temp": str(folder / "temp"), "at": at,
+                 "fault": fault, "arguments": list(arguments), "size": size}
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return found
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(20)
+
+
+@contextmanager
+def a_server(home: Path) -> Iterator[Server]:
+    server = Server(home)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+_TIMES = re.compile(rb"\d{4}-\d\d-\d\d(T|,? at |,? )\d\d:\d\d(:\d\d)?([+-]\d\d:\d\d|Z)?( UTC)?")
+
+
+def visible(folder: Path) -> dict[str, bytes]:
+    """The files that a person finds, without the times in them."""
+    found = {}
+    for path in sorted((folder / "work").rglob("*")):
+        parts = path.relative_to(folder / "work").parts
+        if path.is_file() and not any(p.startswith(STAGING) or p == ".larvatus-cache" or TEMPORARY.fullmatch(p) for p in parts):
+            found["/".join(parts)] = _TIMES.sub(b"TIME", path.read_bytes())
+    return found
+
+
+def left_over(folder: Path) -> list[str]:
+    """Temporary files and folders."""
+    work = [p for p in (folder / "work").rglob("*") if p.name.startswith(STAGING) or TEMPORARY.fullmatch(p.name)]
+    return [str(p.relative_to(folder)) for p in (*work, *(folder / "temp").iterdir())]
+
+
+@dataclass
+class Trial:
+    """A scenario on an engine: the folder before the command, and what the command makes of it."""
+
+    server: Server
+    scenario: Scenario
+    engine: str
+    home: Path
+    operations: int = 0
+
+    def prepare(self) -> Trial:
+        folder = self.home / "base"
+        (folder / "work" / "pairs").mkdir(parents=True)
+        (folder / "temp").mkdir()
+        write_inputs(folder / "work", self.engine)
+        for command in self.scenario.before:
+            done = self.server.run(folder, in_engine(command, self.engine))
+            assert done["code"] == 0, done["said"]
+        self.before = visible(folder)
+        fresh = self._copy("fresh")
+        done = self.server.run(fresh, self.scenario.arguments(self.engine))
+        assert done["code"] == 0, done["said"]
+        assert left_over(fresh) == []
+        self.after, self.seen = visible(fresh), done["seen"]
+        self.operations = len(done["seen"])
+        return self
+
+    def _copy(self, name: str) -> Path:
+        folder = self.home / name
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.home / "base", folder, symlinks=True)
+        return folder
+
+    def problem(self, at: int, fault: str, size: int = 0) -> str:
+        """What is wrong after a fault; empty if nothing is."""
+        folder = self._copy("tried")
+        done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, size)
+        wrong = _wrong_ending(done, fault)
+        try:
+            self._read(folder)
+        except LarvatusError as error:
+            return f"a reader fails: {error}"
+        state = visible(folder)
+        if state not in (self.before, self.after):
+            return f"neither the earlier nor the new files: {_difference(state, self.before, self.after)}"
+        if done["code"] == 0 and state != self.after:
+            wrong = wrong or "reported as done, but the earlier files are there"
+        if done["code"] == 2 and state != self.before:
+            wrong = wrong or "reported as failed, but the new files are there"
+        return wrong or self._again(folder, state == self.after)
+
+    def _read(self, folder: Path) -> None:
+        """Verify every release, as a reader would."""
+        for manifest in sorted((folder / "work").rglob("*.manifest.json")):
+            if STAGING in str(manifest) or ".larvatus-cache" in manifest.parts:
+                continue
+            rows = verify_files(manifest, [])
+            if any(row["same"] is not True for row in rows):
+                raise LarvatusError(f"{manifest.name}: {rows}")
+        from larvatus.core.safe_files.file_sets import settle_sets
+
+        for place in (folder / "work", folder / "work" / "out"):
+            settle_sets(place)
+
+    def _again(self, folder: Path, complete: bool) -> str:
+        done = self.server.run(folder, self.scenario.arguments(self.engine))
+        if self.scenario.once and complete:
+            return "" if done["code"] == 2 and visible(folder) == self.after else f"again: {done['code']} {done['said']}"
+        if done["code"] != 0:
+            return f"the same command fails: {done['said']}"
+        if visible(folder) != self.after and not (complete and self.scenario.adds):
+            return f"the same command gives something else: {_difference(visible(folder), self.after)}"
+        found = left_over(folder)
+        return f"left behind: {found}" if found else ""
+
+
+def _wrong_ending(done: dict[str, Any], fault: str) -> str:
+    expected = {"SIGKILL": (-9, 0), "SIGINT": (130, 0), "SIGTERM": (143, 0)}.get(fault, (2, 0))
+    if done["code"] not in expected:
+        return f"exit code {done['code']}: {done['said']}"
+    if "Traceback" in done["said"] or "nexpected" in done["said"]:
+        return f"said {done['said']}"
+    return ""
+
+
+def _difference(state: dict[str, bytes], *known: dict[str, bytes]) -> str:
+    return "; ".join(
+        ", ".join(sorted(n for n in {*state, *one} if state.get(n) != one.get(n))) for one in known
+    )
+
+
+def write_inputs(folder: Path, engine: str) -> None:
+    """A small source, a secret and two studies."""
+    draw = random.Random(7)
+    numbers = [(draw.lognormvariate(8, 1), draw.lognormvariate(9, 1), draw.randint(18, 90)) for _ in range(80)]
+    rows = [f"{income:.2f},{wealth:.2f},{age},{i % 2}" for i, (income, wealth, age) in enumerate(numbers)]
+    (folder / "people.csv").write_text("\n".join(["income,wealth,age,region", *rows, ""]), encoding="utf-8")
+    (folder / "secret.txt").write_text(SECRET, encoding="utf-8")
+    (folder / "secret.txt").chmod(0o600)
+    chosen = "" if engine == "memory" else f'engine = "{engine}"'
+    (folder / "study.toml").write_text(STUDY.format(engine=chosen), encoding="utf-8")
+    (folder / "earlier.toml").write_text(STUDY.format(engine=chosen).replace("variance = 0.5", "variance = 0.4"),
+                                         encoding="utf-8")

@@ -1,0 +1,92 @@
+"""A process that has imported everything once, and runs each command in a copy of itself.
+
+It reads one request per line: the arguments of a command, the folder to run it in, and the operation that shall fail. It
+answers with the exit code, what was printed, and the operations that were seen.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from injector import Injector
+
+_FIRST = (
+    "pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.dataset", "duckdb", "numba", "scipy.stats", "optuna",
+    "larvatus.pipeline", "larvatus.pipeline.run_search", "larvatus.study", "larvatus.masks.additive_noise",
+    "larvatus.engines.duckdb", "larvatus.engines.memory", "larvatus.reporting.editions.internal", "jinja2", "cffi",
+    "larvatus.masks.multiple_imputation", "larvatus.attacks.exact_match", "larvatus.measures.moments",
+    "larvatus.reporting.page.html", "larvatus.reporting.editions.compose", "rich.progress", "tomli_w", "tomllib",
+    "larvatus.documents.release_set", "larvatus.documents.verification",
+)
+
+
+def main() -> None:
+    from larvatus.cli.main import app  # noqa: F401
+
+    for name in _FIRST:
+        importlib.import_module(name)
+    from larvatus.pipeline.candidates.cache import _code
+
+    _code()  # a digest of the package's files, which may be edited while a campaign runs
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(_answer(json.loads(line))), flush=True)
+
+
+def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+    home = Path(asked["home"])
+    said, seen = home / ".said", home / ".seen"
+    child = os.fork()
+    if child == 0:
+        _run(asked, said, seen)
+    _, status = os.waitpid(child, 0)
+    operations = seen.read_text(encoding="utf-8").splitlines() if seen.exists() else []
+    return {"code": os.waitstatus_to_exitcode(status), "said": said.read_text(encoding="utf-8"), "seen": operations}
+
+
+def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
+    """Run the command in this copy, which ends with it."""
+    from larvatus.cli.main import main as larvatus
+
+    seen.unlink(missing_ok=True)
+    out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.chdir(asked["folder"])
+    os.environ["LARVATUS_TEMP"] = asked["temp"]
+    os.umask(0o022)
+    injector = Injector((asked["folder"] + "/", asked["temp"] + "/"), asked["at"], asked["fault"])
+    if asked.get("size"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["size"], resource.RLIM_INFINITY))
+    injector.start()
+    code = 99
+    try:
+        code = larvatus(asked["arguments"])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:
+        import atexit
+
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            injector.active = False
+            if not asked["at"]:
+                seen.write_text("\n".join(injector.seen), encoding="utf-8")
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

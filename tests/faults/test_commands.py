@@ -1,0 +1,53 @@
+"""Commands that fail at a file operation leave the earlier files or all of the new ones, and can be repeated.
+
+`make test` tries some operations of two commands; `make check` spreads more over all commands, engines and faults;
+`python tests/faults/table.py` tries every operation and prints the table of docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+from campaign import ENGINES, SCENARIOS, Trial, a_server
+from injector import FAULTS
+
+QUICK = {"mask, replacing": 6, "run, replacing": 3}  # operations tried per fault
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with a_server(tmp_path_factory.mktemp("server")) as found:
+        yield found
+
+
+def spread(operations: int, tried: int) -> list[int]:
+    """Some operations, evenly spread; always the last but few, in which the files are moved."""
+    return sorted({1 + i * (operations - 1) // (tried - 1) for i in range(tried)})
+
+
+def wrong(trial: Trial, tried: int, faults: tuple[str, ...]) -> list[str]:
+    points = spread(trial.operations, tried)
+    return [f"{fault} at {at}, {trial.seen[at - 1]}: {problem}"
+            for i, at in enumerate(points) for fault in [faults[i % len(faults)]] if (problem := trial.problem(at, fault))]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_fault_leaves_the_earlier_files_or_all_new_ones(name, server, tmp_path):
+    trial = Trial(server, SCENARIOS[name], "memory", tmp_path).prepare()
+    assert wrong(trial, QUICK[name], ("SIGKILL", "full", "SIGKILL", "EIO", "SIGINT")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_command_survives_faults(name, engine, server, tmp_path):
+    trial = Trial(server, SCENARIOS[name], engine, tmp_path).prepare()
+    assert wrong(trial, 21, FAULTS) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", [1, 200, 1000, 3000])
+def test_a_disk_that_is_full_within_a_file(size, engine, server, tmp_path):
+    """The system refuses to let a file grow beyond a size, also in compiled code."""
+    trial = Trial(server, SCENARIOS["mask, replacing"], engine, tmp_path).prepare()
+    assert trial.problem(0, "ENOSPC", size) == ""

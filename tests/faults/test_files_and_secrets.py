@@ -1,0 +1,183 @@
+"""Who can read what a command writes, sources that change while they are read, and where secrets do not appear."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from campaign import SECRET, write_inputs
+
+import larvatus as lv
+from larvatus.cli.main import main
+from larvatus.core.errors import ReadError, SubGroupError, WriteError
+from larvatus.core.files import folder_in_place
+from larvatus.core.worker_process import Worker
+from larvatus.engines.duckdb import Duckdb
+from larvatus.engines.memory import Memory
+from larvatus.pipeline.candidates.cache import open_cache
+
+SOURCE = Path(lv.__file__).parent
+RUN = ["run", "study.toml", "--secret-file", "secret.txt", "--quiet", "-o"]
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """A folder with two runs of the same study and secret, written without a umask."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_inputs(folder, "memory")
+    here, before = Path.cwd(), os.umask(0)
+    os.chdir(folder)
+    try:
+        assert main([*RUN, "out"]) == 0
+        assert main([*RUN, "other"]) == 0
+    finally:
+        os.umask(before)
+        os.chdir(here)
+    return folder
+
+
+def test_only_the_owner_can_read_scores_and_the_internal_report(run_folder):
+    shared = {p.relative_to(run_folder / "out").as_posix() for p in (run_folder / "out").rglob("*")
+              if p.is_file() and stat.S_IMODE(p.stat().st_mode) != 0o600}
+    assert all(name.startswith("releases/") for name in shared if ".larvatus-cache" not in name), shared
+    assert stat.S_IMODE((run_folder / "out" / ".larvatus-cache").stat().st_mode) == 0o700
+    assert stat.S_IMODE((run_folder / "out" / "internal").stat().st_mode) == 0o700
+    assert stat.S_IMODE((run_folder / "out" / "releases" / "noise.csv").stat().st_mode) == 0o666
+
+
+def test_names_in_the_cache_do_not_tell_the_secret(run_folder):
+    first, second = ({p.name for p in (run_folder / name / ".larvatus-cache").iterdir() if "-" in p.name}
+                     for name in ("out", "other"))
+    assert first
+    assert {n.partition("-")[0] for n in first} == {n.partition("-")[0] for n in second}
+    assert not {n.partition("-")[2] for n in first} & {n.partition("-")[2] for n in second}
+
+
+def test_no_file_in_an_output_folder_is_a_pickle_or_has_the_secret(run_folder):
+    for path in (p for p in run_folder.rglob("*") if p.is_file() and p.name != "secret.txt"):
+        content = path.read_bytes()
+        assert not re.match(rb"\x80[\x02-\x05]", content), path
+        assert SECRET.encode() not in content, path
+
+
+def test_pickles_are_read_from_pipes_only():
+    users = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py")
+             if re.search(r"pickle\.loads?\(|read_pickle|allow_pickle=True", p.read_text(encoding="utf-8"))}
+    assert users == {"core/worker_process.py", "engines/_spark/jobs.py"}
+
+
+def test_a_linked_cache_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WriteError, match="cache is a link"), open_cache(tmp_path / "cache"):
+        pass
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", [Memory, Duckdb])
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda file: file.write_text(file.read_text() + "5,5,50,0\n"), "was changed"),
+    (lambda file: file.unlink(), "was removed"),
+    (lambda file: file.write_text("income,wealth,age,region\n1,2,secret text 77,0\n"), "was changed"),
+], ids=["grown", "removed", "replaced"])
+def test_a_source_that_changes_while_it_is_read_is_refused(engine, change, said, tmp_path, monkeypatch):
+    write_inputs(tmp_path, "memory")
+    read = engine.read
+
+    def changed_before_it_is_read(self, *given, **more):
+        change(tmp_path / "people.csv")
+        return read(self, *given, **more)
+
+    monkeypatch.setattr(engine, "read", changed_before_it_is_read)
+    with pytest.raises(ReadError, match=rf"people\.csv {said} while it was read") as raised:
+        lv.read(tmp_path / "people.csv", confidential=["income"], non_confidential=["age"], engine=engine.name)
+    assert "77" not in str(raised.value)
+
+
+def test_a_file_that_is_added_to_a_folder_while_it_is_read_is_noticed(tmp_path, monkeypatch):
+    write_inputs(tmp_path, "memory")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "people.csv").rename(tmp_path / "parts" / "a.csv")
+    read = Memory.read
+
+    def added(self, *given, **more):
+        (tmp_path / "parts" / "b.csv").write_bytes((tmp_path / "parts" / "a.csv").read_bytes())
+        return read(self, *given, **more)
+
+    monkeypatch.setattr(Memory, "read", added)
+    with pytest.raises(ReadError, match=r"b\.csv appeared while it was read"):
+        lv.read(tmp_path / "parts", confidential=["income"], engine="memory")
+
+
+def test_the_refusal_of_sub_groups_shows_no_confidential_value(tmp_path):
+    write_inputs(tmp_path, "memory")
+    data = lv.read(tmp_path / "people.csv", confidential=["wealth"], sub_groups=["region", "income"], engine="memory")
+    with pytest.raises(SubGroupError) as raised:
+        lv.mask(data, "additive_noise")
+    assert "'income': there are few records per value" in str(raised.value)
+    incomes = [line.split(",")[0] for line in (tmp_path / "people.csv").read_text().splitlines()[1:]]
+    assert not [income for income in incomes if income in str(raised.value)]
+
+
+def test_a_sub_group_of_categories_is_still_named(tmp_path):
+    write_inputs(tmp_path, "memory")
+    with (tmp_path / "people.csv").open("a") as file:
+        file.write("5,5,50,7\n")
+    data = lv.read(tmp_path / "people.csv", confidential=["wealth"], sub_groups=["region"], engine="memory")
+    with pytest.raises(SubGroupError, match=r"\(region=7\) has 1"):
+        lv.mask(data, "additive_noise")
+
+
+def test_frames_of_duckdb_load_no_extensions(tmp_path):
+    write_inputs(tmp_path, "duckdb")
+    relation = lv.read(tmp_path / "people.csv", confidential=["income"], engine="duckdb").frame()
+    for name in ("autoload_known_extensions", "autoinstall_known_extensions"):
+        assert relation.query("given", f"SELECT current_setting('{name}')").fetchall() == [(False,)]
+
+
+def test_a_folder_is_not_lost_when_its_replacement_fails(tmp_path, monkeypatch):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "part-00000.parquet").write_text("old")
+    replace, calls = os.replace, []
+
+    def fails_second(*given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise OSError(5, "Input/output error")
+        replace(*given)
+
+    monkeypatch.setattr(os, "replace", fails_second)
+    with pytest.raises(WriteError), folder_in_place(tmp_path / "r") as folder:
+        (folder / "part-00000.parquet").write_text("new")
+    assert (tmp_path / "r" / "part-00000.parquet").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_worker_gets_its_secret_through_a_pipe(monkeypatch):
+    started, popen = [], subprocess.Popen
+
+    def noted(words, **more):
+        started.append((words, more.get("env")))
+        return popen(words, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    worker = Worker({"secret": SECRET.encode()})
+    worker.stop()
+    worker.close()
+    assert started
+    assert SECRET not in repr(started)
+
+
+def test_an_error_of_the_system_is_reported_without_its_text(monkeypatch, capsys, tmp_path):
+    def full(*_, **__):
+        raise OSError(28, "confidential 4711")
+
+    monkeypatch.setattr("larvatus.documents.verification.verify_files", full)
+    assert main(["verify", str(tmp_path / "x.manifest.json")]) == 2
+    said = capsys.readouterr().err
+    assert "the disk is full" in said
+    assert "4711" not in said

@@ -1,0 +1,120 @@
+"""Fuzz every kind of input for as long as told, and print cases and faults as a table.
+
+    make fuzz SECONDS=600                                   all kinds, ten minutes in total
+    python tests/fuzz/campaign.py --kinds CSV,frames --cases 20000 --seed 7
+
+A fault is stored in tests/fuzz/corpus and tried again first by later runs and by `make test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import pyarrow as pa
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from targets import TARGETS, Target, handle
+
+CORPUS = Path(__file__).resolve().parent / "corpus"
+_BATCH = 200
+
+
+def encoded(value: Any) -> Any:
+    """An input as JSON."""
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, pa.Table):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, value.schema) as writer:
+            writer.write_table(value)
+        return {"table": base64.b64encode(sink.getvalue().to_pybytes()).decode()}
+    if isinstance(value, str):
+        return {"text": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
+    return {"repr": repr(value)}
+
+
+def decoded(stored: dict[str, str]) -> Any:
+    """The inverse of `encoded`."""
+    import ast
+
+    kind, content = next(iter(stored.items()))
+    if kind == "repr":
+        return ast.literal_eval(content.replace("nan", "None").replace("-inf", "None").replace("inf", "None"))
+    raw = base64.b64decode(content)
+    if kind == "bytes":
+        return raw
+    return raw.decode("utf-8", "surrogatepass") if kind == "text" else pa.ipc.open_file(raw).read_all()
+
+
+def store(kind: str, value: Any) -> Path:
+    text = json.dumps(encoded(value))
+    path = CORPUS / kind.replace(" ", "_") / f"{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def place_of(error: BaseException) -> str:
+    """Where a fault happened: its class and the last line of the package, without values."""
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if "larvatus" in f.filename and "fuzz" not in f.filename]
+    at = f"{Path(lines[-1].filename).name}:{lines[-1].lineno}" if lines else "outside the package"
+    return f"{type(error).__name__} at {at}"
+
+
+def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) -> tuple[Counter[str], dict[str, Path]]:
+    """Outcomes by kind, and the faults with the file of the input that gave them."""
+    outcomes: Counter[str] = Counter()
+    faults: dict[str, Path] = {}
+    until, number = time.monotonic() + seconds, first_seed
+
+    def use(value: Any) -> None:
+        try:
+            outcomes[handle(target, value)] += 1
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            outcomes["fault"] += 1
+            where = place_of(error)
+            if where not in faults:
+                faults[where] = store(kind, value)
+                print(f"{kind}: {where}: {str(error)[:120]!r} ({faults[where].name})", flush=True)
+
+    while time.monotonic() < until and sum(outcomes.values()) < cases:
+        left = min(_BATCH, cases - sum(outcomes.values()))
+        quiet = settings(max_examples=left, database=None, deadline=None, phases=[Phase.generate],
+                         suppress_health_check=list(HealthCheck))
+        seed(number)(quiet(given(target.inputs)(lambda value: use(value))))()
+        number += 1
+    return outcomes, faults
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=300.0, help="in total, shared by all kinds")
+    parser.add_argument("--cases", type=int, default=20_000, help="largest number of cases for each kind")
+    parser.add_argument("--kinds", default="", help="kinds, separated by commas (default: all)")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    kinds = [k for k in asked.kinds.split(",") if k] or list(TARGETS)
+    rows = []
+    for kind in kinds:
+        found, faults = run(kind, TARGETS[kind], asked.seconds / len(kinds), asked.cases, asked.seed)
+        rows.append(f"| {kind} | {sum(found.values()):,} | {found['ok']:,} | {found['refused']:,} | {len(faults)} |")
+    print(f"\nseed {asked.seed}\n\n| input | cases | accepted | refused | faults |\n|---|---|---|---|---|")
+    print("\n".join(rows))
+    return int(any(not row.endswith("| 0 |") for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

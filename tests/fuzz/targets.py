@@ -1,0 +1,343 @@
+"""What is fuzzed: for each kind of input a strategy, and a function that hands the input to the product.
+
+A function may raise a LarvatusError. Anything else that comes out of it is a fault, and so is a case that takes too long.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as parquet
+from hypothesis import strategies as st
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
+
+from hostile_values import WORDS, damaged, numbers, plain, sentences, tables, texts  # noqa: E402
+
+import larvatus as lv  # noqa: E402
+from larvatus.core.errors import LarvatusError  # noqa: E402
+
+SECRET = b"sixteen bytes or more for tests"
+LONGEST = 25  # seconds of processor time that one case may take
+
+
+class TooLong(Exception):
+    """A case that did not end in time."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of input: how it is made, and what is done with it."""
+
+    inputs: Any
+    use: Callable[[Any], None]
+    quick: bool = True
+
+
+@contextmanager
+def in_time(seconds: int = LONGEST) -> Iterator[None]:
+    """Stop a case that takes too much processor time, or ten times as long in all: other work on the machine does not count."""
+
+    def stop(*_: Any) -> None:
+        raise TooLong(f"not done after {seconds} s")
+
+    clocks = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 10 * seconds)}
+    before = {number: signal.signal(number, stop) for number in clocks}
+    for clock, limit in clocks.values():
+        signal.setitimer(clock, limit)
+    try:
+        yield
+    finally:
+        for number, (clock, _) in clocks.items():
+            signal.setitimer(clock, 0)
+            signal.signal(number, before[number])
+
+
+def handle(target: Target, given: Any) -> str:
+    """Use one input; "ok" or "refused". A fault is raised."""
+    with in_time(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            target.use(given)
+        except LarvatusError as error:
+            str(error).encode("utf-8", "surrogateescape")
+            return "refused"
+    return "ok"
+
+
+@cache
+def folder() -> Path:
+    made = tempfile.TemporaryDirectory(prefix="larvatus-fuzz-")
+    _FOLDERS.append(made)
+    return Path(made.name)
+
+
+_FOLDERS: list[Any] = []
+
+
+def file_of(name: str, content: bytes) -> Path:
+    path = folder() / name
+    path.write_bytes(content)
+    return path
+
+
+# --- files and frames ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def sample() -> pa.Table:
+    n = 40
+    return pa.table({
+        "income": [float((i * 7919) % 1009) for i in range(n)], "age": [20 + i % 50 for i in range(n)],
+        "region": ["north" if i % 3 else "south" for i in range(n)],
+        "day": pa.array([18000 + i for i in range(n)], pa.date32()),
+        "zero": [f"{i:04d}" for i in range(n)],
+    })
+
+
+def release_of(source: Any, engine: str, names: list[str]) -> pa.Table:
+    given = [n for n in names if n != names[0]]
+    data = lv.read(source, confidential=[names[0]], non_confidential=given, engine=engine)
+    return lv.mask(data, "additive_noise", secret=SECRET).to_arrow()
+
+
+def same_on_both(source: Any, names: list[str]) -> None:
+    """Both engines give the same release, or both refuse."""
+    found = []
+    for engine in ("memory", "duckdb"):
+        try:
+            table = release_of(source, engine, names)
+            found.append({n: [repr(v) for v in c.to_pylist()] for n, c in zip(table.column_names, table.columns, strict=True)})
+        except LarvatusError as error:
+            found.append(error)
+    refused = [isinstance(f, LarvatusError) for f in found]
+    if refused[0] != refused[1]:
+        raise AssertionError(f"one engine refuses and the other does not: {[type(f).__name__ for f in found]}")
+    if refused[0]:
+        raise found[0]
+    if found[0] != found[1]:
+        raise AssertionError("the engines give different releases")
+
+
+def _csv_bytes() -> bytes:
+    out = io.BytesIO()
+    import pyarrow.csv as csv
+
+    csv.write_csv(sample(), out)
+    return out.getvalue()
+
+
+def use_file(suffix: str) -> Callable[[bytes], None]:
+    def use(content: bytes) -> None:
+        same_on_both(file_of(f"given{suffix}", content), ["income", "age", "region", "day", "zero"])
+
+    return use
+
+
+def _parquet_bytes() -> bytes:
+    out = io.BytesIO()
+    parquet.write_table(sample(), out, compression="none")
+    return out.getvalue()
+
+
+def _arrow_bytes() -> bytes:
+    out = io.BytesIO()
+    feather.write_feather(sample(), out, compression="uncompressed")
+    return out.getvalue()
+
+
+def _stata_bytes() -> bytes:
+    import pandas as pd
+
+    path = folder() / "made.dta"
+    frame = pd.DataFrame({"income": np.arange(20.0) ** 2, "age": np.arange(20) + 18, "region": ["a", "b"] * 10,
+                          "day": np.arange(20.0), "zero": np.arange(20.0)})
+    frame.to_stata(path, write_index=False, variable_labels={"income": "yearly income"})
+    return path.read_bytes()
+
+
+def use_frame(table: pa.Table) -> None:
+    names = table.column_names
+    same_on_both(table, names)
+    found = release_of(table, "memory", names)
+    for name in names[1:]:
+        for was, now in zip(table.column(name).to_pylist(), found.column(name).to_pylist(), strict=True):
+            gone = was is None or (isinstance(was, float) and np.isnan(was))
+            if (now is not None) if gone else repr(was) != repr(now):
+                raise AssertionError(f"{name!r} is released as it is, but {was!r} came out as {now!r}")
+
+
+# --- texts ---------------------------------------------------------------------------------------------------------------
+
+
+def use_study(given: Any) -> None:
+    from larvatus.study.study import Study
+
+    if isinstance(given, str):
+        path = folder() / "study.toml"
+        path.write_bytes(given.encode("utf-8", "surrogatepass"))
+        study = Study.read(path)
+    else:
+        study = Study.of(given, folder())
+    study.toml()
+
+
+@cache
+def _data() -> lv.Microdata:
+    return lv.read(sample().rename_columns(["a", "b", "region", "day", "zero"]), confidential=["a", "b"],
+                   non_confidential=["region", "day"])
+
+
+def use_condition(text: str) -> None:
+    from larvatus.data.conditions import condition
+
+    found = condition(text, _data().table.columns)
+    for _, block in _data().table.blocks(found.columns):
+        found.holds(block)
+
+
+def use_constraint(text: str) -> None:
+    lv.mask(_data(), "additive_noise", secret=SECRET, constraints={"rules": [text]})
+
+
+def use_formula(text: str) -> None:
+    from larvatus.measures.analyses.formulas import formula
+
+    formula(text)
+
+
+def use_step(text: str) -> None:
+    from larvatus.data.contracts import Mask
+    from larvatus.data.method_parsing import all_of
+
+    lv.mask(_data(), *all_of(Mask, [text]), secret=SECRET)
+
+
+def use_taxonomy(given: Any) -> None:
+    roles = {"confidential": ["a"], "non_confidential": ["region"]}
+    table = sample().rename_columns(["a", "b", "region", "day", "zero"])
+    if isinstance(given, bytes):
+        given = str(file_of("taxonomy.csv", given))
+    data = lv.read(table, **roles, taxonomies={"region": given})
+    lv.mask(data, "additive_noise", secret=SECRET)
+
+
+@cache
+def _released() -> Path:
+    here = folder() / "released"
+    here.mkdir(exist_ok=True)
+    release = lv.mask(lv.read(sample(), confidential=["income"], non_confidential=["age"]), "additive_noise", secret=SECRET)
+    release.write(here / "out.csv", pairing=here / "pairing.parquet", overwrite=True)
+    from larvatus.documents.manifest import write_beside
+
+    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
+    write_beside(release, original, here / "out.csv", overwrite=True)
+    return here
+
+
+def use_manifest(content: bytes) -> None:
+    from larvatus.documents.verification import verify_files
+
+    path = _released() / "given.manifest.json"
+    path.write_bytes(content)
+    verify_files(path, [_released() / "out.csv"])
+
+
+def use_pairing(content: bytes) -> None:
+    path = file_of("pairing.parquet", content)
+    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
+    from larvatus.data.pairing import as_release
+
+    as_release(original, _released() / "out.csv", pairing=path)
+
+
+def use_command(arguments: list[str]) -> None:
+    from larvatus.cli.main import UNEXPECTED, main
+
+    here = os.getcwd()
+    os.chdir(folder())
+    said = io.StringIO()
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(said):
+            try:
+                code = main(arguments)
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else 2
+    finally:
+        os.chdir(here)
+    if code == UNEXPECTED:
+        raise AssertionError(said.getvalue().strip())
+
+
+STUDIES = (
+    'source = "people.csv"\n[roles]\nconfidential = ["income"]\n[[release]]\nname = "one"\nsteps = ["additive_noise"]\n',
+    'source = "people.csv"\n[roles]\nconfidential = ["a"]\n[[release]]\n[[release.steps]]\nmethod = "rank_swap"\n'
+    "grid.window = [1, 2]\n",
+)
+PARTS = ("source", "roles", "sub_groups", "release", "attacks", "measures", "limits", "constraints", "jobs", "intruder",
+         "search", "title", "purpose", "domain", "analysis", "labels", "goal", "csv")
+study_texts = st.one_of(
+    st.sampled_from(STUDIES).flatmap(lambda s: damaged(s.encode())).map(lambda b: b.decode("utf-8", "replace")),
+    st.integers(1, 6000).map(lambda n: "a = " + "[" * n + "]" * n), st.integers(1, 6000).map(lambda n: f"[{'a.' * n}b]\nc = 1"),
+    st.integers(1, 6000).map(lambda n: "a = " + "{b = " * n + "1" + "}" * n), texts, numbers.map(lambda v: f"jobs = {v}"),
+    st.dictionaries(st.sampled_from(PARTS), plain, max_size=4),
+)
+MASK_NAMES = ("additive_noise", "rank_swap", "rounding", "top_coding", "microaggregation", "sufficiency_based", "recoding",
+              "random_swap", "sampling", "post_randomisation", "random_blanking", "reverse_map", "nothing")
+FIELDS = ("variance", "rate", "window", "base", "share", "k", "columns", "where", "scope", "within", "similarity", "bound",
+          "stay")
+step_texts = st.one_of(
+    st.tuples(st.sampled_from(MASK_NAMES), st.sampled_from(FIELDS), st.one_of(numbers.map(str), plain.map(repr), texts))
+    .map(lambda t: f"{t[0]}({t[1]}={t[2]})"), st.sampled_from(MASK_NAMES), sentences,
+)
+formula_texts = st.lists(
+    st.sampled_from(["a", "b", "region", "log(a)", "C(b)", "poly(b, 2)", "I(b ** 2)", "0", "1", "+", "-", "*", ":", "(", ")"]),
+    max_size=9,
+).map(lambda words: "a ~ " + " ".join(words))
+COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run", "search", "list", "describe", "export",
+            "approve", "publish-noise", "reproduce", "nothing")
+OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
+           "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--=", "-", "--", "given.csv",
+           "nothing.csv", "study.toml", "income")
+command_lines = st.tuples(
+    st.sampled_from(COMMANDS),
+    st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x00" not in t)), max_size=5),
+).map(lambda t: [t[0], *t[1]])
+
+TARGETS: dict[str, Target] = {
+    "conditions": Target(sentences, use_condition),
+    "constraints": Target(sentences, use_constraint),
+    "formulas": Target(st.one_of(sentences, formula_texts), use_formula),
+    "steps": Target(step_texts, use_step),
+    "studies": Target(study_texts, use_study),
+    "taxonomies": Target(
+        st.one_of(plain, st.binary(max_size=60), damaged(b"leaf,middle,root\nnorth,n,all\nsouth,s,all\n")), use_taxonomy,
+    ),
+    "manifests": Target(st.one_of(st.deferred(lambda: damaged((_released() / "out.manifest.json").read_bytes())),
+                                  plain.map(lambda v: json.dumps(v, default=str).encode("utf-8", "replace"))), use_manifest),
+    "pairing files": Target(
+        st.deferred(lambda: damaged((_released() / "pairing.parquet").read_bytes())), use_pairing, quick=False,
+    ),
+    "CSV": Target(st.one_of(st.deferred(lambda: damaged(_csv_bytes())), st.binary(max_size=80)), use_file(".csv"), quick=False),
+    "Parquet": Target(st.deferred(lambda: damaged(_parquet_bytes())), use_file(".parquet"), quick=False),
+    "Arrow": Target(st.deferred(lambda: damaged(_arrow_bytes())), use_file(".arrow"), quick=False),
+    "labelled files": Target(st.deferred(lambda: damaged(_stata_bytes())), use_file(".dta"), quick=False),
+    "frames": Target(tables(), use_frame, quick=False),
+    "command lines": Target(command_lines, use_command, quick=False),
+}
+__all__ = ["TARGETS", "WORDS", "Target", "TooLong", "handle"]
