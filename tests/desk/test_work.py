@@ -54,6 +54,17 @@ def test_the_study_file_gives_the_same_bytes_on_the_command_line(desk: RunningDe
             assert (study.results() / "releases" / name).read_bytes() == (tmp_path / "again" / "releases" / name).read_bytes()
 
 
+@pytest.mark.slow
+def test_the_script_of_the_desk_gives_the_same_bytes(desk: RunningDesk):
+    place, study = ready_study(desk, 1)
+    desk.act(place, "run/start")
+    desk.wait(place)
+    (study.path / "study.py").write_text(desk.get(f"{place}/study.py").text)
+    subprocess.run([sys.executable, "study.py"], cwd=study.path, check=True, stdout=subprocess.DEVNULL)
+    file = Path("releases") / "noise-1.csv"
+    assert (study.results() / file).read_bytes() == (study.path / "results-by-script" / file).read_bytes()
+
+
 def test_approval_export_and_verification(desk: RunningDesk):
     place, study = ready_study(desk)
     desk.act(place, "run/start")
@@ -191,6 +202,29 @@ def test_cancel_ends_within_two_seconds_and_the_work_can_be_continued(desk: Runn
     page = desk.get(f"{place}/run").text
     assert "interrupted" in page
     assert "Continue the work" in page
+
+
+@pytest.mark.slow
+def test_a_run_continues_after_the_desk_was_closed(tmp_path: Path):
+    """A release that was finished before is not made again."""
+    (tmp_path / "people.csv").write_text("income,age,region\n" + "".join(
+        f"{(i * 7919) % 1000 + i},{20 + i * 13 % 60},{'abc'[i % 3]}\n" for i in range(300)))
+    with running_desk(tmp_path) as desk:
+        desk.enter()
+        _, study = start_long_run(desk, 3)
+        job = desk.server.desk.worker.latest(study.id, "run")
+        wait_for(lambda: any(done == total for _, done, total, _ in job.pieces), 240)
+    with running_desk(tmp_path) as desk:
+        desk.enter()
+        again, = desk.server.desk.recent()
+        place = f"/study/{again.id}"
+        assert "Continue the work" in desk.get(f"{place}/run").text
+        desk.act(place, "run/start")
+        desk.wait(place, 240)
+        job = desk.server.desk.worker.latest(again.id, "run")
+        assert job.state == "done", job.error
+        assert len(job.found["made"]) == 3
+        assert len(job.found["reused"]) >= 1
 
 
 @pytest.mark.slow

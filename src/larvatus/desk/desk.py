@@ -37,8 +37,8 @@ class Desk:
     async def close(self) -> None:
         """End the worker and remove what is private."""
         self.events.close()
-        await self.worker.stop()
         self.private.close()
+        await self.worker.stop()
 
     def recent(self) -> list[StudyFolder]:
         """The studies below the root, the latest first."""

@@ -12,6 +12,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -36,6 +37,18 @@ def bind_loopback(port: int) -> socket.socket:
     return made
 
 
+class _Server(uvicorn.Server):
+    """A server that does something as soon as it is asked to end, before it waits for its connections."""
+
+    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_exit = on_exit
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._on_exit()
+
+
 class DeskServer:
     """One desk on one port. Its address has a random name, so that no other port of this machine is sent its cookie."""
 
@@ -47,10 +60,10 @@ class DeskServer:
         self.entrance = Entrance()
         self.door = DoorPage(self.desk.private.path, f"http://{self.host}")
         app = make_app(self.desk, self.entrance, self.host, f"larvatus-{name.partition('.')[0]}", self.door)
-        self._server = uvicorn.Server(uvicorn.Config(
+        self._server = _Server(uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
             timeout_graceful_shutdown=1, proxy_headers=False,
-        ))
+        ), self._leave)
 
     def new_page(self) -> tuple[Path, str]:
         """A local page that opens the desk, and its token; both work once within a minute."""
@@ -81,6 +94,11 @@ class DeskServer:
         self.desk.events.close()
         self._server.should_exit = True
 
+    def _leave(self) -> None:
+        """Remove what is private at once: little time may be left."""
+        self.desk.events.close()
+        self.desk.private.close()
+
 
 def run_desk(root: Path, port: int, work: Path | None, browser: bool, say: Callable[[str], None]) -> None:
     """Open the desk in the browser and serve it until Ctrl-C, or until the terminal is closed."""
@@ -93,7 +111,9 @@ def run_desk(root: Path, port: int, work: Path | None, browser: bool, say: Calla
             say(f"Open http://{server.host}/enter and type this code, which works once within {LIFETIME:.0f} seconds:\n{token}")
         elif not opened:
             say(f"Open this page in your browser within {LIFETIME:.0f} seconds; only you can read it:\n{path.as_uri()}")
-        threading.Timer(LIFETIME, _remove_if_old, (server.door, path.stat().st_mtime_ns)).start()
+        removal = threading.Timer(LIFETIME, _remove_if_old, (server.door, path.stat().st_mtime_ns))
+        removal.daemon = True
+        removal.start()
 
     def start() -> None:
         say(f"The desk is open. It reads files below {server.desk.root.path}. Ctrl-C ends it.")

@@ -100,11 +100,6 @@ class DeskWorker:
         """The jobs of a study that are not over."""
         return [j for j in self._jobs.values() if j.study == study and not j.is_over]
 
-    def forget(self, job: DeskJob) -> None:
-        """Drop a job that is over, with what it found."""
-        if job.is_over:
-            self._jobs.pop(job.number, None)
-
     async def order(self, job: DeskJob, what: Literal["pause", "continue", "cancel"]) -> None:
         """Pause, continue or cancel a job."""
         if job.is_over:

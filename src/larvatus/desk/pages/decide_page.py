@@ -50,8 +50,8 @@ def written_files(at: PageRequest) -> list[str]:
 
 
 def _shown_place(at: PageRequest) -> str:
-    path = os.path.realpath(at.study.path)
-    return os.path.relpath(path, at.desk.root.path) if path.startswith(os.fspath(at.desk.root.path)) else at.study.path.name
+    below = at.desk.root.path in at.study.path.parents
+    return at.desk.root.relative(at.study.path) if below else at.study.path.name
 
 
 def _approve(at: PageRequest) -> None:

@@ -35,7 +35,6 @@ def serve_jobs() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     _preload()
-    _say(answers, {"ready": True})
     waiting = _Lines()
     while (line := waiting.next()) is not None:
         asked = json.loads(line)
