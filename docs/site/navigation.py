@@ -9,7 +9,8 @@ from larvatus.core.discovery import own_names
 
 QUESTIONS: dict[str, list[str]] = {
     "I have a file and must release it": [
-        "guides/first-release.md", "guides/advice.md", "guides/what-keys-give-away.md", "guides/choosing-a-mask.md",
+        "guides/ten-minutes-at-the-desk.md", "guides/first-release.md", "guides/advice.md", "guides/what-keys-give-away.md",
+        "guides/choosing-a-mask.md",
         "guides/households-and-weights.md", "guides/dates.md", "guides/rules.md", "guides/searching.md",
         "guides/what-to-publish-about-noise.md", "guides/reading-csv.md", "guides/your-file-is-spss.md",
         "guides/your-file-is-stata.md", "guides/your-file-is-sas.md", "guides/your-file-is-excel.md",
@@ -19,7 +20,8 @@ QUESTIONS: dict[str, list[str]] = {
                                            "guides/intervals.md"],
     "I sign for the board": ["guides/deciding.md", "guides/what-attacks-miss.md", "gallery/README.md"],
     "I analyse a released file": ["guides/analysing-a-release.md", "guides/what-analysts-lost.md"],
-    "I research methods": ["papers.md", "guides/speed.md", "literature.md"],
+    "I research methods": ["papers.md", "guides/speed.md", "reliability.md", "reliability-fuzz.md",
+                           "literature.md"],
     "I add a method": ["add-a-method.md", "architecture.md"],
 }
 METHODS = {"Masks": "larvatus.masks", "Attacks": "larvatus.attacks", "Measures": "larvatus.measures"}

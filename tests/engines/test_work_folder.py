@@ -228,6 +228,7 @@ shutil.rmtree = disturbed
 
 
 def test_a_signal_while_the_process_ends_does_not_disturb_the_removal(tmp_path):
-    done = subprocess.run([sys.executable, "-c", ENDING, str(tmp_path)], capture_output=True, text=True, timeout=100, check=False)
+    command = [sys.executable, "-c", ENDING, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []

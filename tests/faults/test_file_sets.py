@@ -14,7 +14,7 @@ import pytest
 from larvatus.core.errors import WriteError
 from larvatus.core.files import replace_file
 from larvatus.core.remains import Remains, report_to
-from larvatus.core.safe_files.file_sets import file_set, keep_settled, settle_sets
+from larvatus.core.safe_files.file_sets import file_set, settle_sets, shared_lock_on_sets
 from larvatus.core.safe_files.staging import JOURNAL, STAGING
 
 POINTS = Path(__file__).with_name("set_points.py")
@@ -155,7 +155,7 @@ def test_a_linked_staging_folder_is_not_followed(tmp_path):
 def test_a_writer_waits_for_a_reader(tmp_path, monkeypatch):
     (tmp_path / "r.csv").write_text("old")
     monkeypatch.setattr("larvatus.core.safe_files.file_sets._WAIT", 0.3)
-    with keep_settled(tmp_path), file_set(tmp_path, "r") as files:
+    with shared_lock_on_sets(tmp_path), file_set(tmp_path, "r") as files:
         (files.place / "r.csv").write_text("new")
         started = time.monotonic()
     assert time.monotonic() - started >= 0.3

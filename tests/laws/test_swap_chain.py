@@ -111,7 +111,7 @@ def test_a_sample_of_targets_is_found_as_well():
 
 
 def test_work_is_bounded_and_equal_values_are_used_beyond():
-    from larvatus.stats.linkage.swap_chains import chain_credit
+    from larvatus.stats.linkage.chains.swap_chains import chain_credit
 
     x, everyone, zero = made(300).to_numpy(), np.arange(300), np.zeros(300, dtype=int)
     data = lv.read(made(300), confidential=list(made(300)))

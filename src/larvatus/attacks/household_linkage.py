@@ -97,7 +97,7 @@ class HouseholdLinkage(Attack):
         self, role: _Unit, units: RecordUnits, keys: Keys, original: Microdata, release: Release, intruder: Intruder,
         guesses: Sequence[int], random: RecordRandom,
     ) -> Score:
-        from larvatus.stats.neighbours.unit_assignments import assigned_credits
+        from larvatus.stats.neighbours.unit_assignments import assignment_credits
         from larvatus.stats.neighbours.unit_links import UnitBlocks, unit_credits
 
         record, group, values = collect(keys.joined, keys.columns)
@@ -108,7 +108,7 @@ class HouseholdLinkage(Attack):
         tried = {name: unit_credits(blocks, *side, targets, guesses) for name, side in points.distances().items()}
         if guesses[0] == 1:
             near = tried["by noise"]
-            links = assigned_credits(blocks, *points.distances()["by noise"], targets, near[:, 0])
+            links = assignment_credits(blocks, *points.distances()["by noise"], targets, near[:, 0])
             for name, one in zip(_ONE_TO_ONE, links, strict=True):
                 tried[name] = np.column_stack([one, np.maximum(near[:, 1:], one[:, None])])
         best = max(tried, key=lambda name: float(tried[name][:, 0].mean()))

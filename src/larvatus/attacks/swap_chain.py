@@ -79,14 +79,14 @@ class SwapChain(Attack):
 
 def _moves(sides: LinkedGroup) -> Floats:
     """How far each value moved, as a share of the ranks; columns × records."""
-    from larvatus.stats.linkage.swap_chains import moves_in_release
+    from larvatus.stats.linkage.chains.swap_chains import moves_in_release
 
     return np.asarray((moves_in_release(sides.originals, sides.y) / len(sides.y)).T)
 
 
 def _linker(farthest: Floats | None) -> Callable[[LinkedGroup], Floats]:
     def link(sides: LinkedGroup) -> Floats:
-        from larvatus.stats.linkage.swap_chains import chain_credit
+        from larvatus.stats.linkage.chains.swap_chains import chain_credit
 
         given = sides.originals, sides.y, sides.same, sides.own, sides.holds
         plain = chain_credit(*given)[0]

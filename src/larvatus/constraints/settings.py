@@ -11,7 +11,7 @@ from larvatus.constraints.feasibility import contradicting
 from larvatus.constraints.rules import DIFFERENCE, WHERE_HELD, Linear, LinearTerm, Rule, parse_rule, quote_name
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.core.number_format import exact_number
-from larvatus.core.portable_functions import power_of_ten
+from larvatus.core.portable.portable_functions import power_of_ten
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
 from larvatus.core.philox import DENSITY, EDGE, HALF_STEP, M0, M1, ROUNDS, TO_UNIT, W0, W1, ZIGGURAT_TAIL
-from larvatus.core.portable_functions import exp_of, log_of
+from larvatus.core.portable.portable_functions import exp_of, log_of
 
 MOST_WORDS, _MOST_CALLS = 1 << 16, 40
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
 from larvatus.core.kernels import intrinsic, kernel
-from larvatus.core.portable_functions import exp, exp_of, log_of
+from larvatus.core.portable.portable_functions import exp, exp_of, log_of
 
 M0, M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)

@@ -10,7 +10,7 @@ from typing import Any
 
 from larvatus.core.errors import ReadError
 from larvatus.core.files import ZIPPED_CSV
-from larvatus.core.safe_files.file_sets import keep_settled
+from larvatus.core.safe_files.file_sets import shared_lock_on_sets
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.documents.codebook import codebook_path
 from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
@@ -28,7 +28,7 @@ def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
     """
     with ExitStack() as stack:
         for folder in sorted({_folder_of_set(path) for path in (manifest, *files)}):
-            stack.enter_context(keep_settled(folder))
+            stack.enter_context(shared_lock_on_sets(folder))
         return _verify(manifest, files)
 
 

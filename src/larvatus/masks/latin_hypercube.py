@@ -64,7 +64,7 @@ class LatinHypercube(Mask):
             return dict(zip(dice, random.uniform(block.record, most, purpose="hypercube"), strict=True))
 
         def scored(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.core.portable_normal import normal_quantile
+            from larvatus.core.portable.portable_normal import normal_quantile
 
             return {s: normal_quantile(block[r] / (sizes[group] + 1)) for s, r in zip(score, order, strict=True)}
 

@@ -14,7 +14,7 @@ from larvatus.data.contracts import Mask, Method
 from larvatus.data.method_parsing import method_of, validation_problems
 
 MAPPED = "reverse_mapped"
-MOST_RELEASES = 10_000
+MOST_PLANNED = 10_000
 _M = TypeVar("_M", bound=Method)
 AnyMask = Annotated[SerializeAsAny[Mask], BeforeValidator(lambda given: method_of(Mask, given))]
 
@@ -66,8 +66,8 @@ def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
         problems += [f"{where}: {key} and grid.{key} are both given for one step. Keep one of them." for i, key, _ in axes
                      if key in steps[i]]
         count = math.prod(max(len(values), 1) for _, _, values in axes)
-        if count > MOST_RELEASES:
-            problems.append(f"{where}: the grid has {count:,} combinations; at most {MOST_RELEASES:,} are allowed. Use fewer "
+        if count > MOST_PLANNED:
+            problems.append(f"{where}: the grid has {count:,} combinations; at most {MOST_PLANNED:,} are allowed. Use fewer "
                             "values, or a search ([[search]]).")
             continue
         for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):

@@ -24,7 +24,7 @@ def test_factors_agree_with_lapack(shape):
     assert np.allclose((vectors * values) @ vectors.T, s, atol=1e-12 * np.abs(s).max())
     assert np.allclose(np.abs(algebra.triangle_of(x)), np.abs(np.linalg.qr(x, mode="r")), atol=1e-12)
     assert np.allclose(algebra.pseudo_inverse(x), np.linalg.pinv(x), atol=1e-10)
-    assert np.allclose(algebra.gram(x), s, rtol=1e-13, atol=1e-13)
+    assert np.allclose(algebra.gram_matrix(x), s, rtol=1e-13, atol=1e-13)
 
 
 def test_positive_definite_matrices_alone_and_in_stacks():
@@ -86,7 +86,7 @@ def test_known_bits():
     """The digest is the same on every machine."""
     i, j = np.mgrid[0:60, 0:5]
     x = ((i * 37 + j * 11 + i * i * j) % 101) / 64.0 - 0.7
-    s = algebra.gram(x)
+    s = algebra.gram_matrix(x)
     parts = [s, *algebra.symmetric_eigen(s), algebra.triangle_of(x), algebra.pseudo_inverse(x), algebra.cholesky(s),
              algebra.inverse_of(s), algebra.product(x, s, x.T), algebra.total(x)]
     raw = b"".join(np.ascontiguousarray(v).tobytes() for v in parts)

@@ -25,7 +25,7 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import make_folders_like, not_written, sync
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
-from larvatus.core.safe_files.journal import carry_out, plan_moves, read_journal, remove_journal, undo, write_journal
+from larvatus.core.safe_files.journal import move_files, plan_moves, read_journal, remove_journal, undo, write_journal
 from larvatus.core.safe_files.locks import Busy, is_still, lock, lock_new, take_lock
 from larvatus.core.safe_files.staging import JOURNAL, NEW, STAGING, is_staged, target_of
 
@@ -169,7 +169,7 @@ def _commit(files: FileSet) -> None:
                 if staged not in files.whole:
                     make_folders_like(staged, files.place, files.folder)
             write_journal(files.staging, journal)
-            carry_out(files.staging, journal)
+            move_files(files.staging, journal)
         except BaseException:
             undo(files.staging, journal)
             remove_journal(files.staging)
@@ -194,7 +194,7 @@ def settle_sets(folder: Path) -> None:
 
 
 @contextmanager
-def keep_settled(folder: Path) -> Iterator[None]:
+def shared_lock_on_sets(folder: Path) -> Iterator[None]:
     """Settle a folder, and keep other processes from moving files into it meanwhile; for moments only."""
     settle_sets(folder)
     if is_staged(folder.absolute()) or not folder.is_dir():
@@ -259,7 +259,7 @@ def _finish(staging: Path) -> None:
         settle_set(Path(os.path.normpath(main)))
     try:
         if (staging / JOURNAL).exists():
-            carry_out(staging, read_journal(staging))
+            move_files(staging, read_journal(staging))
             remove_journal(staging)
     except OSError as error:
         raise WriteError(f"{staging.parent}: a command was interrupted while files were moved there, and the moves cannot be "

@@ -55,7 +55,7 @@ def remove_journal(staging: Path) -> None:
         sync(staging)
 
 
-def carry_out(staging: Path, journal: Mapping[str, Any]) -> None:
+def move_files(staging: Path, journal: Mapping[str, Any]) -> None:
     """Make the moves that were not made yet."""
     for new, target, old in _paths(staging, journal["moves"]):
         if not new.exists():

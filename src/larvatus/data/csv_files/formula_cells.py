@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _INERT: ContextVar[bool] = ContextVar("larvatus_inert_formulas", default=False)
 
 
 def inert(cell: Any) -> Any:
     """A cell with an apostrophe in front if it is a text that a spreadsheet program would run."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(STARTS) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 @contextmanager

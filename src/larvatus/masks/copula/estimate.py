@@ -92,7 +92,7 @@ def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRando
         data = add_ranks(data, {s: scored[s] for s in tied}, random)
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
-        from larvatus.core.portable_normal import normal_quantile
+        from larvatus.core.portable.portable_normal import normal_quantile
 
         source = {s: block[s if s in tied else r] for s, r in ranks.items()}
         return {s: normal_quantile((v - 0.5) / max(counts[group][s], 1.0)) for s, v in source.items()}

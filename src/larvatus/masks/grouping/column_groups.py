@@ -10,7 +10,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_rows, moments_by_group, with_table
-from larvatus.stats.linear.portable_algebra import mean
+from larvatus.stats.linear.portable_algebra import column_mean as mean
 
 Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
 _KEPT = scratch("kept by a group")

@@ -9,7 +9,7 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.kernels import kernel
-from larvatus.core.portable_functions import exp_of
+from larvatus.core.portable.portable_functions import exp_of
 
 _exp = kernel()(exp_of)
 

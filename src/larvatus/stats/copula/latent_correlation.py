@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Matrix
-from larvatus.core.portable_functions import small_sine
+from larvatus.core.portable.portable_functions import small_sine
 from larvatus.stats.linear.portable_algebra import cholesky, inverse_of, product, pseudo_inverse, symmetric_eigen, total
 
 _TERMS = 160
@@ -71,7 +71,7 @@ def step_edges(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
 
 def hermite_weights(ties: Ties) -> Matrix:
     """Coefficients 1, 2, … of average rank, as a function of a normal variable, in normalised Hermite polynomials."""
-    from larvatus.core.portable_normal import normal_quantile
+    from larvatus.core.portable.portable_normal import normal_quantile
     from larvatus.stats.copula.hermite import coefficients
 
     place, rise = step_edges(ties, _GRID)
@@ -103,7 +103,7 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
 
 def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
     """Difference of mean average rank / n between two normals of variance 1 with means `apart` apart, mixed in these shares."""
-    from larvatus.core.portable_normal import normal_cdf
+    from larvatus.core.portable.portable_normal import normal_cdf
 
     own, apart, share = normal_cdf(_PLACES), apart[:, None], share[:, None]
     with_it = _mean_rank(share * own + (1 - share) * normal_cdf(_PLACES + apart), np.diff(own), ties)

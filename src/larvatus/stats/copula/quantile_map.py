@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.core.portable_functions import interpolate, power
+from larvatus.core.portable.portable_functions import interpolate, power
 
 _EVEN, FINER, _DEEPEST = 512, 4, 30
 _LEVELS = (0.05, 0.95)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Matrix
-from larvatus.core.portable_functions import exp, interpolate
+from larvatus.core.portable.portable_functions import exp, interpolate
 from larvatus.stats.copula.latent_correlation import FLAT, NEARLY_ALL, Ties, solve_latent, step_edges
 from larvatus.stats.linear.portable_algebra import least_squares_solution, product, total
 
@@ -31,7 +31,7 @@ class LevelTable:
 
 def _standing(place: Matrix, mean: Matrix, spread: float, share: Matrix) -> Matrix:
     """Quantiles of the mixture on the scale of each level, levels × places."""
-    from larvatus.core.portable_normal import normal_cdf
+    from larvatus.core.portable.portable_normal import normal_cdf
 
     t = np.linspace(mean.min() - 7 * spread, mean.max() + 7 * spread, _PLACES)
     below = product(share, normal_cdf((t - mean[:, None]) / spread))
@@ -45,7 +45,7 @@ def level_effects(target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Ma
     indicator over that of all records. A level that lies entirely within ties, or entirely apart from the others, fits any
     large effect: one that gives nearly the same is used.
     """
-    from larvatus.core.portable_normal import normal_cdf
+    from larvatus.core.portable.portable_normal import normal_cdf
 
     place, rise = step_edges(ties, _GRID)
     effect = np.zeros(rows.shape[1])
@@ -68,7 +68,7 @@ def level_effects(target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Ma
 
 def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matrix:
     """Levels × (mean average rank up to a constant, then its coefficients 1, 2, … in normalised Hermite polynomials)."""
-    from larvatus.core.portable_normal import normal_cdf
+    from larvatus.core.portable.portable_normal import normal_cdf
     from larvatus.stats.copula.hermite import coefficients
 
     place, rise = step_edges(ties, _GRID)

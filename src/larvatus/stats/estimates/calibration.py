@@ -18,7 +18,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import LarvatusError
-from larvatus.core.portable_functions import exp
+from larvatus.core.portable.portable_functions import exp
 from larvatus.stats.linear.portable_algebra import least_squares_solution, product, total
 
 CalibrationDistance = Literal["raking", "linear"]

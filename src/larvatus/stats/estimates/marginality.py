@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from larvatus.core.arrays import Floats
-from larvatus.core.portable_functions import log1p
+from larvatus.core.portable.portable_functions import log1p
 from larvatus.stats.linear.portable_algebra import product, total
 
 _PER_LN2 = 1.4426950408889634

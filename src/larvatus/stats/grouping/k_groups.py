@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.linear.portable_algebra import mean, total
+from larvatus.stats.linear.portable_algebra import column_mean as mean
+from larvatus.stats.linear.portable_algebra import total
 from larvatus.stats.ranks.ranks import keyed_order
 
 KeyedWords = Callable[[Ints], NDArray[np.uint64]]

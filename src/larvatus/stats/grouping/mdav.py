@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.grouping.median_cuts import cut_in_leaves
-from larvatus.stats.linear.portable_algebra import mean
+from larvatus.stats.linear.portable_algebra import column_mean as mean
 from larvatus.stats.linear.portable_algebra import total as sum_of
 
 LEAF = 8

@@ -108,7 +108,7 @@ def regress(lines: tuple[RegressionRow, ...], residuals: SampleMoments, basis: M
 
 def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
     """Lower triangular A with A·Aᵀ ~ Wishart(I, freedom) (Bartlett 1933), from r(r−1)/2 normals and r uniforms."""
-    from larvatus.core.portable_normal import gamma_quantile
+    from larvatus.core.portable.portable_normal import gamma_quantile
 
     r = len(uniforms)
     out = np.zeros((r, r))

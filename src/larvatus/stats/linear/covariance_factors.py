@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.moments import SampleMoments
-from larvatus.stats.linear.portable_algebra import mean, product, symmetric_eigen, total, triangle_of
+from larvatus.stats.linear.portable_algebra import column_mean as mean
+from larvatus.stats.linear.portable_algebra import product, symmetric_eigen, total, triangle_of
 from larvatus.stats.linear.sufficiency import THIN, independent
 
 _LEAST, _ROUNDING = 1e-12, 64 * np.finfo(float).eps

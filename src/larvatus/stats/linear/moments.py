@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.stats.linear.portable_algebra import gram, product
-from larvatus.stats.linear.portable_algebra import mean as mean_of
+from larvatus.stats.linear.portable_algebra import column_mean as mean_of
+from larvatus.stats.linear.portable_algebra import gram_matrix as gram
+from larvatus.stats.linear.portable_algebra import product
 from larvatus.stats.linear.portable_algebra import total as sum_of
 
 

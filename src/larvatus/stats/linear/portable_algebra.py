@@ -49,7 +49,7 @@ def total(x: Matrix, axis: int = 0) -> Floats:
     return np.asarray(out, dtype=np.float64)
 
 
-def mean(x: Matrix, axis: int = 0) -> Floats:
+def column_mean(x: Matrix, axis: int = 0) -> Floats:
     """Mean along an axis."""
     return np.asarray(total(x, axis) / np.shape(x)[axis])
 
@@ -87,7 +87,7 @@ def _product(a: Any, b: Any) -> Any:
     return out
 
 
-def gram(d: Matrix) -> Matrix:
+def gram_matrix(d: Matrix) -> Matrix:
     """dᵀd for rows × columns, exactly symmetric."""
     columns = np.ascontiguousarray(np.asarray(d, dtype=np.float64).T)
     p, n = columns.shape
@@ -101,7 +101,7 @@ def gram(d: Matrix) -> Matrix:
 
 
 @kernel()
-def dot(a: Floats, b: Floats) -> float:
+def scalar_product(a: Floats, b: Floats) -> float:
     """Sum of products, in eight interleaved sums that are then added one by one."""
     n = len(a)
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -125,7 +125,7 @@ def dot(a: Floats, b: Floats) -> float:
 def _dots(columns: Matrix, out: Matrix) -> None:
     for j in range(len(columns)):
         for k in range(j + 1):
-            out[j, k] = out[k, j] = dot(columns[j], columns[k])
+            out[j, k] = out[k, j] = scalar_product(columns[j], columns[k])
 
 
 @kernel()
@@ -134,7 +134,7 @@ def _reflected(columns: Matrix) -> None:
     k, n = columns.shape
     for i in range(min(k, n)):
         v = columns[i, i:]
-        norm = np.sqrt(dot(v, v))
+        norm = np.sqrt(scalar_product(v, v))
         if norm == 0.0:
             continue
         alpha = -norm if v[0] > 0.0 else norm
@@ -142,7 +142,7 @@ def _reflected(columns: Matrix) -> None:
         v[0] -= alpha
         for j in range(i + 1, k):
             w = columns[j, i:]
-            share = dot(v, w) / square
+            share = scalar_product(v, w) / square
             for t in range(len(v)):
                 w[t] -= share * v[t]
         v[0] = alpha
@@ -226,7 +226,7 @@ def _one_sided(u: Matrix, v: Matrix) -> None:
         turned = False
         for p in range(n - 1):
             for q in range(p + 1, n):
-                alpha, beta, gamma = dot(u[p], u[p]), dot(u[q], u[q]), dot(u[p], u[q])
+                alpha, beta, gamma = scalar_product(u[p], u[p]), scalar_product(u[q], u[q]), scalar_product(u[p], u[q])
                 if abs(gamma) <= 1e-15 * np.sqrt(alpha * beta) or abs(gamma) < 1e-300:
                     continue
                 turned = True

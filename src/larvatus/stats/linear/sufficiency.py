@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.kernels import kernel
-from larvatus.stats.linear.portable_algebra import dot, mean, product, pseudo_inverse, symmetric_eigen, total
+from larvatus.stats.linear.portable_algebra import column_mean as mean
+from larvatus.stats.linear.portable_algebra import product, pseudo_inverse, symmetric_eigen, total
+from larvatus.stats.linear.portable_algebra import scalar_product as dot
 from larvatus.stats.linear.row_maps import solve_rows
 
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]

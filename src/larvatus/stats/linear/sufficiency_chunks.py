@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.portable_algebra import cholesky, inverse_of, product, total, triangle_of
-from larvatus.stats.linear.portable_algebra import gram as gram_of
+from larvatus.stats.linear.portable_algebra import gram_matrix as gram_of
 from larvatus.stats.linear.sufficiency import THIN, Basis, Status, noise_root, status_of
 
 

@@ -15,8 +15,8 @@ _FAR, _THIN = 100.0, 1e-12
 
 def truncated_normal(u: Matrix, low: Matrix, high: Matrix) -> Matrix:
     """The u-quantile of the standard normal truncated to [low, high], computed on the log scale."""
-    from larvatus.core.portable_functions import expm1, log1p
-    from larvatus.core.portable_normal import normal_log_cdf, normal_quantile_of_log
+    from larvatus.core.portable.portable_functions import expm1, log1p
+    from larvatus.core.portable.portable_normal import normal_log_cdf, normal_quantile_of_log
 
     low, high = np.clip(low, -_FAR, _FAR), np.clip(high, -_FAR, _FAR)
     flip = low + high < 0

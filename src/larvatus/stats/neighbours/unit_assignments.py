@@ -17,7 +17,7 @@ _TRIES = 3  # assignments of equal cost
 _SAME = 1e-9
 
 
-def assigned_credits(
+def assignment_credits(
     blocks: UnitBlocks, records: tuple[Floats, Floats], units: tuple[Floats, Floats], targets: Ints, nearest: Floats
 ) -> tuple[Floats, Floats]:
     """Credits of the targets by the best assignment and by the most probable unit; `nearest` where a block is too large."""

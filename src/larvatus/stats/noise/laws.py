@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.core.portable_functions import exp, log, log1p
+from larvatus.core.portable.portable_functions import exp, log, log1p
 from larvatus.core.randomness import RecordRandom
 
 _Bias = Literal["normal", "lognormal", "gamma"]

@@ -34,7 +34,7 @@ _SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
     -2.50507602534068634195e-08, 1.58969099521155010221e-10,
 )
-BLOCK = 4096
+_BLOCK = 4096
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -746.0, 709.782712893384
 
 
@@ -73,11 +73,11 @@ def by_blocks(function: Callable[[Floats], Floats]) -> Callable[[Any], Floats]:
     @functools.wraps(function)
     def applied(x: Any) -> Floats:
         x = np.asarray(x, dtype=np.float64)
-        if x.size <= BLOCK:
+        if x.size <= _BLOCK:
             return function(x)
         flat, out = x.ravel(), np.empty(x.size)
-        for low in range(0, x.size, BLOCK):
-            out[low : low + BLOCK] = function(flat[low : low + BLOCK])
+        for low in range(0, x.size, _BLOCK):
+            out[low : low + _BLOCK] = function(flat[low : low + _BLOCK])
         return out.reshape(x.shape)
 
     return applied

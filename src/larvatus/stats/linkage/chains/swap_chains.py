@@ -20,8 +20,8 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.linkage.chain_steps import UNHELD, UNKNOWN, follow_chain, settle_chain
-from larvatus.stats.linkage.longest_chains import link_by_length
+from larvatus.stats.linkage.chains.chain_steps import UNHELD, UNKNOWN, follow_chain, settle_chain
+from larvatus.stats.linkage.chains.longest_chains import link_by_length
 
 SEEDS = 5  # records tried before it is concluded that values were not exchanged in pairs
 PASSES = 5  # unresolved targets are tried again with the rows that are left

@@ -9,7 +9,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.core.kernels import kernel
-from larvatus.core.portable_functions import by_blocks, exp, exp_of, expm1, log, log1p, log_of, polynomial
+from larvatus.core.portable.portable_functions import by_blocks, exp, exp_of, expm1, log, log1p, log_of, polynomial
 
 _ROOT_2, _ROOT_2_PI = 1.4142135623730951, 2.5066282746310002
 _SMALL = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.linkage.chain_steps import UNKNOWN, follow_chain, settle_chain
+from larvatus.stats.linkage.chains.chain_steps import UNKNOWN, follow_chain, settle_chain
 
 
 @kernel()

@@ -1,0 +1,1 @@
+"""Functions with the same bits on every machine: logarithm, exponential, trigonometric and normal functions."""

@@ -1,0 +1,1 @@
+"""Chains of values that were exchanged in pairs."""
