@@ -119,7 +119,7 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     }
 
 
-def carry_out(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def make_and_score(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Carry out the study, as `larvatus run` does. What is finished already is not made again."""
     from larvatus.pipeline import run as run_study
     from larvatus.study import Execution
@@ -203,6 +203,6 @@ def verify_file(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, 
 
 
 JOBS: Mapping[str, _Job] = {
-    "examine": examine, "advise": advise_study, "keys": examine_keys, "run": carry_out, "search": search_settings,
+    "examine": examine, "advise": advise_study, "keys": examine_keys, "run": make_and_score, "search": search_settings,
     "elsewhere": score_elsewhere, "approve": approve_by_name, "export": export_file, "verify": verify_file,
 }
