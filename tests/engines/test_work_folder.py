@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -231,4 +232,16 @@ def test_a_signal_while_the_process_ends_does_not_disturb_the_removal(tmp_path):
     command = [sys.executable, "-c", ENDING, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_made_at_the_same_time_do_not_take_each_other_for_left_ones(tmp_path):
+    """Every new folder first removes those of dead processes. With the lock looked for twice, some of 600 were lost."""
+    def use(_: int) -> None:
+        folder = WorkFolder(tmp_path)
+        folder.file().write_text("data")
+        folder.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(use, range(600)))
     assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,11 @@ def lock_new(path: Path, mode: int) -> int:
     Another process may take a file without a lock for one of a dead process, and remove it. Then it is created again.
     """
     while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        except FileExistsError:  # the other process is about to remove it
+            time.sleep(_PAUSE)
+            continue
         with suppress(Busy):
             take_lock(descriptor)
             if is_still(path, descriptor):

@@ -81,11 +81,12 @@ def remove_stale(base: Path) -> int:
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            if not (folder / LOCK).exists():
-                if any(folder.iterdir()):  # its removal was interrupted
+            there = os.listdir(folder)  # looked at once: a lock that appears later belongs to a living process
+            if LOCK not in there:
+                if there:  # its removal was interrupted: a lock is the first file of a folder
                     shutil.rmtree(folder, ignore_errors=True)
                 else:
-                    folder.rmdir()  # not yet locked, or left before it was; who has made it makes it again
+                    folder.rmdir()  # fails if it is locked by now; whoever has made it makes it again
                 gone += 1
                 continue
             with lock(folder / LOCK) as free:
