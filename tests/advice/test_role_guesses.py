@@ -217,5 +217,5 @@ def test_some_roles_without_confidential_columns_are_refused(tmp_path, capsys):
     pd.DataFrame({"person": np.arange(50), "income": np.arange(50) * 7.5}).to_csv(path, index=False)
     assert main(["advise", str(path), "--person", "person", "--missing", "income=-7"]) == 2
     said = capsys.readouterr().err
-    assert "--person, --missing" in said
+    assert "leave out --person and state it in the draft" in said  # codes of missing values are used while looking
     assert "Give --confidential as well" in said

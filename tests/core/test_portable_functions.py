@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from larvatus.core import portable_functions as functions
-from larvatus.core import portable_normal as normal
+from larvatus.core.portable import portable_functions as functions
+from larvatus.core.portable import portable_normal as normal
 
 RNG = np.random.default_rng(5)
 WIDE = np.concatenate([RNG.uniform(-700, 700, 3000), RNG.normal(size=3000), RNG.normal(size=300) * 1e-9])
@@ -77,5 +77,5 @@ def test_known_bits():
 
 
 def test_long_arrays_are_the_same_in_blocks():
-    x = np.linspace(-5, 5, 3 * functions.BLOCK + 7)
+    x = np.linspace(-5, 5, 3 * functions._BLOCK + 7)
     assert functions.exp(x).tolist() == np.concatenate([functions.exp(x[:100]), functions.exp(x[100:])]).tolist()

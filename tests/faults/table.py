@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from campaign import ENGINES, SCENARIOS, Trial, a_server
+from fault_campaign import ENGINES, SCENARIOS, Trial, a_server
 from injector import FAULTS
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from campaign import ENGINES, SCENARIOS, Trial, a_server
+from fault_campaign import ENGINES, SCENARIOS, Trial, a_server
 from injector import FAULTS
 
 QUICK = {"mask, replacing": 6, "run, replacing": 3}  # operations tried per fault

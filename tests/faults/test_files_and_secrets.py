@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from campaign import SECRET, write_inputs
+from fault_campaign import SECRET, write_inputs
 
 import larvatus as lv
 from larvatus.cli.main import main

@@ -50,15 +50,16 @@ def given(frame) -> list[str]:
 
 
 def same(one, other) -> bool:
-    """Equal values of equal types, apart from categories that no row has."""
+    """Equal values of equal types, apart from categories that no row has; NaN is a missing value, as on every engine."""
     if isinstance(one, pd.Series):
         one = one.cat.remove_unused_categories() if isinstance(one.dtype, pd.CategoricalDtype) else one
         pd.testing.assert_series_equal(one, other)
         return True
     if isinstance(one, pl.Series):
         one = one.cast(pl.Enum(["lo", "hi"])) if isinstance(one.dtype, pl.Enum) else one
+        one = one.fill_nan(None) if one.dtype.is_float() else one
         return one.dtype == other.dtype and one.equals(other, null_equal=True)
-    return one.type == other.type and repr(one.to_pylist()) == repr(other.to_pylist())
+    return one.type == other.type and repr([None if v != v else v for v in one.to_pylist()]) == repr(other.to_pylist())
 
 
 def released(source):

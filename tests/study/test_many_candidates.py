@@ -359,7 +359,7 @@ def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
 
     started: list[object] = []
 
-    def refused(state: object) -> None:
+    def refused(state: object, *_: object) -> None:
         started.append(state)
         raise WorkerGone
 
