@@ -7,7 +7,7 @@ probability .15, by that of another record. So margins and most relations are th
 Samples of 2 % and 10 % are drawn at random, and also with unequal probabilities: proportional to 1/2 or 2, by the first key,
 with weights of one over the probability. The truth is known for every sample:
 
-    global risk     Σ f / F over the records            individual risk with weights
+    global risk     Σ f / F over the records            individual risk with weights; log-linear models (model_risk)
     tau1, tau2      sample uniques with F = 1; Σ 1 / F  log-linear models: independence, all two-way, search
     tau2            Σ 1 / F over sample uniques         sum of individual risks of sample uniques
     uniques         population uniques                  Pitman, Zayatz, slide negative binomial, the chosen one
@@ -27,8 +27,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from larvatus.attacks.keys.class_risk import mean_with_interval
 from larvatus.stats.key_risk.individual_risk import global_risk, individual_risk
-from larvatus.stats.key_risk.population_uniques import search_models
+from larvatus.stats.key_risk.model_risk import model_risk
 from larvatus.stats.key_risk.superpopulation import population_uniques
 
 FILES = {
@@ -70,10 +71,14 @@ def estimates(codes: np.ndarray, cell: np.ndarray, size: np.ndarray, fraction: f
     tau1, tau2 = float((true[alone] == 1).sum()), float((1 / true[alone]).sum())
     yield "tau2: individual risk", tau2, float(individual_risk(f, p)[alone].sum()), np.nan, np.nan
     part = f.sum() / weight.sum()
-    levels = tuple(codes.max(axis=0) + 1)
     seen = codes[taken][first]
     for model in ("independence", "two_way", "search"):
-        fit = search_models(seen, f, levels, part, model)[-1]
+        models = model_risk(seen, f, weight, part, model)
+        fit = models.path[-1]
+        if models.risk is not None:
+            r = models.risk
+            mean, low, high = mean_with_interval(f, r.risk, r.spread, float(f.sum()), r.doubt)
+            yield f"global risk: log-linear, {model}", (f / true).sum() / f.sum(), mean, low, high
         for name, truth, value, error in (("tau1", tau1, fit.tau1, fit.error1), ("tau2", tau2, fit.tau2, fit.error2)):
             yield f"{name}: log-linear, {model}", truth, value, value - 1.96 * error, value + 1.96 * error
     uniques = float((size == 1).sum())

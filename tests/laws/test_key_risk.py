@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import poisson
 
 import larvatus as lv
 from catalogue import ENGINES, engine_of
 from larvatus.attacks.keys import key_codes, key_table
+from larvatus.attacks.keys.key_figures import BY_MODEL, BY_WEIGHTS
 from larvatus.pipeline.attack_release import risk_of_methods
+from larvatus.stats.key_risk import log_linear, model_risk
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -52,7 +55,7 @@ def test_a_survey_by_hand(engine):
     p = f / Σw: .05, .05, .1, .02, .5.
     Expected re-identifications: 2 r(2, .05) + r(1, .05) + 2 r(2, .1) + 2 r(2, .02) + r(1, .5).
     """
-    score = examine(SURVEY, {**ROLES, "weight": "w"}, engine)
+    score = examine(SURVEY, {**ROLES, "weight": "w"}, engine, estimate="weights")
     expected = 2 * two(0.05) + one(0.05) + 2 * two(0.1) + 2 * two(0.02) + one(0.5)
     assert score.value == pytest.approx(expected / 8)
     assert figures(score)["expected re-identifications"] == pytest.approx(expected)
@@ -66,12 +69,74 @@ def test_a_survey_by_hand(engine):
     assert not score.decides
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_survey_under_the_log_linear_model(engine):
+    """Independence: μ = 8 · (3 or 5) / 8 · (4 or 4) / 8 · (6 or 2) / 8, m = μ (1 − p) / p, E(1 / F) summed term by term.
+
+    Without the job, classes are unions of cells: μ is summed over jobs, and p is that of the union.
+    """
+    score = examine(SURVEY, {**ROLES, "weight": "w"}, engine, model="independence")
+    r = {"nfa": _poisson(2, 8 * 3 / 8 * 4 / 8 * 6 / 8, 40), "nmb": _poisson(1, 8 * 3 / 8 * 4 / 8 * 2 / 8, 20),
+         "sfa": _poisson(2, 8 * 5 / 8 * 4 / 8 * 6 / 8, 20), "sma": _poisson(2, 8 * 5 / 8 * 4 / 8 * 6 / 8, 100),
+         "smb": _poisson(1, 8 * 5 / 8 * 4 / 8 * 2 / 8, 2)}
+    wanted = [r[k] for k in (SURVEY.region + SURVEY.sex + SURVEY.job)]
+    assert score.by_record == pytest.approx(wanted)
+    assert score.value == pytest.approx(np.mean(wanted))
+    north = next(row for row in score.by_group if row["sub_group"] == "region=n")
+    assert north["value"] == pytest.approx(np.mean(wanted[:3]))
+    left = next(row for row in score.details["without_key"] if row["variable"] == "job")
+    classes = (2 * _poisson(2, 1.5, 40), _poisson(1, 1.5, 20), 2 * _poisson(2, 2.5, 20), 3 * _poisson(3, 2.5, 102))
+    assert left["risk without it"] == pytest.approx(sum(classes) / 8)
+    assert any("that of the log-linear model" in note for note in score.notes)
+
+
+def _poisson(f: int, mu: float, weight: float) -> float:
+    """E 1 / (f + J), J ~ Poisson(μ (1 − p) / p), p = f / Σw."""
+    p, j = f / weight, np.arange(2000)
+    return float((poisson.pmf(j, mu * (1 - p) / p) / (f + j)).sum())
+
+
+def test_both_estimates_are_shown_and_the_larger_upper_end_counts():
+    """With weights as small as here the model's interval ends higher; with a job that follows the region, the weights' does."""
+    def ends(score: lv.Score) -> dict:
+        rows = score.details["key_summary"]
+        return {str(r["figure"]): r["high"] for r in rows if str(r["figure"]).startswith("mean individual risk")}
+
+    higher = set()
+    for frame in (SURVEY, pd.concat([SURVEY] * 40).assign(w=1.5), survey(400, 9).assign(ill="y", sex="f", w=3.0, income=1.0)):
+        score = examine(frame, {**ROLES, "weight": "w"})
+        found = ends(score)
+        assert set(found) == {BY_MODEL, BY_WEIGHTS}
+        assert score.interval[1] == pytest.approx(max(found.values()))
+        higher.add(max(found, key=found.get))
+    assert higher == {BY_MODEL, BY_WEIGHTS}
+
+
+def test_without_a_model_the_risk_is_by_weights_and_a_note_says_so(monkeypatch):
+    """Too many cells, a named model that has not converged, and missing keys that agree with any value."""
+    roles = {**ROLES, "weight": "w"}
+    plain = examine(SURVEY, roles, estimate="weights")
+    monkeypatch.setattr(log_linear, "_ROUNDS", 1)
+    monkeypatch.setattr(log_linear, "_MORE_ROUNDS", 0)
+    slow = examine(SURVEY, roles, model="two_way")
+    assert slow.value == plain.value
+    assert not any(row["chosen"] for row in slow.details["log_linear"])
+    assert any("no log-linear model has converged. The mean risk is therefore by weights" in n for n in slow.notes)
+    assert next(row for row in slow.details["key_summary"] if row["figure"] == BY_WEIGHTS)["value"] == plain.value
+    searched = examine(SURVEY, roles)
+    assert all(row["converged"] for row in searched.details["log_linear"])
+    monkeypatch.setattr(model_risk, "MOST_KEY_CELLS", 7)
+    wide = examine(SURVEY, roles)
+    assert wide.value == plain.value
+    assert any(n.startswith("no log-linear model is fitted: the key variables have 8 cells") for n in wide.notes)
+
+
 def test_without_weights_by_hand():
     """The file is the population: 1 / f. Five combinations of eight records: 5 / 8. With `sampled`, p is the same for all."""
     assert examine(SURVEY).value == 5 / 8
     assert examine(SURVEY).interval == (5 / 8, 5 / 8)
     assert "superpopulation" not in examine(SURVEY).details
-    sampled = examine(SURVEY, sampled=0.1)
+    sampled = examine(SURVEY, sampled=0.1, estimate="weights")
     assert sampled.value == pytest.approx((2 * one(0.1) + 6 * two(0.1)) / 8)
     assert {"log_linear", "superpopulation"} <= set(sampled.details)
 
@@ -144,7 +209,7 @@ def test_weights_that_cannot_be_used(weights, message):
 
 
 def test_one_record_and_constant_keys():
-    row = examine(SURVEY.iloc[:1], {**ROLES, "sub_groups": []}, sampled=0.2)
+    row = examine(SURVEY.iloc[:1], {**ROLES, "sub_groups": []}, sampled=0.2, estimate="weights")
     assert row.value == pytest.approx(one(0.2))
     same = SURVEY.assign(sex="f", job="a", region="n")
     score = examine(same, sampled=0.5)

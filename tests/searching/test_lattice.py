@@ -49,9 +49,12 @@ def steps_at(levels: dict[str, int]) -> list[dict[str, object]]:
     return [{"method": "recoding", "columns": list(raised), "level": raised, "rare": 1, "replacement": "label", **widths}]
 
 
+WEIGHTS = KeyRisk(estimate="weights")  # the search estimates the risk by weights
+
+
 def loss_and_score(data: lv.Microdata, steps: list[dict[str, object]]) -> tuple[float, object]:
     release = lv.mask(data, *steps, "post_randomisation(columns=['ill'])", secret=SECRET)
-    score = lv.risk(data, release, ["key_risk"])[0]
+    score = lv.risk(data, release, [WEIGHTS])[0]
     return key_loss([score]) or 0.0, score
 
 
@@ -134,7 +137,7 @@ def test_the_least_loss_is_that_of_brute_force(limits, weight):
 def test_the_steps_meet_the_limits_and_have_the_stated_loss(limits, weight):
     """The release of the steps has exactly the loss of the search, and the attack finds every limit met."""
     data = read(people(seed=2), **({"weight": "w"} if weight else {}))
-    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), KeyRisk(), "keys")
+    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), WEIGHTS, "keys")
     loss, score = loss_and_score(data, list(found.steps))
     assert found.result.best is not None
     assert loss == pytest.approx(found.result.best.loss, abs=1e-12)

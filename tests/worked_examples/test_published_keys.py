@@ -41,7 +41,7 @@ DIS_SUDA = [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
 
 def examine(frame: pd.DataFrame, keys: list[str], **setting: object) -> lv.Score:
     data = lv.read(frame, key=keys, weight="w", nominal=keys)
-    return lv.risk(data, frame, [KeyRisk(suda_size=1, **setting)])[0]
+    return lv.risk(data, frame, [KeyRisk(suda_size=1, estimate="weights", **setting)])[0]
 
 
 def test_francdat():

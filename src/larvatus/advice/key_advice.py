@@ -1,12 +1,13 @@
 """Which unmasked columns persons are recognised by, from their names, and what they give away together.
 
-    mean individual risk   Σ E(1 / F | f) / n,   negative binomial with p = f / Σ w, as in the attack key_risk
+    mean individual risk   Σ E(1 / F | f) / n,   by a log-linear model, else by weights, as in the attack key_risk
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.number_format import share
 from larvatus.data.microdata import Microdata
 from larvatus.stats.key_risk.individual_risk import individual_risk, sampled_share
+from larvatus.stats.key_risk.model_risk import model_risk
 from larvatus.stats.linkage.row_hash import combination
 
 _TELLING = 0.001
@@ -43,38 +45,60 @@ def key_sentences(data: Microdata) -> list[str]:
     names = likely_keys(data)
     if not names:
         return []
-    hashes, weight = _rows(data, names)
-    risk, alone = _mean_risk(hashes[-1], weight)
+    found = _combinations(data, names)
+    risk, left = _mean_risks(found)
     if risk < _TELLING:
         return []
-    left = {n: _mean_risk(h, weight)[0] for n, h in zip(names, hashes, strict=False)} if len(names) > 1 else {}
-    most = min(left, key=lambda n: left[n], default="")
+    by_name = dict(zip(names, left, strict=True)) if len(names) > 1 else {}
+    most = min(by_name, key=lambda n: by_name[n], default="")
+    alone = int((found.count == 1).sum())
     said = f"Keys: {', '.join(names)}. Someone who knows them for the population finds an expected {share(risk)} of the records"
     said += f"; {alone:,} of {data.rows:,} are alone in them."
-    said += f" Most of it is due to {most}: without it, {share(left[most])}." if most else ""
+    said += f" Most of it is due to {most}: without it, {share(by_name[most])}." if most else ""
     role = "" if data.roles.key else " Give them the role key."
     return [f"{said}{role} Try coarser keys: larvatus keys FILE --key {','.join(names)} --step …"]
 
 
-def _rows(data: Microdata, names: Sequence[str]) -> tuple[list[Floats], Floats | None]:
-    """A hash of every record's keys without each of the keys in turn, then of all of them; and the survey weights."""
-    sets = [*([m for m in names if m != n] for n in names), list(names)]
+@dataclass(frozen=True, slots=True)
+class _Combinations:
+    """Combinations of keys that occur, as codes, with their records and total survey weights."""
+
+    codes: Ints
+    count: Ints
+    weight: Floats | None
+
+
+def _combinations(data: Microdata, names: Sequence[str]) -> _Combinations:
     by = data.roles.weight if data.roles.weight in data.table.columns else None
-    parts: list[list[Floats]] = [[] for _ in sets]
+    values: list[Floats] = []
     weights: list[Floats] = []
-    for _, block in data.table.blocks([*names, *([by] if by and by not in names else [])]):
-        for i, chosen in enumerate(sets):
-            parts[i].append(combination([block[n] for n in chosen], len(block)))
+    for _, block in data.table.blocks(list(dict.fromkeys([*names, *([by] if by else [])]))):
+        values.append(block.matrix(names))
         weights.append(np.nan_to_num(np.asarray(block[by], dtype=np.float64)) if by else np.zeros(0))
-    return [np.concatenate(p) for p in parts], np.concatenate(weights) if by else None
+    codes = np.column_stack([np.unique(c, return_inverse=True)[1].reshape(-1) for c in np.vstack(values).T])
+    hashes = combination([c.astype(np.float64) for c in codes.T], len(codes))
+    _, first, place, size = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    total = np.bincount(place.reshape(-1), weights=np.concatenate(weights), minlength=len(size)) if by else None
+    return _Combinations(codes[first], size.astype(np.int64), None if total is None else np.asarray(total, dtype=np.float64))
 
 
-def _mean_risk(hashes: Floats, weight: Floats | None) -> tuple[float, int]:
-    """The mean individual risk, and the number of records that are alone."""
-    _, place, size = np.unique(hashes, return_inverse=True, return_counts=True)
-    count: Ints = size.astype(np.int64)
-    total = None
-    if weight is not None:
-        total = np.asarray(np.bincount(place.reshape(-1), weights=weight, minlength=len(count)), dtype=np.float64)
-    risk = individual_risk(count, sampled_share(count, total))
-    return float((count * risk).sum() / max(len(hashes), 1)), int((count == 1).sum())
+def _mean_risks(found: _Combinations) -> tuple[float, list[float]]:
+    """The mean individual risk, and that without each of the keys: by a log-linear model if possible, else by weights."""
+    count, weight = found.count, found.weight
+    n = float(count.sum())
+    fraction = 1.0 if weight is None or weight.sum() <= 0 else min(n / float(weight.sum()), 1.0)
+    model = model_risk(found.codes, count, weight, fraction).risk if fraction < 1 else None
+    keys = range(found.codes.shape[1])
+    if model is not None:
+        return float(count @ model.risk / n), [float(count @ model.without(j, count, weight)[0] / n) for j in keys]
+    left = [_by_weights(np.delete(found.codes, j, axis=1), count, weight) for j in keys]
+    return _by_weights(found.codes, count, weight), left
+
+
+def _by_weights(codes: Ints, count: Ints, weight: Floats | None) -> float:
+    if not codes.shape[1]:
+        codes = np.zeros((len(count), 1), dtype=np.int64)
+    _, place = np.unique(combination([c.astype(np.float64) for c in codes.T], len(codes)), return_inverse=True)
+    size = np.rint(np.bincount(place.reshape(-1), weights=count)).astype(np.int64)
+    total = None if weight is None else np.asarray(np.bincount(place.reshape(-1), weights=weight), dtype=np.float64)
+    return float((size * individual_risk(size, sampled_share(size, total))).sum() / max(float(size.sum()), 1.0))

@@ -2,8 +2,9 @@
 
     A record that shares its keys with f − 1 others of the file, and with F − 1 others of the population, is found with
     probability 1 / F by an intruder who knows these keys.
-        risk of a record   r = E(1 / F | f)     negative binomial law with p = f / Σ w (Benedetti and Franconi 1998)
-        value              R = Σ r / n          mean over records: the global risk of sdcMicro and mu-Argus
+        risk of a record   r = E(1 / F | f)     F = f + Poisson(m), m by a log-linear model (Skinner and Shlomo 2008); if none
+                                                can be fitted, negative binomial, p = f / Σ w (Benedetti and Franconi 1998)
+        value              R = Σ r / n          mean over records; with the second law the global risk of sdcMicro and mu-Argus
         household          R_h = 1 − Π (1 − r)  over its members: the risk that any of them is found
 """
 
@@ -16,13 +17,14 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.keys.class_risk import ClassRisk, mean_with_interval
+from larvatus.attacks.keys.class_risk import ClassRisk, key_models
 from larvatus.attacks.keys.household_figures import household_rows
 from larvatus.attacks.keys.key_figures import (
     anonymity_rows,
     class_size_rows,
     diversity_rows,
     log_linear_rows,
+    mean_risk_rows,
     suda_rows,
     superpopulation_rows,
     weight_rows,
@@ -51,23 +53,27 @@ class KeyRisk(Attack):
     """The intruder finds persons of the population by key variables, and links each to a record with the same keys.
 
     The value is the mean individual risk: the expected share of records that are matched rightly. Survey weights, or a
-    stated sampling fraction, estimate how many persons of the population share the keys of a record. Without them the file
-    is the population, and the risk of a record is 1 / f. The details give the number of sample uniques that are unique in
-    the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and slide negative binomial models),
-    special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known), k-anonymity under three conventions
-    for missing keys, diversity of the confidential columns (l-diversity, t-closeness, δ-disclosure, β-likeness), and the
-    risk that remains without each key. With the role `household`, they also give the risk of households: that any member is
-    found. If `post_randomisation` changed keys, or a step exchanged the values of one key between records, the risk is the
-    probability of a right match under the transition probabilities; keys changed at random in another way, or several keys
-    exchanged in one step, are treated as true. For changed keys the details also show the risk before and after, the cells
-    that were suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if
-    columns have the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
+    stated sampling fraction, and a log-linear model of the keys estimate how many persons of the population share the keys of
+    a record. If no model can be fitted, the weights alone do, and a note says so. The details always include the mean
+    individual risk by weights, which is sdcMicro's global risk. The upper end of the interval is the larger one of the two.
+    Without weights or a fraction the file is the population, and the risk of a record is 1 / f. The details give the number
+    of sample uniques that are unique in the population (log-linear Poisson models of Skinner and Shlomo; Pitman, Zayatz and
+    slide negative binomial models), special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known),
+    k-anonymity under three conventions for missing keys, diversity of the confidential columns (l-diversity, t-closeness,
+    δ-disclosure, β-likeness), and the risk that remains without each key. With the role `household`, they also give the risk
+    of households: that any member is found. If `post_randomisation` changed keys, or a step exchanged the values of one key
+    between records, the risk is the probability of a right match under the transition probabilities; keys changed at random
+    in another way, or several keys exchanged in one step, are treated as true. For changed keys the details also show the
+    risk before and after, the cells that were suppressed or recoded, and the share of the information in the keys that is
+    lost. The attack runs by default if columns have the role `key`, otherwise only if it is named. It decides only against
+    limits that are set on it.
 
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).
         sampled: sampling fraction of the file (default: by the survey weight; without one the file is the population).
         model: log-linear model: "search" adds two-way interactions until the model fits, "independence" has none, "two_way"
             has all.
+        estimate: "model": risk by the log-linear model, if one can be fitted. "weights": by weights alone, as in sdcMicro.
         threshold: individual risk above which records are counted.
         missing: what a missing key agrees with: a missing one ("value"), anything ("any") or nothing ("none").
         suda_size: most keys in a minimal sample unique (default: all if there are at most 6, else 3).
@@ -88,6 +94,9 @@ class KeyRisk(Attack):
     )
     model: Literal["search", "independence", "two_way"] = Field(
         default="search", description="interactions of the log-linear model: searched, none or all"
+    )
+    estimate: Literal["model", "weights"] = Field(
+        default="model", description="risk by the log-linear model, or by weights alone as in sdcMicro"
     )
     threshold: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.1, description="individual risk above which records are counted"
@@ -111,17 +120,17 @@ class KeyRisk(Attack):
         data = _with_weight(original, release.data)
         names = self.key_names(data)
         population, found, notes = self._examined(original, release, names)
-        table, risk, spread = found.table, found.risk, found.spread
+        table, risk = found.table, found.risk
         details, more = self._details(data, population, found)
         details |= self._before_and_after(original, release, found)
         if "key_changes" in details:
             details["key_summary"] = _with_loss(details["key_summary"], details["key_changes"], len(names))
         details |= weight_rows(original, data, names)
-        details |= household_rows(original, data, table, risk, spread, self.threshold)
+        details |= household_rows(original, data, found, self.threshold)
         whole = found.whole
         clear = tuple(n for n in names if n not in data.confidential)
-        alone = _risk_by_group(data, clear, population, self.missing) if clear != names else None
-        by_group = _by_group(data, table, risk, spread, alone)
+        alone = self._risk_by_group(data, clear, population) if clear != names else None
+        by_group = _by_group(data, found, alone)
         n = np.array(data.groups.sizes, dtype=np.float64)
         return Score(
             self.name(), "risk", whole[0], "expected share of records found by their key variables", self.settings(),
@@ -130,6 +139,19 @@ class KeyRisk(Attack):
             by_group=by_group, details=details, by_record=record_figures(data, table, risk), decides=False,
             notes=(*notes, *more, *intruder.fields_without_effect("file", "error", "guesses", "known", "keys")),
         )
+
+    def _with_model(self, found: ClassRisk, population: Population) -> ClassRisk:
+        """The risks by the estimate that is asked for."""
+        return found.under_model(population, self.model, self.missing, by_weights=self.estimate == "weights")
+
+    def _risk_by_group(self, data: Microdata, names: Sequence[str], population: Population) -> Floats:
+        """Mean risk in each sub-group by the unmasked keys alone; chance if there are none."""
+        n = np.maximum(np.array(data.groups.sizes, dtype=np.float64), 1)
+        if not names:
+            return np.asarray(1 / n)
+        table = key_table(data, names, population.weight)
+        found = self._with_model(ClassRisk.of(table, population, self.missing), population)
+        return np.asarray(table.by_group(found.risk, len(n)) / n)
 
     def stage(self, original: Microdata, release: Release, name: str) -> Row:
         """Risk, uniques and smallest class of a release, as one row of a table of several."""
@@ -144,8 +166,11 @@ class KeyRisk(Attack):
         found = ClassRisk.of(key_table(data, names, population.weight), population, self.missing)
         law = key_law(original, release, names)
         notes = [population.sentence]
+        matched = match_under_law(original, release, found.table, law, population.fraction) if law.perturbs else None
+        if matched is None:
+            found = self._with_model(found, population)
+            notes += _model_notes(found)
         if law.perturbs:
-            matched = match_under_law(original, release, found.table, law, population.fraction)
             if matched is None:
                 notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
             else:
@@ -181,21 +206,20 @@ class KeyRisk(Attack):
 
     def _details(self, data: Microdata, population: Population, found: ClassRisk) -> tuple[dict[str, Rows], list[str]]:
         table, risk, size = found.table, found.risk, found.size
-        models, too_large = (Rows(), "") if population.is_file else log_linear_rows(table, population, self.model)
+        models = None if population.is_file else found.models or key_models(table, population, self.model)
         most = self.suda_size or (len(table.names) if len(table.names) <= _ALL_SETS else _USUAL_SIZE)
         suda, too_many = suda_rows(table, most, _DIS_FRACTION if population.is_file else population.fraction)
         anonymity, patterns = anonymity_rows(table)
-        value = float((table.count * risk).sum() / max(table.records, 1))
         others = [n for n in data.confidential if n not in table.names]
         details = {
             "key_summary": self._summary(table, population, found),
             "class_sizes": class_size_rows(size, table.count, risk),
-            "log_linear": models,
+            "log_linear": Rows() if models is None else log_linear_rows(table, models),
             "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
             "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),
-            "without_key": without_key_rows(table, population, value, self.missing),
+            "without_key": without_key_rows(found, population, self.missing),
         }
-        return {k: v for k, v in details.items() if len(v)}, [note for note in (too_large, too_many, patterns) if note]
+        return {k: v for k, v in details.items() if len(v)}, [note for note in (too_many, patterns) if note]
 
     def _summary(self, table: KeyTable, population: Population, found: ClassRisk) -> Rows:
         risk, size = found.risk, found.size
@@ -212,7 +236,7 @@ class KeyRisk(Attack):
             {"figure": name, "value": value, **dict(zip(("low", "high"), ends.get(name, (None, None)), strict=True))}
             for name, value in figures.items()
         ]
-        return Rows.of(rows)
+        return Rows.of([*rows, *mean_risk_rows(found)])
 
 
 def _with_loss(summary: Rows, changes: Rows, keys: int) -> Rows:
@@ -230,23 +254,26 @@ def _with_weight(original: Microdata, data: Microdata) -> Microdata:
     return replace(data, table=data.table.pair(original.table, {name: name}), roles=roles)
 
 
-def _risk_by_group(data: Microdata, names: Sequence[str], population: Population, missing: Missing) -> Floats:
-    """Mean risk in each sub-group by the unmasked keys alone; chance if there are none."""
-    n = np.maximum(np.array(data.groups.sizes, dtype=np.float64), 1)
-    if not names:
-        return np.asarray(1 / n)
-    table = key_table(data, names, population.weight)
-    return np.asarray(table.by_group(ClassRisk.of(table, population, missing).risk, len(n)) / n)
+def _model_notes(found: ClassRisk) -> list[str]:
+    """Which estimate the risk is, if the file is a sample."""
+    if found.models is None:
+        return []
+    if found.fitted is None:
+        return [f"{found.models.why_not}. The mean risk is therefore by weights alone, which is often too low"]
+    notes = ["the mean risk is that of the log-linear model; its upper end is at least that of the mean risk by weights"]
+    if not found.fitted.chosen.accepted:
+        notes.append("the log-linear model does not pass its test, so the mean risk is less certain than its interval says")
+    return notes
 
 
-def _by_group(data: Microdata, table: KeyTable, risk: Floats, spread: Floats, alone: Floats | None) -> Rows:
+def _by_group(data: Microdata, found: ClassRisk, alone: Floats | None) -> Rows:
+    table = found.table
     order = np.argsort(table.group, kind="stable")
     ends = np.searchsorted(table.group[order], np.arange(len(data.groups) + 1))
     rows: list[Row] = []
     for g, n in enumerate(data.groups.sizes):
         own = order[ends[g] : ends[g + 1]]
-        place, count = table.place[own], table.group_count[own]
-        value, low, high = mean_with_interval(count, risk[place], spread[place], float(n))
+        value, low, high = found.mean(table.place[own], table.group_count[own], float(n))
         rows.append({"sub_group": data.groups.name(g), "records": n, "value": value, "chance": 1 / max(n, 1),
                      "s_alone": value if alone is None else float(alone[g]), "low": low, "high": high})
     return Rows.of(rows)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.attacks.keys.key_table import KeyTable, record_figures
-from larvatus.core.arrays import Floats
+from larvatus.attacks.keys.class_risk import ClassRisk
+from larvatus.attacks.keys.key_table import record_figures
 from larvatus.data.households.record_units import RecordUnits, household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
@@ -14,22 +14,20 @@ from larvatus.stats.key_risk.household_risk import HouseholdRisk, household_risk
 _LARGEST_SHOWN = 7
 
 
-def household_rows(
-    original: Microdata, data: Microdata, table: KeyTable, risk: Floats, spread: Floats, threshold: float
-) -> dict[str, Rows]:
+def household_rows(original: Microdata, data: Microdata, risks: ClassRisk, threshold: float) -> dict[str, Rows]:
     """The tables `household_summary` and `household_sizes`; none if no household has two members or more.
 
     A release that was read from a file has no household column: its records have the households of the original.
     """
     households = household_units(data)
-    place = record_figures(data, table, np.arange(len(table.count), dtype=np.float64)).astype(np.int64)
+    place = record_figures(data, risks.table, np.arange(len(risks.risk), dtype=np.float64)).astype(np.int64)
     if households is None:
         whole = household_units(original)
         if whole is None:
             return {}
         record = np.sort(np.concatenate([block.record for _, block in data.table.blocks(())]))
         households = whole.of_records(record)
-    found = household_risk(households.unit, place, risk, spread)
+    found = household_risk(households.unit, place, risks.risk, risks.spread, risks.doubt)
     return {"household_summary": _summary(households, found, threshold), "household_sizes": _sizes(households, found)}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from larvatus.attacks.keys.class_risk import ClassRisk, mean_with_interval
 from larvatus.attacks.keys.key_population import Population, class_totals
 from larvatus.attacks.keys.key_table import KeyTable, class_values, without_key
 from larvatus.core.arrays import Floats, Ints
@@ -15,7 +16,6 @@ from larvatus.data.score import Row, Rows
 from larvatus.stats.estimates.calibration import design_effect
 from larvatus.stats.key_risk.class_diversity import class_diversity
 from larvatus.stats.key_risk.individual_risk import individual_risk
-from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of
 from larvatus.stats.key_risk.missing_keys import (
     CONVENTIONS,
     MOST_MISSING_PATTERNS,
@@ -24,10 +24,12 @@ from larvatus.stats.key_risk.missing_keys import (
     pattern_count,
     records_below,
 )
-from larvatus.stats.key_risk.population_uniques import search_models
+from larvatus.stats.key_risk.model_risk import KeyModels
 from larvatus.stats.key_risk.special_uniques import can_examine, sets_of_keys, special_uniques
 from larvatus.stats.key_risk.superpopulation import population_uniques
 
+BY_MODEL = "mean individual risk by the log-linear model"
+BY_WEIGHTS = "mean individual risk by weights; sdcMicro's global risk"
 ANONYMITY = (2, 3, 5, 10)
 _MOST_COLUMNS = 20
 _MOST_SETS = 15
@@ -48,30 +50,32 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
     return Rows.of(rows)
 
 
-def log_linear_rows(table: KeyTable, population: Population, model: str) -> tuple[Rows, str]:
-    """τ₁ and τ₂ under log-linear models, in the order tried; a note if the table is too large for them."""
-    codes, levels = _observed_levels(table.codes)
-    if cells_of(levels) > MOST_KEY_CELLS:
-        return Rows(), (f"no log-linear model is fitted: the key variables have {cells_of(levels):,} cells, and at most "
-                        f"{MOST_KEY_CELLS:,} are allowed. Name fewer keys (keys), or recode them into fewer levels")
-    path = search_models(codes, table.count, levels, population.fraction, model)
+def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
+    """τ₁ and τ₂ under log-linear models, in the order tried."""
     uniques = int((table.count == 1).sum())
     rows: list[Row] = []
-    for i, found in enumerate(path):
+    for i, found in enumerate(models.path):
         pairs = [f"{table.names[a]}:{table.names[b]}" for a, b in (m for m in found.margins if len(m) == 2)]
         rows.append({
             "model": "independence" if not pairs else "with " + ", ".join(pairs) if len(pairs) <= 6 else "all two-way",
             "tau1": found.tau1, **_ends("tau1", found.tau1, found.error1, uniques),
             "tau2": found.tau2, **_ends("tau2", found.tau2, found.error2, uniques),
-            "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged, "chosen": i == len(path) - 1,
+            "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged,
+            "chosen": i == len(models.path) - 1 and found.converged,
         })
-    return Rows.of(rows), ""
+    return Rows.of(rows)
 
 
-def _observed_levels(codes: Ints) -> tuple[Ints, tuple[int, ...]]:
-    """Codes that count the levels that occur, missing among them, and the number of levels of each key."""
-    found = [np.unique(column, return_inverse=True) for column in codes.T]
-    return np.column_stack([place.reshape(-1) for _, place in found]), tuple(len(levels) for levels, _ in found)
+def mean_risk_rows(found: ClassRisk) -> list[Row]:
+    """The mean risk by the log-linear model and by weights, each with its own interval; none if the file is the population."""
+    if found.models is None:
+        return []
+    weights = found.by_weights or found
+    rows: list[Row] = [{"figure": BY_WEIGHTS, **dict(zip(("value", "low", "high"), weights.whole, strict=True))}]
+    if found.fitted is not None:
+        own = mean_with_interval(found.table.count, found.risk, found.spread, float(found.table.records), found.doubt)
+        rows.insert(0, {"figure": BY_MODEL, **dict(zip(("value", "low", "high"), own, strict=True))})
+    return rows
 
 
 def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | None]:
@@ -149,12 +153,16 @@ def diversity_rows(data: Microdata, table: KeyTable, names: Sequence[str]) -> It
         }
 
 
-def without_key_rows(table: KeyTable, population: Population, value: float, missing: Missing) -> Rows:
+def without_key_rows(found: ClassRisk, population: Population, missing: Missing) -> Rows:
     """The mean individual risk and the sample uniques that remain if a key is not released."""
+    table, value = found.table, found.whole[0]
     rows: list[Row] = []
     for j, name in enumerate(table.names):
         size, weight = class_totals(without_key(table, j), missing)
-        risk = individual_risk(size, population.share(size, weight))
+        if found.fitted is not None:
+            risk = found.fitted.without(j, table.count, table.weight if population.weight else None)[0]
+        else:
+            risk = individual_risk(size, population.share(size, weight))
         left = float((table.count * risk).sum() / max(table.records, 1))
         rows.append({"variable": name, "levels": len(np.unique(table.codes[:, j])), "risk without it": left,
                      "reduction": value - left, "sample uniques without it": int(table.count[size == 1].sum())})

@@ -38,6 +38,9 @@ def keys(
     model: Annotated[Literal["search", "independence", "two_way"], Parameter(
         help="interactions of the log-linear model: searched, none or all"
     )] = "search",
+    estimate: Annotated[Literal["model", "weights"], Parameter(
+        help="risk by the log-linear model, or by weights alone as in sdcMicro"
+    )] = "model",
     threshold: Annotated[float, Parameter(help="individual risk above which records are counted")] = 0.1,
     missing: Annotated[Literal["value", "any", "none"], Parameter(
         help="what a missing key agrees with: a missing one, any value, or none"
@@ -63,8 +66,8 @@ def keys(
     from larvatus.attacks.key_risk import KeyRisk
     from larvatus.comparison.detail_titles import detail_title
 
-    method = KeyRisk(keys=tuple(keys or ()), sampled=sampled, model=model, threshold=threshold, missing=missing,
-                     suda_size=suda_size)
+    method = KeyRisk(keys=tuple(keys or ()), sampled=sampled, model=model, estimate=estimate, threshold=threshold,
+                     missing=missing, suda_size=suda_size)
     run, release = _run_of(source, released, release)
     terminal, study = Terminal(quiet, json), roles.load(run.study() if run is not None else None)
     if step and (run is not None or released):

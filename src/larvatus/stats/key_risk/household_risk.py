@@ -28,8 +28,11 @@ class HouseholdRisk:
     expected: float
 
 
-def household_risk(household: Ints, place: Ints, risk: Floats, spread: Floats) -> HouseholdRisk:
-    """Risks from the household and the class of each record, and the risk and its variance of each class."""
+def household_risk(household: Ints, place: Ints, risk: Floats, spread: Floats, doubt: float = 0.0) -> HouseholdRisk:
+    """Risks from the household and the class of each record, and the risk and its variance of each class.
+
+    `doubt` is the relative standard error that the risks of all classes share. The mean risk of households has at most as much.
+    """
     count = int(household.max(initial=-1)) + 1
     missed = 1 - risk[place]
     certain = missed <= 0
@@ -41,5 +44,5 @@ def household_risk(household: Ints, place: Ints, risk: Floats, spread: Floats) -
     slope = np.bincount(place, weights=others, minlength=len(risk))
     expected = float(found.sum())
     value = expected / max(count, 1)
-    low, high = beta_interval(value, float((slope**2 * spread).sum()) / max(count, 1) ** 2)
+    low, high = beta_interval(value, float((slope**2 * spread).sum()) / max(count, 1) ** 2 + (doubt * value) ** 2)
     return HouseholdRisk(found, value, low, high, expected)

@@ -4,7 +4,9 @@
 
     For each margin in turn:   μ_k ← μ_k · f_M(k) / μ_M(k)                  (f_M, μ_M: sums over the cells that agree in M)
 
-The table has a cell for every combination of the levels that occur, empty cells included.
+The table has a cell for every combination of the levels that occur, empty cells included. If empty margins put the best fit on
+the boundary (some μ = 0), the differences f_M − μ_M shrink only like one over the number of rounds. So a fit that takes long
+has converged as soon as no margin differs by more than a hundredth of a record. A fit that does not reach that is not used.
 """
 
 from __future__ import annotations
@@ -21,8 +23,12 @@ from larvatus.core.arrays import Floats, Ints
 
 Margin: TypeAlias = tuple[int, ...]
 MOST_KEY_CELLS = 2_000_000
-_ROUNDS = 200
+_ROUNDS, _MORE_ROUNDS = 200, 800
 _CLOSE = 1e-8  # of the number of records
+_ENOUGH = 0.01  # of a record, after _ROUNDS
+_MOST_CELLS_ROUNDED_LONG = 200_000
+_STEPS = 200
+_SETTLED = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +77,55 @@ def fit_margins(table: Floats, margins: Sequence[Margin], start: Floats | None =
     axes = [tuple(a for a in range(keys) if a not in m) for m in margins]
     target = [table.sum(axis=a, keepdims=True) for a in axes]
     simple = all(len(m) == 1 for m in margins)
-    for _ in range(1 if simple else _ROUNDS):
+    worst, most = 0.0, _ROUNDS + (_MORE_ROUNDS if table.size <= _MOST_CELLS_ROUNDED_LONG else 0)
+    for done in range(1 if simple else most):
         worst = 0.0
         for axis, wanted in zip(axes, target, strict=True):
             now = mean.sum(axis=axis, keepdims=True)
             worst = max(worst, float(np.abs(wanted - now).max(initial=0.0)))
             mean *= np.divide(wanted, now, out=np.zeros_like(wanted), where=now > 0)
-        if worst <= _CLOSE * max(total, 1.0):
+        if worst <= max(_CLOSE * total, _ENOUGH if done >= _ROUNDS else 0.0):
             break
-    return FittedTable(mean, tuple(margins), simple or worst <= _CLOSE * max(total, 1.0))
+    return FittedTable(mean, tuple(margins), simple or worst <= max(_CLOSE * total, _ENOUGH))
 
 
-def design_rows(levels: Sequence[int], margins: Sequence[Margin], cells: Ints) -> Floats:
-    """Dummy variables of some cells (cells × keys, as codes): intercept, main effects and interactions of the model."""
-    columns = [np.ones(len(cells))]
-    hot = [cells[:, j, None] == np.arange(1, levels[j]) for j in range(len(levels))]
-    for j in range(len(levels)):
-        columns += list(hot[j].T.astype(np.float64))
-    for a, b in (m for m in margins if len(m) == 2):
-        both = hot[a][:, :, None] & hot[b][:, None, :]
-        columns += list(both.reshape(len(cells), -1).T.astype(np.float64))
-    return np.array(columns).T
+def observed_levels(codes: Ints) -> tuple[Ints, tuple[int, ...]]:
+    """Codes that count the levels that occur, missing (−1) among them, and the number of levels of each key."""
+    found = [np.unique(column, return_inverse=True) for column in codes.T]
+    return np.column_stack([place.reshape(-1) for _, place in found]), tuple(len(levels) for levels, _ in found)
+
+
+def shared_variance(fitted: FittedTable, gradient: Floats) -> float:
+    """gᵀ (Xᵀ diag(μ) X)⁻¹ g of the sum g = Σ_k gradient_k x_k: what the estimated parameters add to a variance.
+
+    One parameter for each level of each margin; products with X and Xᵀ are sums over cells, and conjugate gradients solve the
+    equations. They have many solutions, of which each gives the same variance. Each step adds a part that is not negative.
+    """
+    axes = [tuple(a for a in range(gradient.ndim) if a not in m) for m in fitted.margins]
+
+    def margins(cells: Floats) -> list[Floats]:
+        return [np.asarray(cells.sum(axis=a, keepdims=True)) for a in axes]
+
+    weight = [np.where(m > 0, m, np.inf) for m in margins(fitted.mean)]
+    left = margins(gradient)
+    scaled = [r / w for r, w in zip(left, weight, strict=True)]
+    direction, size, total = scaled, _product(left, scaled), 0.0
+    for _ in range(_STEPS):
+        if size <= 0:
+            break
+        image = margins(fitted.mean * sum(direction))
+        length = _product(direction, image)
+        if length <= 0:
+            break
+        total += size**2 / length
+        left = [r - size / length * v for r, v in zip(left, image, strict=True)]
+        scaled = [r / w for r, w in zip(left, weight, strict=True)]
+        last, size = size, _product(left, scaled)
+        if size <= _SETTLED * total:
+            break
+        direction = [z + size / last * d for z, d in zip(scaled, direction, strict=True)]
+    return total
+
+
+def _product(one: Sequence[Floats], other: Sequence[Floats]) -> float:
+    return float(sum((a * b).sum() for a, b in zip(one, other, strict=True)))

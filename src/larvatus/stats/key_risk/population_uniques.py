@@ -29,16 +29,14 @@ from larvatus.stats.key_risk.log_linear import (
     FittedTable,
     Margin,
     cell_table,
-    design_rows,
     fit_margins,
     main_effects,
+    shared_variance,
     two_way_margins,
 )
 
 ACCEPTED = 1.96
 _MOST_SEARCHED = 4_000_000  # cells × pairs of keys; a larger table is fitted by two models only
-_MOST_PARAMETERS = 600
-_MOST_DESIGN = 20_000_000
 _SMALL = 1e-4
 
 
@@ -46,17 +44,24 @@ _SMALL = 1e-4
 class UniqueEstimate:
     """τ₁ and τ₂ under one model, their standard errors of prediction, and the statistics of its test.
 
-    Standard errors are NaN if the model has too many parameters to compute them.
+    Standard errors are NaN if they were not asked for.
     """
 
-    margins: tuple[Margin, ...]
     tau1: float
     tau2: float
     error1: float
     error2: float
     test1: float
     test2: float
-    converged: bool
+    fitted: FittedTable
+
+    @property
+    def margins(self) -> tuple[Margin, ...]:
+        return self.fitted.margins
+
+    @property
+    def converged(self) -> bool:
+        return self.fitted.converged
 
     @property
     def accepted(self) -> bool:
@@ -74,6 +79,10 @@ class _Summand:
     value: Floats
     slope: Floats
     curvature: Floats
+
+    def scaled(self, c: float) -> _Summand:
+        """As a function of a rate of which a part c varies."""
+        return _Summand(self.value, c * self.slope, c**2 * self.curvature)
 
 
 def _unique_probability(rate: Floats, c: float) -> _Summand:
@@ -118,44 +127,36 @@ def estimate_uniques(
     tests, sums, spreads = [], [], []
     for number, of in enumerate((_unique_probability, _match_probability)):
         h = of(rate, c)
-        bias, doubt = _bias(f, mu, h, fraction)
+        bias, doubt = _bias(f, mu, h, fraction, mu * np.exp(-mu))
         tests.append(bias / doubt if doubt > 0 else 0.0)
         own = _Summand(h.value[alone], h.slope[alone], h.curvature[alone])
         spread = own.value * (1 - own.value) if number == 0 else inverse_square(c * rate[alone]) - own.value**2
-        shared = _shared_variance(fitted, alone, own.slope * rate[alone]) if errors else np.nan
+        gradient = np.zeros(len(f))
+        gradient[alone] = own.slope * rate[alone]
+        shared = shared_variance(fitted, gradient.reshape(table.shape)) if errors else np.nan
         sums.append(float(own.value.sum()))
         spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared + (doubt**2 if is_searched else 0.0))))
-    return UniqueEstimate(fitted.margins, sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted.converged)
+    return UniqueEstimate(sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted)
 
 
-def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float) -> tuple[float, float]:
-    """B and √Var B."""
-    once, rest = mu * np.exp(-mu), f - mu
+def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float, once: Floats) -> tuple[float, float]:
+    """B and √Var B; `once` is the probability of a sample unique, or what takes its place."""
+    rest = f - mu
     b = once * (-h.slope * rest / fraction + h.curvature * (rest**2 - f) / (2 * fraction**2))
     v = once**2 * (h.slope**2 * mu / fraction**2 + h.curvature**2 * mu**2 / (2 * fraction**4))
     return float(b.sum()), float(np.sqrt(v.sum()))
 
 
-def _shared_variance(fitted: FittedTable, alone: Ints, slope: Floats) -> float:
-    """gᵀ (Xᵀ diag(μ) X)⁻¹ g: what the estimated parameters add to the variance."""
-    levels = fitted.mean.shape
-    parameters = 1 + sum(n - 1 for n in levels) + sum((levels[a] - 1) * (levels[b] - 1) for a, b in fitted.interactions)
-    there = np.flatnonzero(fitted.mean.reshape(-1) > 0)
-    if parameters > _MOST_PARAMETERS or parameters * len(there) > _MOST_DESIGN:
-        return float("nan")
-    if not len(alone):
-        return 0.0
-    x = design_rows(levels, fitted.margins, np.array(np.unravel_index(there, levels)).T)
-    information = (x * fitted.mean.reshape(-1)[there, None]).T @ x
-    gradient = slope @ x[np.searchsorted(there, alone)]
-    return float(gradient @ np.linalg.pinv(information, hermitian=True) @ gradient)
+def undetected_bias(f: Floats, mu: Floats, fraction: float) -> float:
+    """√Var B of the mean risk of all records, times their number."""
+    return _bias(f, mu, _match_probability(mu / fraction, 1.0).scaled(1 - fraction), fraction, mu)[1]
 
 
 def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
     """Estimates under the models tried; the last one is chosen.
 
     `model` is "independence", "two_way" (all interactions) or "search" (forward search). In a table too large to search, the
-    better of the first two is chosen.
+    better of the first two is chosen. A search never chooses a model that has not converged.
     """
     table = cell_table(codes, count, levels)
     keys = len(levels)
@@ -167,13 +168,14 @@ def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: flo
         return path
     if model == "two_way" or table.size * len(pairs) > _MOST_SEARCHED:
         both = estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction, is_searched=searched)
-        swap = model == "search" and path[0].distance < both.distance
+        swap = model == "search" and (path[0].distance < both.distance or not both.converged)
         return [both, path[0]] if swap else [path[0], both]
     fitted = base
     while pairs and not path[-1].accepted:
         tried = [(p, fit_margins(table, [*fitted.margins, p], fitted.mean)) for p in pairs]
-        rated = [(estimate_uniques(table, fit, fraction, errors=False).distance, i) for i, (_, fit) in enumerate(tried)]
-        distance, best = min(rated)
+        rated = [(estimate_uniques(table, fit, fraction, errors=False).distance, i)
+                 for i, (_, fit) in enumerate(tried) if fit.converged]
+        distance, best = min(rated, default=(np.inf, 0))
         if distance >= path[-1].distance:
             break
         pair, fit = tried[best]
