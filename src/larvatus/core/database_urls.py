@@ -6,6 +6,7 @@ absolute. An address never contains a password or a key.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -82,7 +83,12 @@ def address_from(folder: str | Path, source: str) -> str:
 
 
 def check_address(source: Any) -> None:
-    """Refuse an address with a password, and one of a database that needs a connection. No message shows the address."""
+    """Refuse an address with a password, one of a database that needs a connection, and a path that no file can have.
+
+    No message shows the address.
+    """
+    if isinstance(source, str | os.PathLike) and "://" not in os.fspath(source):
+        _check_path(os.fspath(source))
     if not isinstance(source, str) or "://" not in source:
         return
     if _OTHERS.match(source):
@@ -102,6 +108,16 @@ def check_address(source: Any) -> None:
         raise ReadError("the address of the database contains a password, which would be stored with the study. Leave it out, "
                         "and set the environment variable PGPASSWORD, write it into ~/.pgpass, or name a file that "
                         "contains it (password_file).", subject="source")
+
+
+def _check_path(path: str) -> None:
+    try:
+        os.stat(path)
+    except ValueError:
+        raise ReadError("the path contains characters that no file name can have. Check it.", subject="source") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ReadError("the path is longer than the system allows. Check it.", subject="source") from None
 
 
 def store_settings(source: str) -> tuple[str, dict[str, str]]:

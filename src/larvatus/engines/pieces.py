@@ -18,6 +18,7 @@ from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._memory.table import MemoryTable, blank, dtype_of, frozen, ties
 from larvatus.engines.memory import Memory
+from larvatus.stats.ranks.quantiles import quantiles
 
 _T = TypeVar("_T")
 
@@ -77,15 +78,9 @@ class _PiecesTable:
         return list(out.values())
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
-        out = []
-        for _, low, high in self.held.slices():
-            x = np.sort(self.held.values[name][low:high])
-            x = x[: np.count_nonzero(~np.isnan(x))]
-            spot = np.asarray(probabilities) * (len(x) - 1)
-            below = np.floor(spot).astype(int)
-            above = np.minimum(below + 1, len(x) - 1)
-            out.append(x[below] + (spot - below) * (x[above] - x[below]) if len(x) else np.full(len(spot), np.nan))
-        return np.array(out)
+        held = self.held.values[name]
+        rows = [self.rng.permutation(np.arange(low, high)) for _, low, high in self.held.slices()]
+        return np.array([quantiles(held[some], probabilities) for some in rows])
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> _PiecesTable:
         def ranked(group: int, block: Block) -> Mapping[str, Array]:

@@ -305,5 +305,5 @@ def _write(work: Work, release: Release, place: Path, target: Path) -> None:
     pairing = place / FILES / pairing_path(target) if work.pairings else None
     if pairing is not None:
         pairing.parent.mkdir(mode=0o700)
-    release.write(place / FILES / target, work.row_order, pairing)
+    release.write(place / FILES / target, work.row_order, pairing, spreadsheet=work.spreadsheet)
     write_beside(release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside)

@@ -14,6 +14,7 @@ from larvatus.core.files import ZIPPED_CSV, check_free, file_suffix, replace_fil
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.safe_files.file_sets import file_set, settle_sets
 from larvatus.data.csv_files.dialect import CsvDialect, SourceFile
+from larvatus.data.csv_files.formula_cells import formulas_are_inert, inert_formulas
 from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
@@ -23,7 +24,7 @@ from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import as_labelled, open_as_parquet
-from larvatus.engines._files.sources import batches_of, column_names
+from larvatus.engines._files.sources import batches_of, column_names, dialect_of
 from larvatus.engines._files.targets import open_to_write, write_batches
 from larvatus.pipeline.finished_run import FinishedRelease, FinishedRun, open_run
 
@@ -36,13 +37,16 @@ _FORMATS = {
 _DECIMAL_COMMA = CsvDialect(decimal=",")  # what 1,234 means in a release, in which thousands are never separated
 
 
-def export(output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False) -> list[Path]:
+def export(
+    output_dir: str | Path, release: str | None, target: str | Path, *, overwrite: bool = False, spreadsheet: bool = False,
+) -> list[Path]:
     """Write a release in the output folder of a run to a file of its own, with a codebook and a public manifest next to it.
 
     The file can be CSV (.csv or .csv.gz), Parquet or a labelled file (.sav, .zsav, .dta, .xpt, .xlsx, .ods), which has the
     labels of the source. The released files are compared with their hashes first, and the exported ones with their new
     manifest last. A file of the same format is a copy, byte for byte; in another format it has the same values in the same
-    order. Several copies are written as `name-1`, `name-2` …
+    order. Several copies are written as `name-1`, `name-2` … With `spreadsheet`, texts in CSV that a spreadsheet program would
+    run as a formula get an apostrophe in front.
     """
     run, path = open_run(output_dir), Path(target)
     one = run.release(release)
@@ -57,7 +61,7 @@ def export(output_dir: str | Path, release: str | None, target: str | Path, *, o
     for file in (*targets, *beside):
         check_free(file, overwrite)
     one.check_files()
-    with file_set(path.parent, stem_of_file(path), overwrite) as files:
+    with file_set(path.parent, stem_of_file(path), overwrite) as files, inert_formulas(spreadsheet):
         _write_set(run, one, files.place / path.name)
     return targets
 
@@ -79,11 +83,13 @@ def _write_set(run: FinishedRun, one: FinishedRelease, path: Path) -> None:
 
 def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str, str]) -> None:
     """Write one copy: the bytes of the released file, or its values in the other format. `forms` are those of dates in CSV."""
-    if _FORMATS[file_suffix(source)] == _FORMATS[file_suffix(target)]:
+    csv = file_suffix(source) == ".csv" and file_suffix(target) in (".csv", ZIPPED_CSV)
+    unchanged = not (csv and formulas_are_inert())
+    if unchanged and _FORMATS[file_suffix(source)] == _FORMATS[file_suffix(target)]:
         with replace_file(target) as temporary:
             shutil.copyfile(source, temporary)
         return
-    if file_suffix(source) == ".csv" and file_suffix(target) == ZIPPED_CSV:
+    if unchanged and csv:
         with replace_file(target) as temporary, source.open("rb") as content, open_to_write(temporary, packed=True) as file:
             shutil.copyfileobj(content, file)
         return
@@ -91,7 +97,7 @@ def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str
     labels = run.labels()
     with open_as_parquet(source) as opened:
         batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source), forms))
-        write_batches(batches, target, order, None, labels=labels)
+        write_batches(batches, target, order, None, dialect_of(SourceFile(source, like=_DECIMAL_COMMA)) if csv else None, labels)
 
 
 def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

@@ -91,7 +91,8 @@ def run(
     refuse_inputs(output_files(study, folder, files), (*data.inputs, *study.input_paths()))
     targets = _targets(folder, study, _suffix(study, files))
     with open_cache(cache_in_output(folder), folder) as kept:
-        there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
+        there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings,
+                        spreadsheet=files.spreadsheet)
         keys: dict[str, str] = {}
 
         def check_keys(found: Mapping[str, str]) -> None:

@@ -63,6 +63,9 @@ class OutputFiles(_Stated):
         default=None, description="format of the releases (default: that of the source; Parquet if it is large)"
     )
     row_order: Literal["random", "keep"] = Field(default="random", description="order of the rows in the released files")
+    spreadsheet: bool = Field(
+        default=False, description="in CSV, put an apostrophe before texts that spreadsheet programs run as formulas"
+    )
     pairings: bool = Field(
         default=True, description="keep a file for each release that pairs its rows with the original's, in internal/pairings"
     )

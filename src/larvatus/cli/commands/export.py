@@ -7,19 +7,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from larvatus.cli.options import Json, Overwrite, Quiet, ReleaseName
+from larvatus.cli.options import Json, Overwrite, Quiet, ReleaseName, Spreadsheet
 from larvatus.cli.output.next_steps import approve_text
 from larvatus.cli.output.terminal import Terminal
 
 
 def export(
     folder: Path, *, release: ReleaseName = None, output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
+    spreadsheet: Spreadsheet = False, overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Write a release that larvatus run or search has made to a file, with its codebook and manifest.
 
-    Nothing is masked: the file has the values and the row order of the release. If a released file is not the one that the run
-    wrote, nothing is written (exit code 1). The exported file is compared with its manifest, as larvatus verify does.
+    Nothing is masked: the file has the values and the row order of the release, apart from the apostrophes of --spreadsheet.
+    If a released file is not the one that the run wrote, nothing is written (exit code 1). The exported file is compared with
+    its manifest, as larvatus verify does.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def export(
     from larvatus.pipeline.finished_run import open_run, run_labels
 
     terminal = Terminal(quiet, json)
-    files = export_release(folder, release, output, overwrite=overwrite)
+    files = export_release(folder, release, output, overwrite=overwrite, spreadsheet=spreadsheet)
     beside = f"{codebook_path(output)} and {manifest_paths(output)[0]}"
     terminal.say(f"{', '.join(map(str, files))}: written, matches its manifest\nTo be shared with it: {beside}")
     if lost := lost_labels(run_labels(folder), output):

@@ -23,6 +23,7 @@ from larvatus.cli.options import (
     ReleaseFormat,
     RowOrder,
     SecretFile,
+    Spreadsheet,
     Who,
 )
 from larvatus.cli.output.summaries import delay_limit_warnings, summary
@@ -33,7 +34,7 @@ NOT_MADE = 5
 
 def run(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
-    format: ReleaseFormat = None,
+    format: ReleaseFormat = None, spreadsheet: Spreadsheet = False,
     pairings: Annotated[bool, Parameter(
         show_default=False, help="keep pairing files in internal/pairings/, which larvatus check needs (default: yes)"
     )] = True,
@@ -65,7 +66,7 @@ def run(
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory, master)
-    files = OutputFiles(format=format, row_order=row_order, pairings=pairings)
+    files = OutputFiles(format=format, row_order=row_order, pairings=pairings, spreadsheet=spreadsheet)
     written = output_files(plan, output, files)
     refuse_inputs(written, [secret_file, *files_of(study)])
     with terminal.progress() as progress, delay_limit_warnings():

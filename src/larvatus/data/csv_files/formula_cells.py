@@ -30,9 +30,14 @@ def inert_formulas(wanted: bool = True) -> Iterator[None]:
         _INERT.reset(before)
 
 
+def formulas_are_inert() -> bool:
+    """Whether CSV files are written for spreadsheet programs now."""
+    return _INERT.get()
+
+
 def for_spreadsheets(batch: Any) -> Any:
     """A batch of a CSV file: texts and column names made inert if that is asked for."""
-    if not _INERT.get():
+    if not formulas_are_inert():
         return batch
     import pyarrow as pa
     import pyarrow.compute as pc

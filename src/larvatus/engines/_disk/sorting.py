@@ -13,6 +13,7 @@ from larvatus.engines._disk.layout import ColumnBlocks, PlacedColumn, Room, rech
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import positions_among
+from larvatus.stats.ranks.quantiles import quantiles_in_order
 
 _KINDS = {"float64": "float64", "int64": "int64", "int32": "int32"}
 
@@ -50,17 +51,9 @@ def ordered_values(room: Room, column: StoredColumn, low: int, high: int) -> Sto
 
 def sorted_quantiles(room: Room, column: StoredColumn, low: int, high: int,
                      probabilities: Sequence[float]) -> NDArray[np.float64]:
-    """Quantiles by linear interpolation between the two nearest values, as in NumPy."""
+    """Quantiles of a sub-group that is too large for memory."""
     ordered = ordered_values(room, column, low, high)
-    if ordered.rows == 0:
-        return np.full(len(probabilities), np.nan)
-    out = []
-    for p in probabilities:
-        spot = p * (ordered.rows - 1)
-        below = min(int(np.floor(spot)), ordered.rows - 1)
-        pair = ordered.read(below, min(below + 2, ordered.rows))
-        out.append(float(np.quantile(pair, min(spot - below, 1.0))))
-    return np.array(out)
+    return quantiles_in_order(ordered.rows, ordered.read, probabilities)
 
 
 def ranks(

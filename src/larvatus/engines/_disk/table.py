@@ -34,6 +34,7 @@ from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_block, fold_groups, offsets, scan_block, ties
+from larvatus.stats.ranks.quantiles import quantiles
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 _T = TypeVar("_T")
@@ -80,10 +81,7 @@ class DiskTable(LaidOut):
         column = self._in_any_order(name)
         for g, low, high in self.slices():
             if high - low <= self.room.rows:
-                x = column.read(low, high)
-                x = x[~np.isnan(x)]
-                if len(x):
-                    out[g] = np.quantile(x, probabilities)
+                out[g] = quantiles(column.read(low, high), probabilities)
             else:
                 out[g] = sorting.sorted_quantiles(self.room, column, low, high, probabilities)
         return out

@@ -78,7 +78,6 @@ def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
         found: tuple[Mapping[str, list[Any]], Any] = reader(
             str(path), output_format="dict", disable_datetime_conversion=True, **options
         )
-        return found
     except MemoryError:
         raise
     except Exception as error:
@@ -91,6 +90,9 @@ def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
             why = f"is not a file of {STATISTICAL[suffix]} that can be read{_other(path)}. Check its extension, or save it " \
                   "again."
         raise ReadError(f"{path.name} {why}") from None
+    if None in found[1].column_names:
+        raise ReadError(f"{path.name} has a column without a name that can be read. Copy it again, or name the column.")
+    return found
 
 
 def _other(path: Path) -> str:

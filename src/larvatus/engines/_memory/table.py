@@ -22,6 +22,7 @@ from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, Re
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.stats.ranks import grouped_ranks as group_ranks
+from larvatus.stats.ranks.quantiles import quantiles
 from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, present_order, values_in_order
 
 _T = TypeVar("_T")
@@ -74,10 +75,7 @@ class MemoryTable:
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         out = np.full((len(self.groups), len(probabilities)), np.nan)
         for g, low, high in self.slices():
-            x = self.values[name][low:high]
-            x = x[~np.isnan(x)]
-            if len(x):
-                out[g] = np.quantile(x, probabilities)
+            out[g] = quantiles(self.values[name][low:high], probabilities)
         return out
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> MemoryTable:

@@ -41,6 +41,7 @@ from larvatus.engines._spark.layout import (
 from larvatus.engines._spark.pairing import pair_on_cluster
 from larvatus.engines._spark.store import Piece, Reader, SpreadColumn, new_folder
 from larvatus.engines._spark.tasks import Target
+from larvatus.stats.ranks.quantiles import quantiles_in_order
 
 _T = TypeVar("_T")
 MOST_KNOWN = 64  # number of reductions that are cached
@@ -104,10 +105,7 @@ class SparkTable(LaidOut):
                 out[g] = row
         for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
             ordered = rows.columns["value"]
-            for i, p in enumerate(probabilities if ordered.rows else ()):
-                spot = p * (ordered.rows - 1)
-                below = min(int(np.floor(spot)), ordered.rows - 1)
-                out[rows.group, i] = np.quantile(ordered.read(below, below + 2), min(spot - below, 1.0))
+            out[rows.group] = quantiles_in_order(ordered.rows, ordered.read, probabilities)
         return out
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:

@@ -18,6 +18,7 @@ from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._memory.table import dtype_of, fold_block, scan_block, ties
 from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.store import Piece, Place, Reader, SpreadColumn, write_piece
+from larvatus.stats.ranks.quantiles import quantiles
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 _T = TypeVar("_T")
@@ -79,12 +80,7 @@ def combination_counts(reader: Reader, names: Sequence[str], slices: Sequence[Sl
 
 def group_quantiles(column: SpreadColumn, probabilities: Sequence[float], slices: Sequence[Slice]) -> list[NDArray[np.float64]]:
     """Quantiles of whole sub-groups."""
-    out = []
-    for _, low, high in slices:
-        x = column.read(low, high)
-        x = x[~np.isnan(x)]
-        out.append(np.quantile(x, probabilities) if len(x) else np.full(len(probabilities), np.nan))
-    return out
+    return [quantiles(column.read(low, high), probabilities) for _, low, high in slices]
 
 
 def rank_groups(

@@ -45,6 +45,7 @@ class Work:
     row_order: Literal["random", "keep"] = "random"
     targets: Mapping[str, Path] = field(default_factory=dict)
     pairings: bool = False
+    spreadsheet: bool = False
     beside: Mapping[str, Release] = field(default_factory=dict)
     named: bool = False
     labels: Mapping[str, str] | None = None
@@ -81,7 +82,7 @@ class Work:
             self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
             constraints_of(self.constraints).model_dump_json(), self._precision(given.steps),
         ]
-        place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
+        place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}{' spreadsheet' * self.spreadsheet}"
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
     def _precision(self, steps: Sequence[Mask]) -> str:
