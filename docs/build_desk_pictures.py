@@ -12,7 +12,7 @@ from desk.desk_browser import LONG, Visitor, open_browser
 from desk.running_desk import running_desk
 
 FOLDER = Path(__file__).parent / "guides" / "desk"
-COLOURS = 128
+COLOURS = 256
 
 
 def take(visitor: Visitor, name: str, whole: bool = False) -> None:

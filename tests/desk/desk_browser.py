@@ -75,6 +75,13 @@ class Visitor:
         self.actions += 1
         self.page.get_by_label(label, exact=True).fill(text)
 
+    def confirm_if_asked(self, label: str) -> None:
+        """Tick a box that is only shown if the page asks for it."""
+        box = self.page.get_by_label(label)
+        if box.is_visible():
+            self.actions += 1
+            box.check()
+
     def see(self, text: str, **how: Any) -> None:
         """Wait until a text is visible; looking is no action."""
         self.page.get_by_text(text).first.wait_for(timeout=how.get("timeout", 40_000))

@@ -168,6 +168,7 @@ def walk(visitor: Visitor) -> None:
     visitor.press("Next: Decide →")
     visitor.write("Why this one?", "It serves the course.")
     visitor.write("Your name", "A. Keeper")
+    visitor.confirm_if_asked("This release is not shown to be safe.")
     visitor.press("Approve this release")
     visitor.see("was approved by A. Keeper", timeout=LONG)
     visitor.press("Write the files")
@@ -228,6 +229,7 @@ def test_every_step_survives_reload_and_the_end_of_everything(browser, tmp_path:
             if step == "decide":
                 visitor.write("Why this one?", "It serves.")
                 visitor.write("Your name", "A. Keeper")
+                visitor.confirm_if_asked("This release is not shown to be safe.")
                 visitor.press("Approve this release")
                 visitor.see("was approved by", timeout=LONG)
             visitor.page.goto(f"{place}/{step}")

@@ -34,6 +34,9 @@ def test_a_column_has_one_role():
     plain = with_role(plain, "region", "weight")
     assert [role_of(plain, c) for c in ("age", "region")] == ["none", "weight"], "only one column is the weight"
     assert role_of(with_role(plain, "region", "none"), "region") == "none"
+    kept = {**plain, "roles": {**plain["roles"], "release_weight": False}}
+    assert with_role(kept, "age", "key")["roles"]["release_weight"] is False
+    assert "release_weight" not in with_role(kept, "region", "none")["roles"], "without a weight nothing is said about it"
     with pytest.raises(StudyError):
         with_role(plain, "age", "king")
 

@@ -70,7 +70,11 @@ def test_approval_export_and_verification(desk: RunningDesk):
     desk.act(place, "run/start")
     desk.wait(place)
     assert desk.act(place, "decide/approve", release="noise 2", by="", reason="x").status == 422
-    assert desk.act(place, "decide/approve", release="noise 2", by="A. Keeper", reason="It serves the course.").status == 303
+    own = {"release": "noise 2", "by": "A. Keeper", "reason": "It serves the course."}
+    refused = desk.act(place, "decide/approve", **own)
+    assert refused.status == 422, "a release that is not shown to be safe needs a tick"
+    assert "tick that you approve it all the same" in refused.text
+    assert desk.act(place, "decide/approve", despite="1", **own).status == 303
     desk.wait(place)
     page = desk.get(f"{place}/decide").text
     assert "A. Keeper" in page
@@ -94,7 +98,7 @@ def test_an_approved_release_is_not_overwritten(desk: RunningDesk):
     place, study = ready_study(desk, 1)
     desk.act(place, "run/start")
     desk.wait(place)
-    desk.act(place, "decide/approve", release="noise 1", by="A. Keeper", reason="It serves the course.")
+    desk.act(place, "decide/approve", release="noise 1", by="A. Keeper", reason="It serves the course.", despite="1")
     desk.wait(place)
     before = {p: p.read_bytes() for p in study.results().rglob("*") if p.is_file()}
     study.change(with_release(study.plain, "more noise", [{"method": "additive_noise", "variance": 0.9}]), "release")

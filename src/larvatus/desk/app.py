@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.errors import LarvatusError, ReadError, StudyError
 from larvatus.desk.desk import Desk, job_plain
 from larvatus.desk.entrance import DoorPage, Entrance
 from larvatus.desk.guard import REPORT_POLICY, Guard
@@ -132,8 +132,10 @@ class _Pages:
             folder, entries, problem = "", self.desk.root.entries(""), problem or str(error)
         parts = folder.split("/") if folder else []
         trail = [("/".join(parts[: i + 1]), part) for i, part in enumerate(parts)]
-        values = {"entries": entries, "trail": trail, "folder": folder, "problem": problem,
-                  "root": self.desk.root.path.name or "/", "recent": self.desk.recent()}
+        recent = self.desk.recent()
+        studies = {self.desk.root.relative(s.path): s.id for s in recent if self.desk.root.path in s.path.parents}
+        values = {"entries": entries, "studies": studies, "trail": trail, "folder": folder, "problem": problem,
+                  "root": self.desk.root.path.name or "/", "recent": recent}
         return render_page("home", self.say(request), values, 422 if problem else 200)
 
     async def home(self, request: Request) -> Response:
@@ -218,7 +220,8 @@ class _Pages:
             following = does(PageRequest(self.desk, study, self.say(request), form))
         except LarvatusError as error:
             status = 409 if isinstance(error, StaleStudy) else 422
-            return self._page(request, study, step, form, str(error), status)
+            said = "\n".join(error.problems) if isinstance(error, StudyError) else str(error)
+            return self._page(request, study, step, form, said, status)
         return _to(study, following or step)
 
     def _check_version(self, study: StudyFolder, form: Mapping[str, list[str]], say: Wording) -> None:

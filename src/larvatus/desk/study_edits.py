@@ -30,6 +30,8 @@ def with_role(plain: Plain, column: str, role: str) -> dict[str, Any]:
         raise StudyError([f"{role}: there is no such role."])
     roles = {n: [c for c in v if c != column] if n in LISTS else v for n, v in plain.get("roles", {}).items()}
     roles = {n: v for n, v in roles.items() if not (n in SINGLES and v == column)}
+    if "weight" not in roles:
+        roles.pop("release_weight", None)
     groups = dict(plain.get("sub_groups", {}))
     groups["columns"] = [c for c in groups.get("columns", ()) if c != column]
     if role in LISTS:

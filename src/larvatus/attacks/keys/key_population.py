@@ -52,7 +52,7 @@ def population_of(data: Microdata, original_rows: int, sampled: float | None) ->
         total = _total_weight(data, name)
         if total > 0:
             return Population(min(data.rows / total, 1.0), name,
-                              f"the population of each combination of keys is estimated by the survey weight {name}")
+                              f"the population of each combination of keys is estimated by the survey weight {name!r}")
         raise RiskError(f"the weights in {name!r} add up to zero. State the sampling fraction instead (sampled).",
                         subject="key_risk")
     if data.rows < original_rows:

@@ -58,6 +58,9 @@ def _approve(at: PageRequest) -> None:
     missing = [at.say(f"decide.needs_{n}") for n in ("release", "by", "reason") if not at.value(n).strip()]
     if missing:
         raise StudyError(missing)
+    results = results_of(at.study)
+    if results is not None and at.value("release") not in passing_names(results) and not at.value("despite"):
+        raise StudyError([at.say("decide.needs_despite", release=at.value("release"))])
     at.desk.worker.submit(at.study.id, "approve", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "by": at.value("by").strip(),
         "reason": at.value("reason").strip(),

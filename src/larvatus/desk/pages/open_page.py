@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.desk.forms import typed_value
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.study_edits import RELEASED_ROLES, role_of, with_kind, with_label, with_missing_codes, with_setting
+from larvatus.desk.study_folder import StudyFolder
 
 _CSV = ("delimiter", "decimal", "thousands", "encoding", "quote")
 
@@ -18,10 +19,11 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     preview = at.desk.preview(at.study)
     if found is None or preview is None:
         job = at.desk.worker.latest(at.study.id, "examine")
-        return {"found": found, "job": job, "rows": 0, "columns": [], "preview": None, "formats": {}}
+        return {"found": found, "job": job, "rows": 0, "columns": [], "preview": None, "formats": {}, "others": []}
     plain, roles = at.study.plain, at.study.plain.get("roles", {})
     columns = [
         {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
+         "from_file": [_range_or_code(m, at) for m in c.get("file_missing", ())],
          "stated": roles.get("missing", {}).get(c["name"]), "released": role_of(plain, c["name"]) in RELEASED_ROLES}
         for c in found["columns"]
     ]
@@ -29,7 +31,19 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     formats = dict(source) if isinstance(source, Mapping) else {}
     is_csv = bool(found["dialect"])
     return {"found": found, "job": None, "rows": preview.rows, "columns": columns, "preview": preview,
+            "value_labels": {i: dict(c["values"]) for i, c in enumerate(columns) if c["values"]}, "others": _other_studies(at),
             "formats": {n: formats.get(n, "") for n in _CSV} if is_csv else {}}
+
+
+def _range_or_code(code: Sequence[str], at: PageRequest) -> str:
+    """A code of missing values, or a range of them, as the file states it."""
+    return at.say("open.range", low=code[0], high=code[1]) if len(code) > 1 else code[0]
+
+
+def _other_studies(at: PageRequest) -> list[StudyFolder]:
+    """Other studies of the same file, the latest first."""
+    own = at.desk.source(at.study)
+    return [s for s in at.desk.recent() if s.id != at.study.id and at.desk.source(s) == own]
 
 
 def kind_of(roles: Mapping[str, Any], column: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.study_edits import ROLE_CHOICES, role_of, with_part, with_role
 
+_FEW_WEIGHTS = 0.05  # different weights per record beyond which weights may single out records
 _SMALL = ("pool", "refuse", "pool_all", "suppress")
 
 
@@ -20,12 +21,23 @@ def show_roles(at: PageRequest) -> dict[str, Any]:
     by_role = {role: [c["name"] for c in columns if c["now"] == role] for role in ROLE_CHOICES}
     groups = at.study.plain.get("sub_groups", {})
     return {"found": found, "columns": columns, "choices": ROLE_CHOICES, "by_role": by_role, "groups": groups, "small": _SMALL,
+            "weight": by_role["weight"], "release_weight": releases_weight(at.study.plain),
             "warnings": warnings_on(columns, at)}
+
+
+def releases_weight(plain: Mapping[str, Any]) -> bool:
+    """Whether the survey weight is released with the data."""
+    return bool(plain.get("roles", {}).get("release_weight", True))
 
 
 def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[str, str]]:
     """Columns that have a role which does not suit what they seem to be: the column, and why."""
     out = [(c["name"], c["warning"]) for c in columns if c["warning"] and c["now"] not in ("identifiers", "none", "record_id")]
+    for c in columns:
+        if c["now"] == "weight" and releases_weight(at.study.plain) and c["distinct"] > _FEW_WEIGHTS * c["records"]:
+            out.append((c["name"], at.say("roles.weight_singles_out", distinct=c["distinct"], records=c["records"])))
+        if c["what"] == "survey weight" and c["now"] in ("confidential", "non_confidential", "sub_group", "key"):
+            out.append((c["name"], at.say("roles.is_a_weight")))
     rows = max((c["records"] for c in columns), default=0)
     groups = [c for c in columns if c["now"] == "sub_group"]
     cells = 1
@@ -53,4 +65,11 @@ def _set_small(at: PageRequest) -> None:
     at.change(with_part(at.study.plain, "sub_groups", smallest=smallest if smallest > 0 else None, **given), "small")
 
 
-ROLES_ACTIONS: Mapping[str, Action] = {"role": _set_role, "guesses": _use_guesses, "small": _set_small}
+def _set_release_weight(at: PageRequest) -> None:
+    released = None if at.value("released") else False
+    at.change(with_part(at.study.plain, "roles", release_weight=released), "release_weight")
+
+
+ROLES_ACTIONS: Mapping[str, Action] = {
+    "role": _set_role, "guesses": _use_guesses, "small": _set_small, "release_weight": _set_release_weight,
+}

@@ -12,6 +12,7 @@ export function startGrid() {
   space.className = "space";
   table.after(space);
   table.style.position = "absolute";
+  const labels = JSON.parse(grid.dataset.labels || "{}");
   let shown = -1, asked = 0;
   const last = () => Math.max(0, rows + 1 - Math.floor(grid.clientHeight / HIGH)); // the row at the top when all is scrolled
   const most = () => Math.ceil(full / scale) - grid.clientHeight;
@@ -35,10 +36,18 @@ export function startGrid() {
     name.className = "row";
     name.textContent = (number + 1).toLocaleString(document.documentElement.lang);
     row.append(name);
-    for (const cell of cells) {
+    for (const [place, cell] of cells.entries()) {
       const made = document.createElement("td");
       if (cell === null) { made.className = "none"; made.textContent = grid.dataset.missing; }
       else { made.textContent = cell; if (cell !== "" && !isNaN(cell)) made.className = "num"; }
+      const label = cell === null ? undefined : labels[place]?.[cell];
+      if (label) {
+        const said = document.createElement("span");
+        said.className = "label";
+        said.textContent = label;
+        made.classList.remove("num");
+        made.append(" ", said);
+      }
       row.append(made);
     }
     return row;

@@ -1,18 +1,44 @@
-// A point of the map leads to the card of its release.
+// A point of the map leads to the card of its release, by mouse or keyboard.
+const STEP = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
 export function startMap() {
-  const points = document.querySelectorAll(".map .point");
-  points.forEach((point) => {
-    point.addEventListener("click", () => {
-      const number = parseInt(point.querySelector("title")?.textContent ?? "", 10);
-      const card = document.getElementById(`release-${number}`);
-      if (!card) return;
-      document.querySelectorAll(".card.chosen").forEach((c) => c.classList.remove("chosen"));
-      card.classList.add("chosen");
-      const drawn = document.getElementById(`pictures-${number}`);
-      if (drawn) drawn.open = true;
-      card.scrollIntoView({ block: "center" });
+  document.querySelectorAll(".map svg").forEach((svg) => {
+    const points = [...svg.querySelectorAll(".point")].sort((a, b) => numberOf(a) - numberOf(b));
+    svg.setAttribute("role", "group"); // an image would hide its points from screen readers
+    points.forEach((point, i) => {
+      point.setAttribute("role", "button");
+      point.setAttribute("aria-label", point.querySelector("title")?.textContent ?? "");
+      point.setAttribute("tabindex", i ? -1 : 0);
+      point.addEventListener("click", () => showCard(numberOf(point)));
+      point.addEventListener("keydown", (event) => {
+        const step = STEP[event.key];
+        if (event.key === "Enter" || event.key === " ") showCard(numberOf(point));
+        else if (step) focusOn(points, (i + step + points.length) % points.length);
+        else return;
+        event.preventDefault();
+      });
     });
   });
+}
+
+function numberOf(point) {
+  return parseInt(point.querySelector("title")?.textContent ?? "", 10);
+}
+
+function focusOn(points, place) {
+  points.forEach((point, i) => point.setAttribute("tabindex", i === place ? 0 : -1));
+  points[place].focus();
+}
+
+function showCard(number) {
+  const card = document.getElementById(`release-${number}`), drawn = document.getElementById(`pictures-${number}`);
+  if (!card) return;
+  document.querySelectorAll(".card.chosen").forEach((c) => c.classList.remove("chosen"));
+  card.classList.add("chosen");
+  if (drawn) drawn.open = true;
+  card.tabIndex = -1;
+  card.focus({ preventScroll: true });
+  card.scrollIntoView({ block: "center" });
 }
 
 // The slider shows at once which releases would stay below it; the server judges when it is let go.
@@ -21,7 +47,6 @@ document.addEventListener("input", (event) => {
   const most = Number(event.target.value) / 100, points = JSON.parse(document.querySelector("figure.map").dataset.points);
   const low = new Set(points.filter((p) => p.excess !== null && p.excess <= most).map((p) => p.number));
   document.querySelectorAll(".map .point").forEach((point) => {
-    const number = parseInt(point.querySelector("title")?.textContent ?? "", 10);
-    point.classList.toggle("dimmed", !low.has(number));
+    point.classList.toggle("dimmed", !low.has(numberOf(point)));
   });
 });

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import SearchError
 from larvatus.core.progress import Progress
+from larvatus.desk.work.preview_file import value_text, write_preview
 
 if TYPE_CHECKING:
     from larvatus.data.labelling.labels import FileLabels
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
     from larvatus.study import Study
 
 _Job = Callable[[Mapping[str, Any], Progress], Any]
-_MOST_LABELS, _MOST_GROUPS = 40, 10
+_MOST_LABELS, _MOST_GROUPS = 400, 10
 
 
 def examine(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """What is in a source: its columns with guesses of their roles, and a preview of its rows in a private file."""
-    from larvatus.desk.work.preview_file import write_preview
     from larvatus.engines._databases.database_sources import source_as_parquet
     from larvatus.pipeline.examine_source import guess_roles
     from larvatus.pipeline.read_source import with_format
@@ -58,8 +58,9 @@ def _column(guess: Any) -> dict[str, Any]:
 
 def _labels_of(labels: FileLabels, name: str) -> dict[str, Any]:
     own = labels[name]
-    values = [[str(v), text] for v, text in own.values][:_MOST_LABELS]
-    return {"label": own.label, "values": values, "measure": own.measure}
+    values = [[value_text(v), text] for v, text in own.values][:_MOST_LABELS]
+    missing = [[value_text(v) for v in (c if isinstance(c, tuple) else (c,))] for c in own.missing]
+    return {"label": own.label, "values": values, "measure": own.measure, "file_missing": missing}
 
 
 def _study(asked: Mapping[str, Any]) -> Study:
@@ -96,7 +97,6 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     """What the key variables give away, on the original file."""
     from larvatus.attacks.key_risk import KeyRisk
     from larvatus.comparison.detail_titles import detail_title
-    from larvatus.core.number_format import cell_text
     from larvatus.data.intruder import Intruder
     from larvatus.data.release import Release
     from larvatus.pipeline.attack_release import attack_random
@@ -107,7 +107,7 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     score = method.attack(data, Release("original", (data,)), Intruder(), attack_random(method))
     tables = [
         {"title": detail_title(score.method, name), "columns": list(rows.columns),
-         "rows": [[cell_text(row.get(c)) for c in rows.columns] for row in rows][:60]}
+         "rows": [[_said(row.get(c)) for c in rows.columns] for row in rows][:60]}
         for name, rows in score.details.items() if name != "key_stages" and len(rows)
     ]
     worst = sorted(score.by_group, key=lambda row: -float(row["value"] or 0))[:_MOST_GROUPS]
@@ -115,8 +115,25 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
         "value": score.value, "interval": list(score.interval) if score.interval else None,
         "notes": [str(n) for n in score.notes],
         "tables": tables, "groups": [dict(r) for r in worst] if len(worst) > 1 else [], "records": data.rows,
-        "keys": list(method.key_names(data)),
+        "keys": list(method.key_names(data)), "weight": _weight_alone(data),
     }
+
+
+def _said(cell: Any) -> str:
+    from larvatus.core.number_format import cell_text
+
+    return ("no", "yes")[cell] if isinstance(cell, bool) else cell_text(cell)
+
+
+def _weight_alone(data: Microdata) -> dict[str, Any] | None:
+    """How many records a released survey weight singles out by itself; None if there is none, or it does not."""
+    from larvatus.data.exposure.singled_out import count_singled_out
+
+    name = data.roles.weight
+    if name is None or not data.roles.release_weight:
+        return None
+    alone = count_singled_out(data, [name])
+    return {"name": name, "alone": alone} if alone else None
 
 
 def make_and_score(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -59,11 +59,12 @@ class PreviewRows:
                 self._last = (group, self._file.read_row_group(group))
             low, high = max(first - start, 0), min(last - start, self._starts[group + 1] - start)
             part = self._last[1].slice(low, high - low).to_pydict()
-            out += [[_shown(part[name][i]) for name in self.columns] for i in range(high - low)]
+            out += [[value_text(part[name][i]) for name in self.columns] for i in range(high - low)]
         return out
 
 
-def _shown(value: Any) -> str | None:
+def value_text(value: Any) -> str | None:
+    """A value as pages show it: whole numbers without a decimal mark, long texts cut."""
     if value is None:
         return None
     if isinstance(value, float):

@@ -1,0 +1,122 @@
+"""Wrong turns of someone who is new: each page says what is the matter and where to go next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from desk.desk_browser import Visitor, axe_findings, needs_browser, open_browser
+from desk.running_desk import RunningDesk, running_desk
+from labelled_sample import survey, write_spss
+from larvatus.desk.study_edits import with_release
+
+QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}]}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDesk]:
+    """A desk with a survey whose weights differ in every record, and a file that cannot be read."""
+    folder = tmp_path_factory.mktemp("newcomer")
+    frame = survey(120)
+    frame["weight"] = np.arange(120) + 10.5
+    write_spss(folder / "survey.sav", frame)
+    (folder / "broken.sav").write_bytes(b"$FL2 nonsense" * 50)
+    with running_desk(folder) as running:
+        running.enter()
+        yield running
+
+
+@pytest.fixture
+def place(desk: RunningDesk) -> str:
+    return desk.open("survey.sav")
+
+
+def test_a_weight_that_singles_out_records_is_a_warning_with_a_way_out(desk: RunningDesk, place: str):
+    assert "120 different values in 120 records" in desk.get(f"{place}/roles").text
+    desk.act(place, "keys/look")
+    desk.wait(place)
+    assert "The survey weight ‘weight’ alone singles out 120 of 120 records." in desk.get(f"{place}/keys").text
+    desk.act(place, "roles/release_weight")
+    assert "release_weight = false" in desk.get(f"{place}/study.toml").text
+    assert "different values in 120 records" not in desk.get(f"{place}/roles").text
+    desk.act(place, "keys/look")
+    desk.wait(place)
+    assert "alone singles out" not in desk.get(f"{place}/keys").text
+    desk.act(place, "roles/release_weight", released="1")
+    assert "release_weight" not in desk.get(f"{place}/study.toml").text
+
+
+def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
+    assert "seems to be a survey weight" not in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column="weight", role="confidential")
+    assert "seems to be a survey weight" in desk.get(f"{place}/roles").text
+
+
+def test_without_confidential_columns_the_page_says_what_to_do(desk: RunningDesk, place: str):
+    for column in ("income", "mood"):
+        desk.act(place, "roles/role", column=column, role="none")
+    page = desk.get(f"{place}/run", Accept_Language="de").text
+    assert "mindestens einer Spalte die Rolle" in page
+    assert "--confidential" not in page
+    assert f'href="{place}/roles">Zu den Rollen' in page
+
+
+def test_without_releases_the_run_leads_to_the_masks(desk: RunningDesk, place: str):
+    page = desk.get(f"{place}/run").text
+    assert "There is no release to make." in page
+    assert f'class="button" href="{place}/masks"' in page
+
+
+def test_a_broken_file_leads_back_to_the_files(desk: RunningDesk):
+    page = desk.get(f"{desk.open('broken.sav')}/open").text
+    assert "broken.sav is not a file of SPSS" in page
+    assert 'class="button" href="/"' in page
+
+
+def test_codes_of_missing_values_from_the_file_are_shown(desk: RunningDesk, place: str):
+    page = desk.get(f"{place}/open").text
+    assert "-9 to -7 (from the file)" in page
+    assert "98 (from the file)" in page
+
+
+def test_a_study_is_opened_from_the_list_of_files_and_named_if_its_file_is_opened_again(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    assert re.search(rf'class="entry folder" href="{place}/open"><span class="name">{study.path.name}<', desk.get("/").text)
+    assert f'href="{place}/open">{study.path.name}' in desk.get(f"{desk.open('survey.sav')}/open").text
+
+
+@needs_browser
+@pytest.mark.xdist_group("desk-browser")
+def test_labels_beside_codes_and_a_map_for_the_keyboard(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    plain = {**study.plain, **QUICK}
+    for variance in (0.01, 0.4):
+        plain = with_release(plain, f"noise {variance}", [{"method": "additive_noise", "variance": variance}])
+    study.change(plain, "release")
+    desk.act(place, "run/start")
+    desk.wait(place)
+    with open_browser() as browser:
+        visitor = Visitor(browser, desk)
+        visitor.enter()
+        page = visitor.page
+        page.goto(f"{desk.origin}{place}/open")
+        page.locator("#grid tbody td").filter(has_text=re.compile("^1 Male$")).first.wait_for()
+        page.locator("#grid tbody td").filter(has_text=re.compile("^-7 refused$")).first.wait_for()
+        page.goto(f"{desk.origin}{place}/compare")
+        page.locator(".map .wide .point[tabindex='0']").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("2. ")
+        assert axe_findings(page) == []
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "release-2"
+        assert visitor.errors == []
+        tick = page.get_by_label("This release is not shown to be safe.")
+        for most, asked in ((1.0, False), (0.5, True)):
+            study.change({**study.plain, "limits": {"every_attack": {"at_most": most}}}, "limits")
+            page.goto(f"{desk.origin}{place}/decide")
+            page.locator(".choice").first.click()
+            assert tick.is_visible() is asked, "only a release that does not pass needs a tick"
+        visitor.context.close()
