@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.excess_risk import attack_strength, baseline, baseline_ratio, excess_risk
+from larvatus.comparison.excess_risk import at_baseline, attack_excess, baseline, baseline_ratio, excess_risk
 from larvatus.comparison.tiers import DEFAULT, INTERVAL_ABOVE
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
@@ -20,10 +20,10 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A release with its number in the report, its strongest attack, its mean loss over the common measures, and its excess risk.
+    """A release with its number in the report, its strongest attack, its mean loss, and its excess risk.
 
-    `near` says whether every counted attack meets the default rule, and `ratio` is the largest `baseline_ratio` of these attacks.
-    If they are None, the strongest attack alone answers.
+    `near` says whether every counted attack meets the default rule, and `ratio` is the largest `baseline_ratio` of them. If
+    they are None, the strongest attack alone answers.
     """
 
     number: int
@@ -70,9 +70,16 @@ def beyond_absolute(score: Score) -> bool:
     return any(value is not None and value > most + _EXACT for value, most in figures)
 
 
+def clearly_beyond(score: Score) -> bool:
+    """Whether an attack breaks the default rule by its value, not only because its interval is wide."""
+    exact = replace(score, interval=None, sampled=False)
+    return beyond_absolute(exact) or (baseline_ratio(score) > 1 + _EXACT and not at_baseline(score))
+
+
 def strongest(candidate: Candidate) -> Score | None:
-    """The attack furthest above its baseline, as `excess_risk` measures it, among those that count."""
-    return max(_counted_attacks(candidate), key=attack_strength, default=None)
+    """The counted attack with the largest excess; if none has any, the one furthest beyond the default rule."""
+    counted = _counted_attacks(candidate)
+    return max(counted, key=lambda s: (attack_excess(s), not attack_near_baseline(s), baseline_ratio(s)), default=None)
 
 
 def _counted_attacks(candidate: Candidate) -> list[Score]:
