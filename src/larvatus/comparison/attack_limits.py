@@ -26,6 +26,15 @@ def limit_on_value(score: Score, limits: JudgedLimits | None, release: str) -> f
     return min(found, default=None)
 
 
+def limit_above_baseline(score: Score, limits: JudgedLimits | None, release: str) -> float | None:
+    """What the limits allow the attack above its baseline; limits that the baseline alone breaks are left out."""
+    base = baseline(score) or 0.0
+    if limits is None or not limits.of_attacks:
+        return allowed_above(base)
+    values = [_as_value(row, score) for row in _rows_on(score, limits.rows[release])]
+    return min((v - base for v in values if v is not None and v >= base), default=None)
+
+
 def breaks_limit(score: Score, limits: JudgedLimits | None, release: str) -> bool:
     """Whether the attack breaks a limit of the study or, if no attack has a limit, the default rule."""
     if limits is None or not limits.of_attacks:

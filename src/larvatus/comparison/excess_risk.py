@@ -1,7 +1,8 @@
 """Excess risk: how far the strongest attack on a release is above its baseline.
 
 The baseline b of an attack is the better of chance and S alone. Its excess is value - b, or 0 if the interval
-reaches down to b.
+reaches down to b. The strongest attack is the one with the largest excess. Whether an attack passes the default rule is another
+question: `baseline_ratio` answers it.
 """
 
 from __future__ import annotations
@@ -41,10 +42,16 @@ def at_baseline(score: Score) -> bool:
     return (value if low is None else min(low, value)) <= (baseline(score) or 0.0) + EXACT
 
 
+def attack_excess(score: Score) -> float:
+    """What the map shows of an attack: value - b, or 0 if the attack does not beat its baseline b."""
+    value = finite_number(score.value)
+    return 0.0 if value is None or at_baseline(score) else value - (baseline(score) or 0.0)
+
+
 def attacks_above_baseline(scores: Iterable[Score]) -> list[Score]:
-    """The attacks that beat their baseline, strongest first: furthest above it relative to what the default rule allows."""
+    """The attacks that beat their baseline, strongest first: the largest value - b."""
     beyond = (s for s in scores if s.kind == "risk" and finite_number(s.value) is not None and not at_baseline(s))
-    return sorted(beyond, key=baseline_ratio, reverse=True)
+    return sorted(beyond, key=attack_excess, reverse=True)
 
 
 def excess_risk(scores: Iterable[Score]) -> float | None:
@@ -55,5 +62,4 @@ def excess_risk(scores: Iterable[Score]) -> float | None:
     attacks = [s for s in scores if s.kind == "risk" and finite_number(s.value) is not None]
     if not attacks:
         return None
-    strongest = next(iter(attacks_above_baseline([s for s in attacks if s.decides] or attacks)), None)
-    return strongest.value - (baseline(strongest) or 0.0) if strongest else 0.0
+    return max(map(attack_excess, [s for s in attacks if s.decides] or attacks))

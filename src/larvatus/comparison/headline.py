@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.excess_risk import baseline, baseline_ratio, excess_risk
+from larvatus.comparison.excess_risk import at_baseline, attack_excess, baseline, baseline_ratio, excess_risk
 from larvatus.comparison.tiers import DEFAULT, INTERVAL_ABOVE
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
@@ -20,14 +20,19 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A release with its number in the report, its strongest attack, its mean loss over the common measures, and its excess
-    risk."""
+    """A release with its number in the report, its strongest attack, its mean loss, and its excess risk.
+
+    `near` says whether every counted attack meets the default rule, and `ratio` is the largest `baseline_ratio` of them. If
+    they are None, the strongest attack alone answers.
+    """
 
     number: int
     name: str
     attack: Score | None
     loss: float | None
     excess: float | None = None
+    near: bool | None = None
+    ratio: float | None = None
 
     @property
     def risk(self) -> float | None:
@@ -65,14 +70,22 @@ def beyond_absolute(score: Score) -> bool:
     return any(value is not None and value > most + _EXACT for value, most in figures)
 
 
-def strongest(candidate: Candidate) -> Score | None:
-    """The attack furthest above its baseline, among those that break the default rule if there are any.
+def clearly_beyond(score: Score) -> bool:
+    """Whether an attack breaks the default rule by its value, not only because its interval is wide."""
+    exact = replace(score, interval=None, sampled=False)
+    return beyond_absolute(exact) or (baseline_ratio(score) > 1 + _EXACT and not at_baseline(score))
 
-    Attacks that do not decide between releases count only if no other was run.
-    """
+
+def strongest(candidate: Candidate) -> Score | None:
+    """The counted attack with the largest excess; if none has any, the one furthest beyond the default rule."""
+    counted = _counted_attacks(candidate)
+    return max(counted, key=lambda s: (attack_excess(s), not attack_near_baseline(s), baseline_ratio(s)), default=None)
+
+
+def _counted_attacks(candidate: Candidate) -> list[Score]:
+    """The attacks with a value. Those that do not decide between releases count only if no other was run."""
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    counted = [s for s in usable if s.decides] or usable
-    return max(counted, key=lambda s: (not attack_near_baseline(s), baseline_ratio(s)), default=None)
+    return [s for s in usable if s.decides] or usable
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
@@ -95,15 +108,19 @@ def mean_loss(scores: Sequence[Score]) -> float | None:
 def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
     """All releases in the given order, numbered from 1."""
     losses = list(common_measures(candidates).values())
-    return tuple(
-        Headline(i + 1, c.name, strongest(c), mean_loss([m[i] for m in losses]), excess_risk(c.scores))
-        for i, c in enumerate(candidates)
-    )
+    return tuple(_headline(i + 1, c, mean_loss([m[i] for m in losses])) for i, c in enumerate(candidates))
+
+
+def _headline(number: int, candidate: Candidate, lost: float | None) -> Headline:
+    counted = _counted_attacks(candidate)
+    near = all(map(attack_near_baseline, counted)) if counted else None
+    ratio = max(map(baseline_ratio, counted), default=None)
+    return Headline(number, candidate.name, strongest(candidate), lost, excess_risk(candidate.scores), near, ratio)
 
 
 def under(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[Headline, ...]:
     """The same releases under one attack, instead of each under its strongest."""
-    return tuple(replace(h, attack=s) for h, s in zip(heads, scores, strict=True))
+    return tuple(replace(h, attack=s, near=None, ratio=None) for h, s in zip(heads, scores, strict=True))
 
 
 def unbeaten(heads: Sequence[Headline]) -> tuple[Headline, ...]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.key_figures import AT_LEAST, KEY_LIMITS, KEY_RISK
-from larvatus.comparison.limits_by_release import broken_in_words, limit_figure
+from larvatus.comparison.limits_by_release import ONLY_UPPER_END, broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
     LIMITED,
     OF_ATTACKS,
@@ -271,8 +271,7 @@ def _estimate_meets(row: Row, estimate: float | None, score: Score) -> str:
     why = "only a sample of the records was attacked" if score.sampled else "there are few records"
     if any(row["outcome"] != "found" for row in score.details.get("searches", ())):
         why = "equations determine the order of some sub-groups, although it was not found"
-    return (f"the estimate, {limit_figure(row, estimate)}, meets the limit; the upper end of its interval does not, because "
-            f"{why}")
+    return f"the estimate, {limit_figure(row, estimate)}, {ONLY_UPPER_END}, because {why}"
 
 
 def _not_run(name: str, limit: Limit, reason: str) -> Row:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from larvatus.comparison.subset import ComparisonLike
 
 MOST_NAMED = 4
+ONLY_UPPER_END = "meets the limit; the upper end of its interval does not"  # a reason
 
 
 def broken_in_words(row: Row) -> str:
@@ -65,6 +66,11 @@ def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
     attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")} - {KEY_RISK}
     limited = {r["score"] for own in rows.values() for r in own}
     return JudgedLimits(rows, bool(limited & {*attacks, "every_attack"}))
+
+
+def clearly_broken(row: Row) -> bool:
+    """Whether the estimate itself is beyond a limit: not only the upper end of its interval, and not for want of a figure."""
+    return row["met"] is not True and row["value"] is not None and ONLY_UPPER_END not in str(row["reason"])
 
 
 def of_attack(name: object) -> bool:

@@ -1,6 +1,6 @@
 """The rule that selects a release: the least loss among those that meet the limits or, without limits, stay near baseline.
 
-`comparison.tiers` and decision 24 state when an attack is near its baseline. A release passes if its strongest attack is, or if
+`comparison.tiers` and decision 24 state when an attack is near its baseline. A release passes if every counted attack is, or if
 it meets every limit. Limits on attacks replace the baseline rule; limits on losses only are added to it.
 """
 
@@ -23,13 +23,22 @@ if TYPE_CHECKING:
 def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
     """The attacked release with the least loss among those that pass the rule; None if none passes."""
     passing = [h for h in heads if h.risk is not None and passes_rule(h, limits)]
-    return min(passing, key=lambda h: (h.loss if h.loss is not None else 0.0, ratio_of(h)), default=None)
+    return min(passing, key=lambda h: (h.loss if h.loss is not None else 0.0, _excess_of(h), ratio_of(h)), default=None)
 
 
 def closest_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
-    """The attacked release with the fewest broken limits and then the strongest attack nearest to its baseline."""
-    attacked = [h for h in heads if h.risk is not None]
-    return min(attacked, key=lambda h: (len(limits.broken(h.name)) if limits else 0, ratio_of(h)), default=None)
+    """The attacked release with the fewest broken limits, then the least excess risk, then the least loss."""
+    return min((h for h in heads if h.risk is not None), key=lambda h: closeness(h, limits), default=None)
+
+
+def closeness(head: Headline, limits: JudgedLimits | None) -> tuple[int, float, float]:
+    """Sort key of releases that do not pass: broken limits, excess risk, loss."""
+    lost = head.loss if head.loss is not None else float("inf")
+    return len(limits.broken(head.name)) if limits else 0, _excess_of(head), lost
+
+
+def _excess_of(head: Headline) -> float:
+    return head.excess if head.excess is not None else float("inf")
 
 
 def passes_rule(head: Headline, limits: JudgedLimits | None) -> bool:
@@ -40,8 +49,10 @@ def passes_rule(head: Headline, limits: JudgedLimits | None) -> bool:
 
 
 def near_baseline(head: Headline) -> bool:
-    """Whether the strongest attack, and so every counted attack, is near its baseline."""
-    return head.attack is not None and attack_near_baseline(head.attack)
+    """Whether every counted attack is near its baseline."""
+    if head.attack is None or head.near is None:
+        return head.attack is not None and attack_near_baseline(head.attack)
+    return head.near
 
 
 def interval_near_baseline(head: Headline) -> bool:
@@ -51,7 +62,9 @@ def interval_near_baseline(head: Headline) -> bool:
 
 
 def ratio_of(head: Headline) -> float:
-    """How far the strongest attack is above its baseline, relative to what the rule allows; infinite if no attack was run."""
+    """How far an attack is above its baseline, relative to what the rule allows, at most; infinite if no attack was run."""
+    if head.ratio is not None:
+        return head.ratio
     return baseline_ratio(head.attack) if head.attack else float("inf")
 
 

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import baseline, baseline_ratio
-from larvatus.comparison.headline import Headline
-from larvatus.comparison.limits_by_release import limit_figure, of_attack
+from larvatus.comparison.headline import Headline, clearly_beyond
+from larvatus.comparison.limits_by_release import clearly_broken, limit_figure, of_attack
 from larvatus.comparison.release_sentences import as_title, capitalise, nearly_unchanged, plain_name, plain_title
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
-from larvatus.comparison.selection_rule import passes_rule, rule_rows
+from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule, rule_rows
 from larvatus.core.number_format import EXACT, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, value_texts, worst_loss
@@ -19,7 +19,8 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
 
-_MAY, UNSAFE, _UNKNOWN = "may be released", "not shown to be safe", "risk unknown: no attack was run"
+_MAY, _UNKNOWN = "may be released", "risk unknown: no attack was run"
+MUST_NOT, UNSAFE = "must not be released", "not shown to be safe"
 PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
@@ -32,12 +33,21 @@ _Tone = Literal["good", "bad", "open"]
 
 def card_verdict(head: Headline, subject: Subject) -> tuple[str, _Tone]:
     """The verdict on a release in one line, and whether it is good."""
-    broken = broken_limits(head, subject.limits)
+    broken, said = broken_limits(head, subject.limits), MUST_NOT if _clearly_unsafe(head, subject) else UNSAFE
     if broken:
-        return f"breaks {plural(broken, 'limit')}", "bad"
+        return f"breaks {plural(broken, 'limit')}: {said}", "bad"
     if head.risk is None:
         return _UNKNOWN, "open"
-    return (_MAY, "good") if passes_rule(head, subject.limits) else (UNSAFE, "bad")
+    return (_MAY, "good") if passes_rule(head, subject.limits) else (said, "bad")
+
+
+def _clearly_unsafe(head: Headline, subject: Subject) -> bool:
+    """Whether a limit is broken by an estimate, not only by the upper end of an interval."""
+    limits = subject.limits
+    if limits is not None and any(map(clearly_broken, limits.broken(head.name))):
+        return True
+    ruled = limits is None or not limits.of_attacks
+    return ruled and any(map(clearly_beyond, attacks_in_rule(subject.candidate(head))))
 
 
 def card_of(head: Headline, subject: Subject) -> Card:
@@ -49,7 +59,8 @@ def card_of(head: Headline, subject: Subject) -> Card:
     lost = mean_loss_text(head.loss, many)
     broken, own = limits_not_met(head, subject), head.number == subject.favourite.number
     shown = _FAVOURITE_SHOWN if own and len(subject.on_cards) <= _FEW_CARDS else _MOST_SHOWN
-    others = list(dict.fromkeys(b.name for b in broken[shown:]))
+    listed = {b.name for b in broken[:shown]}
+    others = list(dict.fromkeys(b.name for b in broken[shown:] if b.name not in listed))
     also = f"Also: {list_names(others, len(others) if own else _MOST_NAMED)}." if others else ""
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
@@ -124,17 +135,23 @@ def _nearness(row: Row) -> float:
 
 
 def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
-    """The strongest attack on an axis that ends a little beyond the largest of its value, its baseline and its limit."""
+    """The strongest attack, on the same axis for all cards: it ends a little beyond their largest value, baseline or limit."""
     score = head.attack
     if score is None or head.risk is None:
         return None
     base, most = baseline(score), limit_on_value(score, subject.limits, head.name)
-    top = _ROOM * max(head.risk, base or 0.0, most or 0.0, EXACT)
+    top = _ROOM * max(_largest_on_bars(subject), EXACT)
     beyond = breaks_limit(score, subject.limits, head.name)
     reached, limit = value_texts(score, most)
     said = f"Bar: {reached}; limit {limit}" if most is not None else f"Bar: {reached}; no limit"
     return Bar(_part(head.risk, top), said, "risk", None if base is None else _part(base, top),
                None if most is None else _part(most, top), beyond)
+
+
+def _largest_on_bars(subject: Subject) -> float:
+    """The largest figure on the bars of all cards."""
+    return max((v for h in subject.on_cards if h.attack is not None
+                for v in (h.risk, h.base, limit_on_value(h.attack, subject.limits, h.name)) if v is not None), default=1.0)
 
 
 def _part(value: float, top: float) -> float:

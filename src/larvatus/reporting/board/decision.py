@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from larvatus.comparison.attack_limits import broken_limits, limit_on_value
-from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.attack_limits import broken_limits
+from larvatus.comparison.excess_risk import attack_excess
 from larvatus.comparison.headline import Headline
-from larvatus.comparison.limits_by_release import JudgedLimits
+from larvatus.comparison.limits_by_release import ONLY_UPPER_END, JudgedLimits, of_attack
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
 from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, passes_rule
+from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, MOST_ABOVE
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
     release_warnings,
     singled_out_sentence,
     unmasked_in_words,
 )
+from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
     relative_text,
     success_text,
-    unmasked_success_text,
     worst_loss,
 )
+from larvatus.reporting.board.found_without import found_without
 from larvatus.reporting.board.map_block import map_block
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
@@ -32,9 +34,16 @@ from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _LARGE = 0.1  # a relative loss that speaks against a release
+_SHORT_NOTE = 120  # letters of a warning that fits a sentence
 _SHORT = 60  # letters of a figure that fits a sentence
+_DEFAULT_RULE = (
+    f"The default rule allows an attack {AT_MOST_TIMES:g} times what guessing finds, at most {100 * MOST_ABOVE:.0f} percentage "
+    f"points above it, and at most {natural_frequencies([DEFAULT.at_most])[0]} records found; the appendix has the details."
+)
 MOST_BROKEN = 4  # names of broken limits in a sentence
-_NO_MASK = "No mask helps against that: release fewer or coarser columns."
+_NO_MASK = "release fewer or coarser columns"
+_WEIGHT = "; group or round the weight, or do not release it"
+_COUNTED = "every counted attack"
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
 
 
@@ -49,7 +58,7 @@ def decision_title(subject: Subject) -> str:
         verdict = card_verdict(head, subject)[0]
         return f"{quote(head.name)} {f'is {verdict}' if verdict == UNSAFE else verdict}"
     if subject.rules_choice is None:
-        return f"{_none(subject)}; {quote(head.name)} {_closest(head, subject)}"
+        return f"{_none(subject)}. None should go out.{_fewest(head, subject)}"
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
 
 
@@ -58,13 +67,13 @@ def _none(subject: Subject) -> str:
     return "No release meets the limits" if met else "No release passes the rule"
 
 
-def _closest(head: Headline, subject: Subject) -> str:
-    """How a release comes closest to passing."""
+def _fewest(head: Headline, subject: Subject) -> str:
+    """That a release breaks fewer limits than every other; empty if another breaks as few."""
     counts = [broken_limits(h, subject.limits) for h in subject.heads if h.risk is not None]
     own = broken_limits(head, subject.limits)
     if own and counts.count(own) == 1 and own == min(counts):
-        return f"breaks the fewest ({own})"
-    return "comes closest"
+        return f" {quote(head.name)} breaks the fewest limits ({own})."
+    return ""
 
 
 def decision_screen(subject: Subject) -> DecisionScreen:
@@ -98,8 +107,8 @@ def rule_sentence(subject: Subject) -> str:
 
 def _condition(limits: JudgedLimits | None) -> str:
     if limits is None:
-        return "keeps every attack near what guessing finds"
-    return "meets every limit" if limits.of_attacks else "meets every limit and keeps every attack near what guessing finds"
+        return f"keeps {_COUNTED} near what guessing finds"
+    return "meets every limit" if limits.of_attacks else f"meets every limit and keeps {_COUNTED} near what guessing finds"
 
 
 def _plural_condition(limits: JudgedLimits | None) -> str:
@@ -109,16 +118,18 @@ def _plural_condition(limits: JudgedLimits | None) -> str:
 def _fails(head: Headline, limits: JudgedLimits | None) -> str:
     if limits is not None and not limits.meets(head.name):
         return f"breaks {plural(len(limits.broken(head.name)), 'limit')}"
-    return "does not keep every attack near what guessing finds"
+    return f"does not keep {_COUNTED} near what guessing finds"
 
 
 def against_sentence(subject: Subject) -> str:
-    """What speaks against the release that the report is about: at most one risk and one loss."""
+    """What speaks against the release that the report is about: one risk, what the rule does not count, and one loss."""
     head = subject.favourite
     worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
-    if worst is not None and (worst.relative_loss >= _LARGE or not found):
+    passes = passes_rule(head, subject.limits)
+    if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
+    found += _outside_the_rule(head, subject) if passes else []
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
     return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
@@ -131,20 +142,34 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
         first = broken[0]
         worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
         others = dict.fromkeys(b.name for b in broken if b.name != first.name)
-        yield f"it breaks {plural(len(broken), 'limit')}, on {_some([worst, *others])}"
+        yield f"it breaks {plural(len(broken), 'limit')}{_in_scores(head, subject)}, on {_some([worst, *others])}"
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        yield _found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
 
 
-def _found_without(head: Headline, subject: Subject) -> str:
-    """What the unmasked columns alone give of a release, if it is more than an attack is allowed; the worst of all attacks."""
-    found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
-             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
-    return max(found, default=(False, 0.0, ""))[2]
+def _in_scores(head: Headline, subject: Subject) -> str:
+    """In how many attacks and measures limits are broken, if several are broken in one, and how many by the interval alone."""
+    rows = subject.limits.broken(head.name) if subject.limits else ()
+    scores = {r["score"] for r in rows}
+    attacks = sum(map(of_attack, scores))
+    parts = [plural(n, kind) for n, kind in ((attacks, "attack"), (len(scores) - attacks, "measure")) if n]
+    unsure = [str(r["reason"]).rpartition("because ")[2] for r in rows if ONLY_UPPER_END in str(r["reason"])]
+    why = unsure[0] if len(set(unsure)) == 1 else "intervals are wide"
+    small = f" ({count(len(unsure))} of them only because {why})" if unsure else ""
+    return f"{f' in {join_words(parts)}' if len(scores) < len(rows) else ''}{small}"
+
+
+def _outside_the_rule(head: Headline, subject: Subject) -> list[str]:
+    """Warnings of the masks, and attacks that are not counted although they beat guessing."""
+    candidate = subject.candidate(head)
+    said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
+    aside = [s for s in candidate.of_kind("risk") if s not in attacks_in_rule(candidate) and attack_excess(s) > 0]
+    figures = [f"{plain_name(s.method)} ({success_text(s)})" for s in aside]
+    return said[:2] + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -158,18 +183,19 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     yield from (("warning", said) for said in subject.warned)
     about = subject.comparison.about
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
+    way = f"{_NO_MASK}{_WEIGHT if about.weight else ''}."
+    without = found_without(subject.favourite, subject)
+    if without:
+        yield "warning", f"{capitalise(without)}. No mask can pass: {way}"
     for said in release_warnings(subject.candidates):
-        yield "warning", f"{said} {_NO_MASK}" if said == alone else said
-    without = _found_without(subject.favourite, subject)
-    if without and not alone:
-        yield "warning", f"{capitalise(without)}. {_NO_MASK}"
+        yield "warning", f"{said} No mask helps against that: {way}" if said == alone and not without else said
     if all(h.risk is None for h in subject.heads):
         yield "warning", _UNKNOWN
     if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
         yield "information", f"The weight ({about.weight}) is released unchanged; it can help to single out records."
     yield from (("information", said) for said in _keys(subject))
     if not subject.comparison.limits:
-        yield "information", "The study sets no limits; the default rule is used."
+        yield "information", f"The study sets no limits. {_DEFAULT_RULE}"
     aside = not_counted_sentence(attacks_outside_rule(subject.candidates)).strip("()")
     if aside:
         yield "information", f"{aside.rstrip('.')}: every useful release allows some of it."

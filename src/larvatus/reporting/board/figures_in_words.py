@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.excess_risk import at_baseline, baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.frequencies import natural_frequencies
@@ -21,17 +21,23 @@ def success_text(score: Score) -> str:
     reached, guessed = value_texts(score, base)
     success = plain_words(score.method, "risk", score.meaning).success
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
-    return f"{said}, {guessed} {baseline_source(score)}" if base is not None else said
+    return f"{said}, {guessed} {baseline_source(score)}{_luck(score, base)}" if base is not None else said
+
+
+def _luck(score: Score, base: float) -> str:
+    """A remark on an attack that is above its baseline, but not shown to beat it."""
+    return " (the difference may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
 
 
 def unmasked_success_text(score: Score, most: float | None) -> str:
-    """What the unmasked columns alone give, if that is already more than is allowed; empty if it is not."""
+    """What the unmasked columns alone give and what is allowed, if that is less; empty if it is not."""
     base = baseline(score)
     if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
         return ""
     success = plain_words(score.method, "risk", score.meaning).success
-    guessed = value_texts(replace(score, value=base), None)[0]
-    return f"{success} {guessed} {_UNMASKED}" if score.unit == "correlation" else f"{guessed} {success} {_UNMASKED}"
+    guessed, limit = value_texts(replace(score, value=base), most)
+    said = f"{success} {guessed}" if score.unit == "correlation" else f"{guessed} {success}"
+    return f"{said} {_UNMASKED} (the limit is {limit})"
 
 
 def value_texts(score: Score, other: float | None) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from larvatus.comparison.attack_limits import limit_on_value
+from larvatus.comparison.attack_limits import limit_above_baseline
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
@@ -16,6 +16,7 @@ from larvatus.comparison.selection_rule import passes_rule
 from larvatus.core.number_format import EXACT, SPACE, count, finite_number, loss, minus, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text
+from larvatus.reporting.board.found_without import found_without
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.labels import PLACES
 from larvatus.reporting.charts.risk_map import (
@@ -36,6 +37,7 @@ from larvatus.reporting.page.chart_rows import anchor
 
 EXCESS, MEAN = "excess risk", "mean loss"
 _Y_NAME = "strongest attack: percentage points above its baseline"
+_Y_WITHOUT = "; too many are found from the unmasked columns alone"
 _FRAMES = (SCREEN, PHONE)
 
 
@@ -71,8 +73,8 @@ def risk_map(subject: Subject) -> RiskMap | None:
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
     sentence = _sentence(subject, known, few, limits)
-    return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _Y_NAME, limits,
-                   subject.favourite.number)
+    return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
+                   limits, subject.favourite.number)
 
 
 def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
@@ -85,13 +87,15 @@ def _x_name(subject: Subject) -> str:
     return f"mean loss over {count(len(subject.measures))} measures"
 
 
+def _y_name(subject: Subject) -> str:
+    """The name of the axis of risk, with a remark if the unmasked columns alone find more than is allowed."""
+    return f"{_Y_NAME}{_Y_WITHOUT if found_without(subject.favourite, subject) else ''}"
+
+
 def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, float] | None:
     """The lowest and the highest distance above its baseline that the strongest attacks are allowed."""
-    found = []
-    for h in heads:
-        most = limit_on_value(h.attack, subject.limits, h.name) if h.attack else None
-        if h.attack is not None and most is not None:
-            found.append(max(most - (baseline(h.attack) or 0.0), 0.0))
+    allowed = [limit_above_baseline(h.attack, subject.limits, h.name) for h in heads if h.attack]
+    found = [v for v in allowed if v is not None]
     return (min(found), max(found)) if found else None
 
 
@@ -103,14 +107,8 @@ def _hint(head: Headline, subject: Subject) -> str:
 
 
 def _sentence(subject: Subject, known: Sequence[Headline], few: bool, limits: tuple[float, float] | None) -> str:
-    """What the shapes mean; the lowest risk and the least loss."""
-    least, low = min(known, key=lambda h: h.loss or 0.0), min(known, key=lambda h: (h.excess or 0.0, h.loss or 0.0))
-    if len(known) == 1:
-        found = ""
-    elif low is least:
-        found = f"{quote(low.name)} has both the lowest risk and the least loss. "
-    else:
-        found = f"{quote(low.name)} has the lowest risk, {quote(least.name)} the least loss. "
+    """What the shapes mean; the release that the title names, if it may be released; what the height leaves out."""
+    found = _best(subject, known)
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
     numbers = "" if few else " Numbers are those of the table below."
@@ -119,6 +117,20 @@ def _sentence(subject: Subject, known: Sequence[Headline], few: bool, limits: tu
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
     return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line is the frontier: "
             f"no release lies below and to the left of it.{_shading(subject, known, limits)}{numbers}{left_out}")
+
+
+def _best(subject: Subject, known: Sequence[Headline]) -> str:
+    """What the rule's choice is better at than the other releases on the map; no release is praised if none passes."""
+    best = subject.rules_choice
+    without = found_without(subject.favourite, subject)
+    if without:
+        return f"The height shows only what the masked columns add: {without}. "
+    if best is None or len(known) == 1 or subject.favourite.number != best.number or best.loss is None:
+        return ""
+    passing = sum(passes_rule(h, subject.limits) for h in known)
+    if passing == 1:
+        return f"{quote(best.name)} is the only one that may be released. "
+    return f"{quote(best.name)} loses least of the {count(passing)} that may be released. "
 
 
 def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, float] | None) -> str:
@@ -138,7 +150,7 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     risks, losses = by_method(subject.candidates, "risk"), by_method(subject.candidates, "loss")
     heads = subject.heads
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
-    axes = [_axis(EXCESS, _Y_NAME, "risk", excess, drawn.upward, [_points(v) for v in excess])]
+    axes = [_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, [_points(v) for v in excess])]
     if drawn.limits is not None:
         axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
     axes += [_risk_axis(name, scores) for name, scores in risks.items()]

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from larvatus.comparison.attack_limits import broken_limits
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
-from larvatus.comparison.selection_rule import closest_release, passes_rule, preferred_release, ratio_of
+from larvatus.comparison.selection_rule import closeness, closest_release, passes_rule, preferred_release
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.data.score import Score
 
@@ -52,11 +51,11 @@ class Subject:
         """All releases: the favourite, the rule's choice, those that pass by loss, then the others, best first."""
         first = {self.favourite.number, self.rules_choice.number if self.rules_choice else 0}
 
-        def key(head: Headline) -> tuple[bool, bool, bool, int, float, int]:
+        def key(head: Headline) -> tuple[bool, bool, bool, tuple[float, ...], int]:
             passes = passes_rule(head, self.limits)
-            lost = head.loss if head.loss is not None else 0.0
-            return (head.number != self.favourite.number, head.number not in first, not passes,
-                    broken_limits(head, self.limits), lost if passes else ratio_of(head), head.number)
+            broken, excess, lost = closeness(head, self.limits)
+            order = (broken, lost, excess) if passes else (broken, excess, lost)
+            return head.number != self.favourite.number, head.number not in first, not passes, order, head.number
 
         return tuple(sorted(self.heads, key=key))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.excess_risk import at_baseline, baseline_ratio
-from larvatus.comparison.headline import Headline
+from larvatus.comparison.headline import Headline, attack_near_baseline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name
 from larvatus.comparison.risk_text import risk_text
@@ -55,9 +55,9 @@ def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | No
     chosen = preferred_release(heads, limits)
     if chosen is None:
         closest = closest_release(heads, limits) or scored[0]
-        lead = f"{quote(closest.name)} comes closest. Its strongest attack"
+        lead = f"None should go out. The strongest attack on {quote(closest.name)}"
         if limits:
-            lead = f"{quote(closest.name)} comes closest: it {limits.in_words(closest.name)}. Its strongest attack"
+            lead = f"None should go out. {quote(closest.name)} {limits.in_words(closest.name)}. Its strongest attack"
         return _said(_counted(heads, limits), lead, closest, measures, limits, uncounted)
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
     lead = f"Among these, {quote(chosen.name)} {best}. Its strongest attack"
@@ -103,7 +103,7 @@ def _said(
 ) -> str:
     lost = f"{capitalise(_lost(head, measures))}." if head.loss is not None else ""
     by_limit = limits is not None and limits.of_attacks
-    far = f"That counts as {MUCH_BETTER}." if by_limit and not near_baseline(head) else ""
+    far = f"That counts as {MUCH_BETTER}." if by_limit and head.attack and not attack_near_baseline(head.attack) else ""
     aside = not_counted_sentence(uncounted)
     first, later = ((_DEFINED, aside), ()) if MUCH_BETTER in found else ((), (aside, far, _DEFINED if far else ""))
     parts = [found, *first, f"{lead}, {_risk(head)}.", *later, _upper_end(head), _worst_sub_group(head), lost, ENDING]

@@ -1,0 +1,17 @@
+"""What an intruder finds from the unmasked columns alone, if that is already more than the limits or the rule allow."""
+
+from __future__ import annotations
+
+from larvatus.comparison.attack_limits import limit_on_value
+from larvatus.comparison.excess_risk import baseline
+from larvatus.comparison.headline import Headline
+from larvatus.comparison.selection_rule import attacks_in_rule
+from larvatus.reporting.board.figures_in_words import unmasked_success_text
+from larvatus.reporting.board.subject import Subject
+
+
+def found_without(head: Headline, subject: Subject) -> str:
+    """The attack that finds most from the unmasked columns alone, in words; empty if all of them stay within their limits."""
+    found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
+             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
+    return max(found, default=(False, 0.0, ""))[2]
