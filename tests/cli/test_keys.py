@@ -33,6 +33,16 @@ def test_tables_of_the_original(file, capsys):
     assert "treated as true" not in shown.err
 
 
+def test_the_estimate_is_named(file, capsys):
+    asked = ["keys", file[0], "--keys", "age", "--keys", "sex", "--weight", "w"]
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    assert "Mean individual risk by the log-linear model: " in shown
+    assert "mean individual risk by weights; sdcMicro's global risk" in shown
+    assert main([*asked, "--estimate", "weights"]) == 0
+    assert "Mean individual risk by weights: " in capsys.readouterr().out
+
+
 def test_json_with_weights_and_roles(file, capsys):
     assert main(["keys", file[0], "--keys", "age", "--weight", "w", "--confidential", "income", "--sub-groups", "region",
                  "--json"]) == 0

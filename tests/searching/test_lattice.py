@@ -133,6 +133,16 @@ def test_the_least_loss_is_that_of_brute_force(limits, weight):
     assert found.result.examined < 48
 
 
+@pytest.mark.parametrize(("estimate", "weight", "noted"), [
+    ("model", True, True), ("weights", True, False), ("model", False, False),
+])
+def test_a_note_says_that_the_search_estimates_by_weights(estimate, weight, noted):
+    data = read(people(seed=2), **({"weight": "w"} if weight else {}))
+    method = KeyRisk(estimate=estimate)
+    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": {"at_most": 0.12}}), method, "keys")
+    assert ("The risk was estimated by weights" in found.note) == noted
+
+
 @pytest.mark.parametrize(("limits", "weight"), [(m, i % 2 == 0) for i, m in enumerate(LIMITS)], ids=str)
 def test_the_steps_meet_the_limits_and_have_the_stated_loss(limits, weight):
     """The release of the steps has exactly the loss of the search, and the attack finds every limit met."""

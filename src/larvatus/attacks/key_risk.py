@@ -258,10 +258,10 @@ def _model_notes(found: ClassRisk) -> list[str]:
     """Which estimate the risk is, if the file is a sample."""
     if found.models is None:
         return []
-    if found.fitted is None:
+    if found.model is None:
         return [f"{found.models.why_not}. The mean risk is therefore by weights alone, which is often too low"]
     notes = ["the mean risk is that of the log-linear model; its upper end is at least that of the mean risk by weights"]
-    if not found.fitted.chosen.accepted:
+    if not found.model.chosen.accepted:
         notes.append("the log-linear model does not pass its test, so the mean risk is less certain than its interval says")
     return notes
 

@@ -223,8 +223,9 @@ def _note(problem: _Problem, found: LatticeResult) -> str:
     said = (f"levels of the keys: {levels}; {found.best.suppressed:,} of {problem.data.rows:,} records lose {lost}; loss "
             f"{share(found.best.loss)} of the information in the keys. {found.examined:,} of {found.nodes:,} combinations of "
             "levels were examined")
-    if problem.whole is not None and problem.keys.classes.weight is not None and problem.method.estimate == "model":
-        said += ". Their mean risk was estimated by weights, and the release is compared with the limit by the log-linear model"
+    limits_risk = problem.whole is not None or problem.limits.threshold is not None
+    if limits_risk and problem.keys.classes.fraction < 1 and problem.method.estimate == "model":
+        said += ". The risk was estimated by weights, and the release is compared with the limit by the log-linear model"
     if problem.settings.suppress == "cells":
         return (f"{said}. Cells are suppressed step by step, which may lose too much: no solution loses less than "
                 f"{share(found.bound)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import poisson
 
@@ -114,3 +115,16 @@ def test_without_a_key_the_classes_are_sums_of_cells():
     assert size.tolist() == [4, 4, 2]
     wanted = poisson_risk(np.array([4, 2]), np.array([4.0, 2.0])).risk
     assert risk == pytest.approx(wanted[[0, 0, 1]])
+
+
+@pytest.mark.parametrize(("file", "keys"), [
+    ("households.csv", ["urbrur", "relat", "sex", "age", "hhcivil"]),
+    ("survey.csv", ["SEX", "AGE", "MARSTAT", "ETNI", "EDUC1"]),
+])
+def test_a_model_of_real_files_converges(real_files, file, keys):
+    codes = pd.read_csv(real_files / file)[keys].apply(lambda c: pd.factorize(c, sort=True)[0]).to_numpy()
+    own, count = np.unique(codes, axis=0, return_counts=True)
+    found = model_risk(own, count, None, 0.01)
+    assert found.path[-1].converged
+    assert found.path[-1].accepted
+    assert found.risk is not None

@@ -62,7 +62,7 @@ class ClassRisk:
         return replace(self, risk=found.risk, spread=found.spread, doubt=found.doubt, models=models, by_weights=self)
 
     @property
-    def fitted(self) -> ModelRisk | None:
+    def model(self) -> ModelRisk | None:
         """The model that the risks are from."""
         return self.models.risk if self.by_weights is not None and self.models is not None else None
 

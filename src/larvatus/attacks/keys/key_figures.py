@@ -72,7 +72,7 @@ def mean_risk_rows(found: ClassRisk) -> list[Row]:
         return []
     weights = found.by_weights or found
     rows: list[Row] = [{"figure": BY_WEIGHTS, **dict(zip(("value", "low", "high"), weights.whole, strict=True))}]
-    if found.fitted is not None:
+    if found.model is not None:
         own = mean_with_interval(found.table.count, found.risk, found.spread, float(found.table.records), found.doubt)
         rows.insert(0, {"figure": BY_MODEL, **dict(zip(("value", "low", "high"), own, strict=True))})
     return rows
@@ -159,8 +159,8 @@ def without_key_rows(found: ClassRisk, population: Population, missing: Missing)
     rows: list[Row] = []
     for j, name in enumerate(table.names):
         size, weight = class_totals(without_key(table, j), missing)
-        if found.fitted is not None:
-            risk = found.fitted.without(j, table.count, table.weight if population.weight else None)[0]
+        if found.model is not None:
+            risk = found.model.without(j, table.count, table.weight if population.weight else None)[0]
         else:
             risk = individual_risk(size, population.share(size, weight))
         left = float((table.count * risk).sum() / max(table.records, 1))

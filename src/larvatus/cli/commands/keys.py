@@ -81,7 +81,7 @@ def keys(
         last, stages = _stages(data, method, given, step or [])
         score = _examine(data, method, last)
     terminal.say(
-        f"Mean individual risk: {score.value:.4g} (95 % interval {_ends(score)}), the expected share of records found by "
+        f"{_estimate(score)}: {score.value:.4g} (95 % interval {_ends(score)}), the expected share of records found by "
         "someone who knows these keys for the whole population."
     )
     for note in score.notes:
@@ -171,6 +171,12 @@ def _examine(data: Microdata, method: KeyRisk, release: Release) -> Score:
     from larvatus.pipeline.attack_release import attack_random
 
     return method.attack(data, release, Intruder(), attack_random(method))
+
+
+def _estimate(score: Score) -> str:
+    """The name of the value: the first mean risk in the summary, without any if the file is the population."""
+    named = (str(row["figure"]) for row in score.details["key_summary"])
+    return next((n.partition(";")[0].capitalize() for n in named if n.startswith("mean individual")), "Mean individual risk")
 
 
 def _ends(score: Score) -> str:
