@@ -2,6 +2,7 @@
 
     make fuzz SECONDS=600                                   all kinds, ten minutes in total
     python tests/fuzz/campaign.py --kinds CSV,frames --cases 20000 --seed 7
+    python tests/fuzz/campaign.py --seconds 720 --page      also put what is printed into docs/reliability-fuzz.md
 
 A fault is stored in tests/fuzz/corpus and tried again first by later runs and by `make test`.
 """
@@ -16,7 +17,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from targets import TARGETS, Target, handle
 
-CORPUS = Path(__file__).resolve().parent / "corpus"
-_BATCH = 200
+HERE = Path(__file__).resolve().parent
+CORPUS, PAGE = HERE / "corpus", HERE.parents[1] / "docs" / "reliability-fuzz.md"
+AIM, _BATCH = 20_000, 100
+BEGIN, END = "<!-- what the command printed -->\n", "<!-- until here -->\n"
 
 
 def encoded(value: Any) -> Any:
@@ -72,7 +75,10 @@ def place_of(error: BaseException) -> str:
     return f"{type(error).__name__} at {at}"
 
 
-def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) -> tuple[Counter[str], dict[str, Path]]:
+Outcomes = tuple[Counter[str], dict[str, Path]]
+
+
+def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) -> Outcomes:
     """Outcomes by kind, and the faults with the file of the input that gave them."""
     outcomes: Counter[str] = Counter()
     faults: dict[str, Path] = {}
@@ -99,21 +105,47 @@ def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) 
     return outcomes, faults
 
 
+def figures(arguments: Sequence[str], first_seed: int, seconds: float, found: Mapping[str, Outcomes]) -> str:
+    """The report of a campaign in Markdown."""
+    rows = [f"| {kind} | {sum(n.values()):,} | {n['ok']:,} | {n['refused']:,} | {len(faults)} |"
+            for kind, (n, faults) in found.items()]
+    cases = {kind: sum(n.values()) for kind, (n, _) in found.items()}
+    faults = [f"* {kind}: {where}, input `{path.name}`" for kind, (_, new) in found.items() for where, path in new.items()]
+    reached = sum(n >= AIM for n in cases.values())
+    return "\n".join([
+        f"`python tests/fuzz/campaign.py {' '.join(arguments)}`".replace(" `", "`"), "",
+        f"Seed {first_seed}, {seconds / 60:.0f} minutes, {sum(cases.values()):,} cases of {len(found)} kinds. "
+        f"The aim is {AIM:,} cases of each kind.",
+        f"{reached} of {len(found)} kinds reached it; the smallest number is {min(cases.values()):,}.", "",
+        "| input | cases | accepted | refused | faults |", "|---|---|---|---|---|", *rows, "",
+        *(["Faults of this run:", "", *faults] if faults else ["No fault was found in this run."]), "",
+    ])
+
+
+def with_figures(page: str, text: str) -> str:
+    """The page with this text where the earlier report was."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + text + END + rest.split(END)[1]
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=300.0, help="in total, shared by all kinds")
-    parser.add_argument("--cases", type=int, default=20_000, help="largest number of cases for each kind")
+    parser.add_argument("--cases", type=int, default=AIM, help="largest number of cases for each kind")
     parser.add_argument("--kinds", default="", help="kinds, separated by commas (default: all)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--page", action="store_true", help="put what is printed into docs/reliability-fuzz.md")
     asked = parser.parse_args(arguments)
     kinds = [k for k in asked.kinds.split(",") if k] or list(TARGETS)
-    rows = []
-    for kind in kinds:
-        found, faults = run(kind, TARGETS[kind], asked.seconds / len(kinds), asked.cases, asked.seed)
-        rows.append(f"| {kind} | {sum(found.values()):,} | {found['ok']:,} | {found['refused']:,} | {len(faults)} |")
-    print(f"\nseed {asked.seed}\n\n| input | cases | accepted | refused | faults |\n|---|---|---|---|---|")
-    print("\n".join(rows))
-    return int(any(not row.endswith("| 0 |") for row in rows))
+    started, found = time.monotonic(), dict[str, Outcomes]()
+    for done, kind in enumerate(kinds):
+        left = max(started + asked.seconds - time.monotonic(), 1.0)
+        found[kind] = run(kind, TARGETS[kind], left / (len(kinds) - done), asked.cases, asked.seed)
+    text = figures(arguments, asked.seed, time.monotonic() - started, found)
+    print("\n" + text)
+    if asked.page:
+        PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    return int(any(faults for _, faults in found.values()))
 
 
 if __name__ == "__main__":

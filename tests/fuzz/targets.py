@@ -116,13 +116,21 @@ def release_of(source: Any, engine: str, names: list[str]) -> pa.Table:
     return lv.mask(data, "additive_noise", secret=SECRET).to_arrow()
 
 
+def values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, or the integers that are stored if Python has no such day or time."""
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):
+        return column.cast(pa.int32() if column.type.bit_width == 32 else pa.int64()).to_pylist()
+
+
 def same_on_both(source: Any, names: list[str]) -> None:
     """Both engines give the same release, or both refuse."""
     found = []
     for engine in ("memory", "duckdb"):
         try:
             table = release_of(source, engine, names)
-            found.append({n: [repr(v) for v in c.to_pylist()] for n, c in zip(table.column_names, table.columns, strict=True)})
+            found.append({n: [repr(v) for v in values(c)] for n, c in zip(table.column_names, table.columns, strict=True)})
         except LarvatusError as error:
             found.append(error)
     refused = [isinstance(f, LarvatusError) for f in found]
@@ -176,7 +184,7 @@ def use_frame(table: pa.Table) -> None:
     same_on_both(table, names)
     found = release_of(table, "memory", names)
     for name in names[1:]:
-        for was, now in zip(table.column(name).to_pylist(), found.column(name).to_pylist(), strict=True):
+        for was, now in zip(values(table.column(name)), values(found.column(name)), strict=True):
             gone = was is None or (isinstance(was, float) and np.isnan(was))
             if (now is not None) if gone else repr(was) != repr(now):
                 raise AssertionError(f"{name!r} is released as it is, but {was!r} came out as {now!r}")
@@ -185,9 +193,16 @@ def use_frame(table: pa.Table) -> None:
 # --- texts ---------------------------------------------------------------------------------------------------------------
 
 
+@cache
+def people() -> Path:
+    """The source that studies and command lines name."""
+    return file_of("people.csv", _csv_bytes())
+
+
 def use_study(given: Any) -> None:
     from larvatus.study.study import Study
 
+    people()
     if isinstance(given, str):
         path = folder() / "study.toml"
         path.write_bytes(given.encode("utf-8", "surrogatepass"))
@@ -269,6 +284,7 @@ def use_pairing(content: bytes) -> None:
 def use_command(arguments: list[str]) -> None:
     from larvatus.cli.main import UNEXPECTED, main
 
+    people()
     here = os.getcwd()
     os.chdir(folder())
     said = io.StringIO()
@@ -282,12 +298,14 @@ def use_command(arguments: list[str]) -> None:
         os.chdir(here)
     if code == UNEXPECTED:
         raise AssertionError(said.getvalue().strip())
+    if code:
+        raise LarvatusError(f"exit code {code}")
 
 
 STUDIES = (
     'source = "people.csv"\n[roles]\nconfidential = ["income"]\n[[release]]\nname = "one"\nsteps = ["additive_noise"]\n',
-    'source = "people.csv"\n[roles]\nconfidential = ["a"]\n[[release]]\n[[release.steps]]\nmethod = "rank_swap"\n'
-    "grid.window = [1, 2]\n",
+    'source = "people.csv"\n[roles]\nconfidential = ["age"]\n[[release]]\n[[release.steps]]\nmethod = "rank_swap"\n'
+    "grid.window = [0.1, 0.2]\n",
 )
 PARTS = ("source", "roles", "sub_groups", "release", "attacks", "measures", "limits", "constraints", "jobs", "intruder",
          "search", "title", "purpose", "domain", "analysis", "labels", "goal", "csv")
@@ -305,6 +323,13 @@ step_texts = st.one_of(
     st.tuples(st.sampled_from(MASK_NAMES), st.sampled_from(FIELDS), st.one_of(numbers.map(str), plain.map(repr), texts))
     .map(lambda t: f"{t[0]}({t[1]}={t[2]})"), st.sampled_from(MASK_NAMES), sentences,
 )
+_TERMS = ("a", "b", "0", "1", "2 * b", "a + b", "a - b", "1e9", "-1", "region", "day", "nothing")
+_COMPARISONS = ("=", "==", "<=", ">=", "<", ">", "!=")
+comparisons = st.tuples(st.sampled_from(_TERMS), st.sampled_from(_COMPARISONS), st.sampled_from(_TERMS)).map(" ".join)
+rule_texts = st.one_of(
+    comparisons, st.tuples(comparisons, comparisons).map(lambda t: f"if {t[0]} then {t[1]}"),
+    st.tuples(comparisons, st.sampled_from(("where it held", "where a > 3", "tolerance 1"))).map(" ".join), sentences,
+)
 formula_texts = st.lists(
     st.sampled_from(["a", "b", "region", "log(a)", "C(b)", "poly(b, 2)", "I(b ** 2)", "0", "1", "+", "-", "*", ":", "(", ")"]),
     max_size=9,
@@ -313,15 +338,17 @@ COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run
             "approve", "publish-noise", "nothing")
 OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
            "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--=", "-", "--", "given.csv",
-           "nothing.csv", "study.toml", "income")
-command_lines = st.tuples(
-    st.sampled_from(COMMANDS),
-    st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x00" not in t)), max_size=5),
-).map(lambda t: [t[0], *t[1]])
+           "nothing.csv", "study.toml", "income", "people.csv", "age", "--overwrite", "out.csv", "additive_noise", "released")
+_MASKING = ("mask", "people.csv", "--confidential", "income", "--method", "additive_noise", "-o", "out.csv", "--overwrite")
+_words = st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x00" not in t)), max_size=5)
+command_lines = st.one_of(
+    st.tuples(st.sampled_from(COMMANDS), _words).map(lambda t: [t[0], *t[1]]),
+    st.tuples(st.integers(1, len(_MASKING)), _words).map(lambda t: [*_MASKING[: t[0]], *t[1]]),
+)
 
 TARGETS: dict[str, Target] = {
     "conditions": Target(sentences, use_condition),
-    "constraints": Target(sentences, use_constraint),
+    "rules": Target(rule_texts, use_constraint),
     "formulas": Target(st.one_of(sentences, formula_texts), use_formula),
     "steps": Target(step_texts, use_step),
     "studies": Target(study_texts, use_study),

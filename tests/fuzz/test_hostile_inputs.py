@@ -84,7 +84,8 @@ def test_surrogates_in_cells_are_refused():
         lv.read(frame, confidential=["x"], non_confidential=["g"])
 
 
-@pytest.mark.parametrize("tree", [{"a": {"b": {"\ud800": []}}}, [["a"]], {"a": 1}, {"": []}, [1e308], "\x00", "nothing.csv"])
+@pytest.mark.parametrize("tree", [{"a": {"b": {"\ud800": []}}}, [["a"]], {"a": 1}, {"": []}, {"": {}, "a": ["b"]},
+                                  [1e308], "\x00", "nothing.csv"])
 def test_a_taxonomy_that_cannot_be_used_is_refused(tree):
     with pytest.raises(LarvatusError):
         lv.read(FRAME, confidential=["x"], non_confidential=["g"], taxonomies={"g": tree})

@@ -97,7 +97,8 @@ def _write_copy(run: FinishedRun, source: Path, target: Path, forms: Mapping[str
     labels = run.labels()
     with open_as_parquet(source) as opened:
         batches = ((as_labelled(batch, labels), None) for batch in _batches(run, Path(opened.source), forms))
-        write_batches(batches, target, order, None, dialect_of(SourceFile(source, like=_DECIMAL_COMMA)) if csv else None, labels)
+        dialect = dialect_of(SourceFile(source, like=_DECIMAL_COMMA)) if csv else None
+        write_batches(batches, target, order, None, dialect, labels)
 
 
 def _batches(run: FinishedRun, source: Path, forms: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

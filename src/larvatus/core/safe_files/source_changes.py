@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from larvatus.core.errors import ReadError
+from larvatus.core.input_paths import matching_paths
 
 _State = dict[str, tuple[int, int, int]]
 
@@ -29,7 +30,7 @@ def _states(inputs: Sequence[str]) -> _State:
     """Identity, size and time of each file."""
     found: _State = {}
     for path in inputs:
-        files = glob.glob(path, recursive=True) if glob.has_magic(path) and not os.path.exists(path) else [path]
+        files = matching_paths(path) if glob.has_magic(path) and not os.path.exists(path) else [path]
         for file in files:
             within = [str(p) for p in Path(file).rglob("*")] if os.path.isdir(file) else [file]
             for name in within:

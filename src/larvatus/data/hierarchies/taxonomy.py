@@ -55,6 +55,8 @@ def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[s
         raise RolesError(f"taxonomies: the taxonomy of {column!r} has more than {_DEEPEST} levels. Use fewer levels.")
     if isinstance(tree, Mapping):
         for name, below in tree.items():
+            if str(name) == ROOT:
+                raise RolesError(f"taxonomies: a category of {column!r} has no name. Name it.")
             yield str(name), parent
             yield from _walked(column, below, str(name), depth + 1)
     elif isinstance(tree, list | tuple):

@@ -17,7 +17,7 @@ from larvatus.core.arrays import Floats, Ints
 def quantiles(values: Floats, probabilities: Sequence[float]) -> Floats:
     """Quantiles of the present values; missing if there are none."""
     ordered = np.sort(values)
-    n = len(ordered) - np.count_nonzero(np.isnan(ordered))
+    n = len(ordered) - int(np.count_nonzero(np.isnan(ordered)))
     return _on_lines(n, lambda below: (ordered[below], ordered[np.minimum(below + 1, n - 1)]), probabilities)
 
 
