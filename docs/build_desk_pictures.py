@@ -16,10 +16,11 @@ COLOURS = 256
 
 
 def take(visitor: Visitor, name: str, whole: bool = False) -> None:
-    """One picture, with few colours, so that it is small."""
+    """One picture, with few colours, so that it is small; rare colours such as those of the points stay as they are."""
     visitor.page.wait_for_timeout(400)
     raw = visitor.page.screenshot(full_page=whole)
-    Image.open(io.BytesIO(raw)).convert("RGB").quantize(COLOURS).save(FOLDER / f"{name}.png", optimize=True)
+    drawn = Image.open(io.BytesIO(raw)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    drawn.save(FOLDER / f"{name}.png", optimize=True)
     print(f"picture: docs/guides/desk/{name}.png")
 
 

@@ -52,7 +52,8 @@ def test_a_weight_that_singles_out_records_is_a_warning_with_a_way_out(desk: Run
 def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
     assert "seems to be a survey weight" not in desk.get(f"{place}/roles").text
     desk.act(place, "roles/role", column="weight", role="confidential")
-    assert "seems to be a survey weight" in desk.get(f"{place}/roles").text
+    for page in ("roles", "run"):
+        assert "seems to be a survey weight" in desk.get(f"{place}/{page}").text, page
 
 
 def test_without_confidential_columns_the_page_says_what_to_do(desk: RunningDesk, place: str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import string
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import larvatus.desk
+from larvatus.advice import role_guesses
 from larvatus.desk.desk import STEPS
 from larvatus.desk.study_edits import ROLE_CHOICES
 from larvatus.desk.wording import Wording, language_for, languages
@@ -48,7 +50,7 @@ def test_every_key_that_is_used_exists():
 
 
 def test_every_text_is_used():
-    named = {k for k in all_keys("en") if k.startswith(("changes.", "role_is."))}
+    named = {k for k in all_keys("en") if k.startswith(("changes.", "role_is.", "seems."))}
     assert not all_keys("en") - used_keys() - named
 
 
@@ -67,6 +69,13 @@ def test_a_translation_is_one(code: str):
     same = [k for k in all_keys("en") if languages()[code][k.split(".")[0]][k.split(".")[1]]
             == languages()["en"][k.split(".")[0]][k.split(".")[1]]]
     assert len(same) < 20, same
+
+
+def test_every_guess_of_a_role_has_words():
+    """What a column seems to be is said in the language of the page."""
+    made = set(re.findall(r"""RoleGuess\([^"]*"[a-z_]+", "([a-z ]+)\"""", inspect.getsource(role_guesses)))
+    assert len(made) > 15
+    assert {w.replace(" ", "_") for w in made} | {"category", "ordered_category"} == set(languages()["en"]["seems"])
 
 
 def test_numbers_and_dates_follow_the_language():

@@ -17,7 +17,7 @@ def show_roles(at: PageRequest) -> dict[str, Any]:
     found = at.desk.columns(at.study)
     if found is None:
         return {"found": None, "job": at.desk.worker.latest(at.study.id, "examine")}
-    columns = [{**c, "now": role_of(at.study.plain, c["name"])} for c in found["columns"]]
+    columns = columns_with_roles(at)
     by_role = {role: [c["name"] for c in columns if c["now"] == role] for role in ROLE_CHOICES}
     groups = at.study.plain.get("sub_groups", {})
     return {"found": found, "columns": columns, "choices": ROLE_CHOICES, "by_role": by_role, "groups": groups, "small": _SMALL,
@@ -25,26 +25,35 @@ def show_roles(at: PageRequest) -> dict[str, Any]:
             "warnings": warnings_on(columns, at)}
 
 
+def columns_with_roles(at: PageRequest) -> list[dict[str, Any]]:
+    """Every column of the file with its role in the study; none while the file is being looked at."""
+    found = at.desk.columns(at.study) or {"columns": []}
+    return [{**c, "now": role_of(at.study.plain, c["name"])} for c in found["columns"]]
+
+
 def releases_weight(plain: Mapping[str, Any]) -> bool:
     """Whether the survey weight is released with the data."""
     return bool(plain.get("roles", {}).get("release_weight", True))
 
 
-def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[str, str]]:
-    """Columns that have a role which does not suit what they seem to be: the column, and why."""
-    out = [(c["name"], c["warning"]) for c in columns if c["warning"] and c["now"] not in ("identifiers", "none", "record_id")]
+def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[str, str, str]]:
+    """Columns that have a role which does not suit what they seem to be: the column, why, and the language of the reason."""
+    out = [(c["name"], str(c["warning"]), "en") for c in columns
+           if c["warning"] and c["now"] not in ("identifiers", "none", "record_id")]
     for c in columns:
         if c["now"] == "weight" and releases_weight(at.study.plain) and c["distinct"] > _FEW_WEIGHTS * c["records"]:
-            out.append((c["name"], at.say("roles.weight_singles_out", distinct=c["distinct"], records=c["records"])))
+            said = at.say("roles.weight_singles_out", distinct=c["distinct"], records=c["records"])
+            out.append((c["name"], said, at.say.language))
         if c["what"] == "survey weight" and c["now"] in ("confidential", "non_confidential", "sub_group", "key"):
-            out.append((c["name"], at.say("roles.is_a_weight")))
+            out.append((c["name"], at.say("roles.is_a_weight"), at.say.language))
     rows = max((c["records"] for c in columns), default=0)
     groups = [c for c in columns if c["now"] == "sub_group"]
     cells = 1
     for c in groups:
         cells *= max(c["distinct"], 1)
     if groups and cells * 10 > rows:
-        out.append((" × ".join(c["name"] for c in groups), at.say("roles.many_groups", cells=cells, rows=rows)))
+        said = at.say("roles.many_groups", cells=cells, rows=rows)
+        out.append((" × ".join(c["name"] for c in groups), said, at.say.language))
     return out
 
 

@@ -9,6 +9,7 @@ from larvatus.core.errors import StudyError
 from larvatus.desk.desk import RUNNING
 from larvatus.desk.finished_results import results_of
 from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.pages.roles_page import columns_with_roles, warnings_on
 from larvatus.desk.study_edits import release_names
 
 
@@ -19,7 +20,8 @@ def show_run(at: PageRequest) -> dict[str, Any]:
     interrupted = bool(at.study.about.get(RUNNING)) and (job is None or job.is_over)
     lost = results.run.comparison.not_made if results and results.run else ()
     return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
-            "not_made": lost, "ready": at.study.check().study is not None}
+            "not_made": lost, "ready": at.study.check().study is not None,
+            "warnings": warnings_on(columns_with_roles(at), at)}
 
 
 def _start(at: PageRequest) -> None:

@@ -23,7 +23,7 @@ function opened(root) {
 export function replacePage(html, address) {
   const made = new DOMParser().parseFromString(html, "text/html");
   const focused = keyOf(document.activeElement), open = opened(document), tomlOpen = document.querySelector(".toml details")?.open;
-  const left = document.querySelector(".steps")?.scrollLeft, before = document.querySelector(".toml code")?.textContent;
+  const before = document.querySelector(".toml code")?.textContent;
   const same = made.body.dataset.step === document.body.dataset.step && made.body.className === document.body.className;
   if (made.body.className !== document.body.className) { location.assign(address); return; }
   for (const selector of REPLACED) {
@@ -36,8 +36,6 @@ export function replacePage(html, address) {
   for (const id of open) { const d = document.getElementById(id); if (d) d.open = true; }
   const toml = document.querySelector(".toml details");
   if (toml && tomlOpen !== undefined) toml.open = tomlOpen;
-  const steps = document.querySelector(".steps");
-  if (steps && left) steps.scrollLeft = left;
   markChanges(before);
   start();
   const again = same && focused ? document.querySelector(focused) : null;
@@ -102,11 +100,17 @@ document.addEventListener("input", (event) => {
 let shown = location.pathname;
 window.addEventListener("popstate", () => { if (location.pathname !== shown) location.reload(); });
 
+function showCurrentStep() { // on a narrow screen the steps are scrolled
+  const steps = document.querySelector(".steps"), now = steps?.querySelector("[aria-current]");
+  if (now) steps.scrollLeft = now.offsetLeft + now.offsetWidth / 2 - steps.clientWidth / 2;
+}
+
 function start() {
   startGrid();
   startDrop();
   startRoles(send);
   startMap();
+  showCurrentStep();
   document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }
 if ("inside" in document.body.dataset) location.replace("/");
