@@ -263,7 +263,9 @@ def test_releases_that_fail_are_counted_and_a_tie_is_explained(comparison):
 
 def test_few_attacks_and_what_the_mean_covers_are_stated(comparison):
     text = first_screen(scored(comparison(1), [attack("value_disclosure", 0.1, 0.1)]).html())
-    assert "Only 1 attack and 2 measures were run; other risks are unknown." in text
+    assert "Only 1 attack was run; other risks are unknown." in text
+    assert "Only 2 measures were run; other losses are unknown." in text
+    assert "only 1 attack and 2 measures checked it" in text.split("speaks against")[1]
     assert "The mean is over 2 measures." in text
 
 

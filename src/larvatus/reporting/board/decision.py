@@ -146,9 +146,9 @@ def against_sentence(subject: Subject) -> str:
     worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
     passes = passes_rule(head, subject.limits)
+    found += _outside_the_rule(head, subject) if passes else []
     if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
-    found += _outside_the_rule(head, subject) if passes else []
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
     return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
@@ -187,8 +187,11 @@ def _outside_the_rule(head: Headline, subject: Subject) -> list[str]:
     candidate = subject.candidate(head)
     said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
     aside = [s for s in candidate.of_kind("risk") if s not in attacks_in_rule(candidate) and attack_excess(s) > 0]
+    numbers = (("attack", len(candidate.of_kind("risk"))), ("measure", len(candidate.of_kind("loss"))))
+    run = [plural(n, kind) for kind, n in numbers if 0 < n < _FEW_RUN]
+    said = said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
     figures = [f"{plain_name(s.method)} ({success_text(s)})" for s in aside]
-    return said[:2] + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
+    return said + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -229,8 +232,10 @@ def _coverage(subject: Subject) -> Iterator[str]:
     """Which measures the mean loss covers, and a remark if few attacks or measures were run."""
     attacks = {s.method for c in subject.candidates for s in c.of_kind("risk")}
     losses = list(dict.fromkeys(s.method for c in subject.candidates for s in c.of_kind("loss")))
-    if attacks and losses and min(len(attacks), len(losses)) < _FEW_RUN:
-        yield f"Only {plural(len(attacks), 'attack')} and {plural(len(losses), 'measure')} were run; other risks are unknown."
+    if 0 < len(attacks) < _FEW_RUN:
+        yield f"Only {plural(len(attacks), 'attack')} {'was' if len(attacks) == 1 else 'were'} run; other risks are unknown."
+    if 0 < len(losses) < _FEW_RUN:
+        yield f"Only {plural(len(losses), 'measure')} {'was' if len(losses) == 1 else 'were'} run; other losses are unknown."
     left_out = [plain_name(m) for m in losses if m not in subject.measures]
     if len(subject.measures) > 1:
         beside = f" Not in the mean: {join_words(left_out)}." if left_out else ""

@@ -117,9 +117,11 @@ def _sentence(
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
-    joins = " joins the best trade-offs" if subject.rules_choice is not None else ""
-    return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line{joins}: no release lies below "
-            f"and to the left of it.{_shading(subject, known, limits)}{_stretched(upward)}{numbers}{left_out}")
+    line = "No release lies below and to the left of the dashed line."
+    if subject.rules_choice is not None:
+        line = "The dashed line joins the best trade-offs: no release lies below and to the left of it."
+    return (f"{found}Lower left is better. Circles may be released, squares not. {line}"
+            f"{_shading(subject, known, limits)}{_stretched(upward)}{numbers}{left_out}")
 
 
 def _stretched(upward: Scale) -> str:
