@@ -304,7 +304,7 @@ def test_a_lone_record_with_a_value_nearly_unchanged_passes_no_tier():
     scores = _scores(frame, released)
     assert _tiers_that_pass(scores) == []
     assert limits_of("secure").judge(scores).warnings[-1] == (
-        "1 record is alone in the unmasked columns and keeps a confidential value almost unchanged."
+        "1 record shares its unmasked values with no other record and keeps a confidential value almost unchanged."
     )
 
 

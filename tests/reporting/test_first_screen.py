@@ -133,15 +133,16 @@ def test_what_s_alone_finds_beyond_the_limit_speaks_against_a_release(comparison
     found = Score("nearest_record", "risk", 1.0, chance=0.01, s_alone=1.0, identifies=True, interval=(0.99, 1.0))
     text = first_screen(replace(made, candidates=(replace(made.candidates[0], scores=Scores([found])),)).html())
     assert "“noise 0” must not be released" in text
-    assert "What speaks against “noise 0”: all records found from the unmasked columns alone (the limit is 20 in 100)." in text
-    assert "Warning All records found from the unmasked columns alone (the limit is 20 in 100). No mask can pass" in text
+    without = "ll records are found from the unmasked columns alone (the limit is 20 in 100)."
+    assert f"What speaks against “noise 0”: a{without}" in text
+    assert f"Warning A{without} No mask can pass" in text
     assert "release fewer or coarser columns; group or round the weight, or do not release it." in text
 
 
 def test_what_s_alone_finds_comes_before_a_stronger_attack():
     text = first_screen(found_by_unmasked_columns().html())
     assert "No release passes the rule. None should go out." in text
-    assert "all records found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
+    assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
     assert "Warning The unmasked columns alone let an intruder single out 100 % of records (weight)." in text
 
 
@@ -209,8 +210,8 @@ def test_a_release_is_named_among_failing_ones_only_if_it_breaks_the_fewest_limi
 
 def test_the_chart_says_that_the_unmasked_columns_alone_find_too_many():
     drawn = risk_map(subject_of(found_by_unmasked_columns()))
-    assert "too many are found from the unmasked columns alone" in drawn.y_name
-    assert drawn.sentence.startswith("The height shows only what the masked columns add: all records found from the unmasked")
+    assert "above the unmasked columns alone, which find too many" in drawn.y_name
+    assert drawn.sentence.startswith("The height shows only what the masked columns add: all records are found from")
 
 
 def test_risk_bars_of_all_cards_have_one_scale(comparison):
@@ -249,3 +250,38 @@ def test_limits_broken_by_intervals_alone_are_counted(comparison):
 def test_the_default_rule_is_stated(comparison):
     assert "allows an attack 1.5 times what guessing finds, at most 5 percentage points above it" in first_screen(
         comparison(2).html())
+
+
+def test_releases_that_fail_are_counted_and_a_tie_is_explained(comparison):
+    low, high = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.11, 0.1)
+    made = scored(comparison(3), [low], [high], [attack("value_disclosure", 0.9, 0.1)])
+    lost = made.candidates[0].of_kind("loss")
+    same = (replace(c, scores=Scores([*c.of_kind("risk"), *lost])) for c in made.candidates)
+    text = first_screen(replace(made, candidates=tuple(same)).html())
+    assert "“noise 1” loses as little, but attacks on it come further. 1 of 3 must not go out." in text
+
+
+def test_few_attacks_and_what_the_mean_covers_are_stated(comparison):
+    text = first_screen(scored(comparison(1), [attack("value_disclosure", 0.1, 0.1)]).html())
+    assert "Only 1 attack was run; other risks are unknown." in text
+    assert "Only 2 measures were run; other losses are unknown." in text
+    assert "only 1 attack and 2 measures checked it" in text.split("speaks against")[1]
+    assert "The mean is over 2 measures." in text
+
+
+def test_a_limit_that_the_unmasked_columns_break_does_not_shade_the_map(comparison):
+    found = attack("nearest_record", 0.36, 0.01, s_alone=0.33, identifies=True)
+    limits = limits_of({"nearest_record": {"at_most": 0.1, "above_baseline": 0.01}})
+    drawn = risk_map(subject_of(replace(scored(comparison(1), [found]), limits=limits)))
+    assert drawn.limits == pytest.approx((0.01, 0.01))
+
+
+def test_the_legend_of_the_bars_comes_before_the_cards(comparison):
+    html = comparison(2).html()
+    assert html.index("All bars of risk have the same scale") < html.index("<article")
+
+
+def test_a_name_with_a_hyphen_stays_on_one_line_of_the_title(comparison):
+    made = comparison(1)
+    html = replace(made, candidates=(replace(made.candidates[0], name="data-shuffled"),)).html()
+    assert '<span class="whole">“data-shuffled”</span>' in html.split("</h1>")[0]

@@ -84,7 +84,7 @@ _ATTACKS = {
         "a rerun of the steps", _IDENTIFICATION, "Applies the masking steps to the known original again and compares."),
     "shared_values": PlainName(
         "averages over records with equal S", _VALUES, "Averages the released values of records that share a value, such as "
-        "employees of one firm.", "of the variation of shared values explained"),
+        "employees of one firm.", "of the differences between shared values known"),
     "simulated_release": PlainName(
         "linkage by simulated releases", _IDENTIFICATION, "Makes the release again with other secrets and learns how values "
         "move."),
@@ -94,7 +94,7 @@ _ATTACKS = {
         "uniqueness", _KEYS, "Counts the records that no other record resembles in the columns the intruder knows."),
     "value_disclosure": PlainName(
         "value disclosure", _VALUES, "Measures how well the released values predict the original ones.",
-        "of the variation of values explained"),
+        "of the differences between values known"),
 }
 _MEASURES = {
     "acceptance": PlainName(

@@ -18,7 +18,7 @@ UPPER_END = " (upper end of the interval)"
 LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
-    "unmasked": "identified and unmasked", "worst_category": "worst category", **KEY_LIMITS,
+    "unmasked": "recognisable and left unchanged", "worst_category": "worst category", **KEY_LIMITS,
 }
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category")
 # figures without an interval, because all records are counted

@@ -104,11 +104,11 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         out.append(f"No confidential value is masked in {of}: {'; '.join(whole[:_MOST_NAMED])}{more}.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
-    for kind, where in ((NEAR_ALONE, "alone in the unmasked columns"), (NEAR_PAIR, "one of two in the unmasked columns")):
+    for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
         near = counts.get(kind, (0, 0.0))[0]
         if near:
-            said = "record is" if near == 1 else "records are"
-            out.append(f"{near:,} {said} {where} and keep{'s' if near == 1 else ''} a confidential value almost unchanged.")
+            said, keep = ("record shares its", "keeps") if near == 1 else ("records share their", "keep")
+            out.append(f"{near:,} {said} unmasked values with {others} and {keep} a confidential value almost unchanged.")
     return tuple(out)
 
 

@@ -10,11 +10,19 @@ from larvatus.comparison.excess_risk import baseline, baseline_ratio
 from larvatus.comparison.headline import Headline, clearly_beyond
 from larvatus.comparison.limits_by_release import clearly_broken, limit_figure, of_attack
 from larvatus.comparison.release_sentences import as_title, capitalise, nearly_unchanged, plain_name, plain_title
+from larvatus.comparison.risk_text import is_correlation
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule, rule_rows
 from larvatus.core.number_format import EXACT, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
-from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, success_text, value_texts, worst_loss
+from larvatus.reporting.board.figures_in_words import (
+    mean_loss_text,
+    nothing_lost,
+    relative_text,
+    success_text,
+    value_texts,
+    worst_loss,
+)
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
@@ -65,7 +73,7 @@ def card_of(head: Headline, subject: Subject) -> Card:
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
-        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost",
+        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else nothing_lost(candidate),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         tuple(b.sentence for b in broken[:shown]), also,
     )
@@ -109,6 +117,7 @@ def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
         score = scores[str(row["attack"])]
         most = limit_on_value(score, None, head.name)
         reached, limit = value_texts(score, most)
+        reached = f"rank correlation {reached}" if score.unit == "correlation" else reached
         reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
         out.append(BrokenLimit(plain_name(score.method), reason))
     return out
@@ -123,7 +132,8 @@ def _figure_beyond(row: Row) -> str:
     what = LIMITED.get(figure, str(row["figure"]))
     upper = row["figure"] == what + UPPER_END
     loss = "" if of_attack(row["score"]) else "loss "
-    reached = f"{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
+    unit = "rank correlation " if is_correlation(row["score"]) else ""
+    reached = f"{unit}{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
     said = reached if figure == "at_most" else f"{reached} {what}"
     return f"{said}, limit {limit_figure(row, most)}"
 

@@ -22,6 +22,7 @@ from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
+    nothing_lost,
     relative_text,
     success_text,
     worst_loss,
@@ -33,6 +34,7 @@ from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTa
 from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
 
+_FEW_RUN = 4  # attacks or measures
 _LARGE = 0.1  # a relative loss that speaks against a release
 _SHORT_NOTE = 120  # letters of a warning that fits a sentence
 _SHORT = 60  # letters of a figure that fits a sentence
@@ -99,10 +101,27 @@ def rule_sentence(subject: Subject) -> str:
     if len(heads) == 1:
         return f"The rule accepts {quote(best.name)}: it {_condition(limits)}."
     if fit == 1:
-        return f"The rule chooses {quote(best.name)}, the only one of {count(len(heads))} releases that {_condition(limits)}."
+        only = f"the only one of {count(len(heads))} releases that {_condition(limits)}"
+        return f"The rule chooses {quote(best.name)}, {only}.{_others_fail(subject)}"
     lost = mean_loss_text(best.loss, len(subject.measures)) if best.loss is not None else ""
     why = f"it loses least ({lost})" if lost else "its risk is lowest"
-    return f"The rule chooses {quote(best.name)}: {why} of the {count(fit)} releases that {_plural_condition(limits)}."
+    as_good = [h for h in heads if h is not best and passes_rule(h, limits) and h.loss == best.loss and lost]
+    ties = f" {_ties(as_good)}" if as_good else ""
+    of = f"of the {count(fit)} releases that {_plural_condition(limits)}"
+    return f"The rule chooses {quote(best.name)}: {why} {of}.{ties}{_others_fail(subject)}"
+
+
+def _ties(as_good: Sequence[Headline]) -> str:
+    """Why the choice comes before releases with the same loss."""
+    names = join_words([quote(h.name) for h in as_good]) if len(as_good) <= 2 else f"{count(len(as_good))} others"
+    lose, them = ("loses", "it") if len(as_good) == 1 else ("lose", "them")
+    return f"{names} {lose} as little, but attacks on {them} come further."
+
+
+def _others_fail(subject: Subject) -> str:
+    """How many releases must not go out."""
+    failing = sum(not passes_rule(h, subject.limits) for h in subject.heads)
+    return f" {count(failing)} of {count(len(subject.heads))} must not go out." if failing else ""
 
 
 def _condition(limits: JudgedLimits | None) -> str:
@@ -127,9 +146,9 @@ def against_sentence(subject: Subject) -> str:
     worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
     passes = passes_rule(head, subject.limits)
+    found += _outside_the_rule(head, subject) if passes else []
     if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
-    found += _outside_the_rule(head, subject) if passes else []
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
     return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
@@ -168,8 +187,11 @@ def _outside_the_rule(head: Headline, subject: Subject) -> list[str]:
     candidate = subject.candidate(head)
     said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
     aside = [s for s in candidate.of_kind("risk") if s not in attacks_in_rule(candidate) and attack_excess(s) > 0]
+    numbers = (("attack", len(candidate.of_kind("risk"))), ("measure", len(candidate.of_kind("loss"))))
+    run = [plural(n, kind) for kind, n in numbers if 0 < n < _FEW_RUN]
+    said = said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
     figures = [f"{plain_name(s.method)} ({success_text(s)})" for s in aside]
-    return said[:2] + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
+    return said + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -185,10 +207,11 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
     way = f"{_NO_MASK}{_WEIGHT if about.weight else ''}."
     without = found_without(subject.favourite, subject)
-    if without:
-        yield "warning", f"{capitalise(without)}. No mask can pass: {way}"
+    end = f"{capitalise(without)}. No mask can pass: {way}" if without else f"No mask helps against that: {way}"
     for said in release_warnings(subject.candidates):
-        yield "warning", f"{said} No mask helps against that: {way}" if said == alone and not without else said
+        yield "warning", f"{said} {end}" if said == alone else said
+    if without and not alone:
+        yield "warning", end
     if all(h.risk is None for h in subject.heads):
         yield "warning", _UNKNOWN
     if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
@@ -200,8 +223,24 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     if aside:
         yield "information", f"{aside.rstrip('.')}: every useful release allows some of it."
     yield from (("information", f"{quote(name)} was approved by {who}.") for name, who in subject.approved.items())
+    yield from (("information", said) for said in _coverage(subject))
     if about.purpose:
         yield "information", f"Purpose: {about.purpose}"
+
+
+def _coverage(subject: Subject) -> Iterator[str]:
+    """Which measures the mean loss covers, and a remark if few attacks or measures were run."""
+    attacks = {s.method for c in subject.candidates for s in c.of_kind("risk")}
+    losses = list(dict.fromkeys(s.method for c in subject.candidates for s in c.of_kind("loss")))
+    if 0 < len(attacks) < _FEW_RUN:
+        yield f"Only {plural(len(attacks), 'attack')} {'was' if len(attacks) == 1 else 'were'} run; other risks are unknown."
+    if 0 < len(losses) < _FEW_RUN:
+        yield f"Only {plural(len(losses), 'measure')} {'was' if len(losses) == 1 else 'were'} run; other losses are unknown."
+    left_out = [plain_name(m) for m in losses if m not in subject.measures]
+    if len(subject.measures) > 1:
+        beside = f" Not in the mean: {join_words(left_out)}." if left_out else ""
+        yield ("Each loss is a share of the largest possible loss of its measure, so it can differ from scores.json. The mean "
+               f"is over {plural(len(subject.measures), 'measure')}.{beside}")
 
 
 def _keys(subject: Subject) -> Iterator[str]:
@@ -231,6 +270,6 @@ def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
     verdict = card_verdict(head, subject)[0]
     badge = badge_of(head, subject)
     attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
-    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else "nothing is lost"
+    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else nothing_lost(subject.candidate(head))
     return (head.name, str(head.number), f"{verdict} ({badge})" if badge else verdict, *attack,
             mean_loss_text(head.loss, measures), lost)

@@ -9,7 +9,7 @@ from larvatus.comparison.excess_risk import at_baseline, baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.frequencies import natural_frequencies
-from larvatus.core.number_format import EXACT, finite_number, loss, share
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, share
 from larvatus.data.score import Score
 
 GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
@@ -36,8 +36,17 @@ def unmasked_success_text(score: Score, most: float | None) -> str:
         return ""
     success = plain_words(score.method, "risk", score.meaning).success
     guessed, limit = value_texts(replace(score, value=base), most)
-    said = f"{success} {guessed}" if score.unit == "correlation" else f"{guessed} {success}"
+    said = f"{success} {guessed}" if score.unit == "correlation" else f"{guessed} {_with_verb(success)}"
     return f"{said} {_UNMASKED} (the limit is {limit})"
+
+
+def _with_verb(success: str) -> str:
+    """"records found" as the end of a sentence: "records are found"."""
+    if success.startswith("of "):
+        what, _, done = success.rpartition(" ")
+        return f"{what} is {done}"
+    what, _, done = success.partition(" ")
+    return f"{what} are {done}" if done else success
 
 
 def value_texts(score: Score, other: float | None) -> tuple[str, str]:
@@ -78,3 +87,7 @@ def worst_loss(candidate: Candidate) -> Score | None:
     return max(known, key=lambda s: s.relative_loss, default=None)
 
 
+def nothing_lost(candidate: Candidate) -> str:
+    """That no measure shows a loss, with the number of measures: others might."""
+    known = [s for s in candidate.of_kind("loss") if finite_number(s.value) is not None]
+    return f"nothing is lost in {plural(len(known), 'measure')}" if known else "not measured"

@@ -30,14 +30,14 @@ from larvatus.reporting.charts.risk_map import (
     RiskMap,
     draw_risk_map,
 )
-from larvatus.reporting.charts.scales import LinearScale, Scale, scale_of_risks
+from larvatus.reporting.charts.scales import LinearScale, LogScale, Scale, scale_of_risks
 from larvatus.reporting.charts.wrapping import lines_width
 from larvatus.reporting.page.blocks import LiveMap, Paragraph, ReportBlock
 from larvatus.reporting.page.chart_rows import anchor
 
 EXCESS, MEAN = "excess risk", "mean loss"
 _Y_NAME = "strongest attack: percentage points above its baseline"
-_Y_WITHOUT = "; too many are found from the unmasked columns alone"
+_Y_WITHOUT = "strongest attack: points above the unmasked columns alone, which find too many"
 _FRAMES = (SCREEN, PHONE)
 
 
@@ -72,7 +72,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     )
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
-    sentence = _sentence(subject, known, few, limits)
+    sentence = _sentence(subject, known, few, limits, upward)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
                    limits, subject.favourite.number)
 
@@ -89,7 +89,7 @@ def _x_name(subject: Subject) -> str:
 
 def _y_name(subject: Subject) -> str:
     """The name of the axis of risk, with a remark if the unmasked columns alone find more than is allowed."""
-    return f"{_Y_NAME}{_Y_WITHOUT if found_without(subject.favourite, subject) else ''}"
+    return _Y_WITHOUT if found_without(subject.favourite, subject) else _Y_NAME
 
 
 def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, float] | None:
@@ -106,17 +106,27 @@ def _hint(head: Headline, subject: Subject) -> str:
     return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}"
 
 
-def _sentence(subject: Subject, known: Sequence[Headline], few: bool, limits: tuple[float, float] | None) -> str:
+def _sentence(
+    subject: Subject, known: Sequence[Headline], few: bool, limits: tuple[float, float] | None, upward: Scale
+) -> str:
     """What the shapes mean; the release that the title names, if it may be released; what the height leaves out."""
     found = _best(subject, known)
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
-    numbers = "" if few else " Numbers are those of the table below."
+    numbers = "" if few else " Numbers are those in the circles on the cards, and in the table."
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
-    return (f"{found}Lower left is better. Circles may be released, squares not. The dashed line is the frontier: "
-            f"no release lies below and to the left of it.{_shading(subject, known, limits)}{numbers}{left_out}")
+    line = "No release lies below and to the left of the dashed line."
+    if subject.rules_choice is not None:
+        line = "The dashed line joins the best trade-offs: no release lies below and to the left of it."
+    return (f"{found}Lower left is better. Circles may be released, squares not. {line}"
+            f"{_shading(subject, known, limits)}{_stretched(upward)}{numbers}{left_out}")
+
+
+def _stretched(upward: Scale) -> str:
+    """That small risks have more room than large ones, if they have."""
+    return " The risk axis grows by powers of ten." if isinstance(upward, LogScale) else ""
 
 
 def _best(subject: Subject, known: Sequence[Headline]) -> str:

@@ -18,12 +18,15 @@ TERMS = (
      "reduce it."),
     ("the rule", "The stated way to choose: among the releases that pass, the one with the least mean loss. A release passes "
      "if it meets the limits or, without limits, keeps every attack near its baseline. It does not replace a decision."),
-    ("Strongest attack", "The attack that comes furthest above its baseline, compared with what is allowed."),
+    ("Strongest attack", "The counted attack that comes furthest above its baseline, in percentage points."),
     ("Mean loss", "The mean of the relative losses over the measures that all releases have. 0 % is best; 100 % means that "
      "everything is lost."),
     ("Largest single loss", "The measure on which this release loses most. The mean can hide it."),
     ("of what could be lost", "Each loss is divided by the loss of a useless file."),
+    ("best trade-offs", "The releases that no other release beats on both risk and loss."),
     ("frontier", "The releases that no other release beats on both risk and loss."),
+    ("rank correlation", "How well the order of the released values shows the order of the original ones: 0 not at all, 1 "
+     "fully."),
     ("limit", "The most that the study, or the default rule, allows."),
     ("sub-group", "Records that agree in the sub-group columns. Masking and scoring run within them."),
     ("interval", "The range in which the figure lies with 95 % confidence, given the number of records."),

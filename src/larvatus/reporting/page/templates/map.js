@@ -217,7 +217,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     });
     var marks = points.map(function (p, i) {
       var good = numbers.indexOf(p.number) >= 0;
-      var rows = told(p, x, y), name = rows.join("; ") + (good ? "; on the frontier" : "") + (p.passes ? "; may be released" : "");
+      var rows = told(p, x, y), name = rows.join("; ") + (good ? "; on the dashed line" : "") + (p.passes ? "; may be released" : "");
       var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (good ? "" : " beaten"), r = data.radii[p.passes ? "circle" : "square"][p.favourite ? 1 : 0];
       var shape = p.passes ? part("circle", { cx: p.px, cy: p.py, r: r, "class": look }) :
         part("rect", { x: p.px - r, y: p.py - r, width: 2 * r, height: 2 * r, "class": look });
@@ -246,7 +246,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     labels(svg, points, numbers, taken, edges);
     var few = best.length <= 4;
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
-      "On the frontier: " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + ".";
+      "On the dashed line: " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + ".";
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   box.append(scroll, hint, said, controls);
