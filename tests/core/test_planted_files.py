@@ -73,7 +73,9 @@ def test_every_child_process_of_python_is_isolated():
     found = [str(p.relative_to(SOURCE)) for p in Path(SOURCE, "larvatus").rglob("*.py")
              if any(word in p.read_text(encoding="utf-8") for word in starts)]
     assert sorted(found) == [
-        "larvatus/core/supervision.py", "larvatus/core/worker_process.py", "larvatus/engines/_spark/session.py"]
+        "larvatus/core/supervision.py", "larvatus/core/worker_process.py", "larvatus/desk/work/process.py",
+        "larvatus/desk/worker.py", "larvatus/engines/_spark/session.py"]
+    assert 'sys.executable, "-I", ' in Path(SOURCE, "larvatus/desk/worker.py").read_text(encoding="utf-8")
 
 
 KERNELS = """
