@@ -44,7 +44,7 @@ def test_the_same_values_are_more_than_the_same_shape():
 
 def test_a_success_is_said_with_how_much_it_is_and_how_many_more_there_are():
     said = release_in_words([FOUND, Score("value", "risk", 0.9, chance=0.5, interval=(0.8, 0.95)), CLEAR], [])
-    assert "Link reaches 30.0\N{NO-BREAK SPACE}%, 30 times its baseline" in said
+    assert "Value reaches 90.0\N{NO-BREAK SPACE}%, 1.8 times its baseline" in said
     assert "1\N{NO-BREAK SPACE}other attack also beats its baseline" in said
 
 

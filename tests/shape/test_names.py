@@ -68,7 +68,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
-    "core/frequencies.py": "shares as people say them, apart from the other formats of numbers",
     "reporting/board/assumptions.py": "one section of the board's part, as its neighbours",
     "reporting/figures/captions.py": "sentences from figures, apart from the choice of the figure",
     "reporting/editions/public.py": "the list of what may be published, read as one page",

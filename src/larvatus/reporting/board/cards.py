@@ -17,7 +17,7 @@ from larvatus.core.number_format import EXACT, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
-    nothing_lost,
+    no_loss_text,
     relative_text,
     success_text,
     value_texts,
@@ -73,7 +73,7 @@ def card_of(head: Headline, subject: Subject) -> Card:
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
-        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else nothing_lost(candidate),
+        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else no_loss_text(candidate),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         tuple(b.sentence for b in broken[:shown]), also,
     )

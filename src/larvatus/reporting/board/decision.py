@@ -22,14 +22,14 @@ from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
-    nothing_lost,
+    no_loss_text,
     relative_text,
     success_text,
     worst_loss,
 )
-from larvatus.reporting.board.found_without import found_without
 from larvatus.reporting.board.map_block import map_block
 from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
 from larvatus.reporting.sections.verdict import not_counted_sentence
@@ -40,7 +40,7 @@ _SHORT_NOTE = 120  # letters of a warning that fits a sentence
 _SHORT = 60  # letters of a figure that fits a sentence
 _DEFAULT_RULE = (
     f"The default rule allows an attack {AT_MOST_TIMES:g} times what guessing finds, at most {100 * MOST_ABOVE:.0f} percentage "
-    f"points above it, and at most {natural_frequencies([DEFAULT.at_most])[0]} records found; the appendix has the details."
+    f"points above it, and at most {natural_frequencies([DEFAULT.at_most])[0]} records found."
 )
 MOST_BROKEN = 4  # names of broken limits in a sentence
 _NO_MASK = "release fewer or coarser columns"
@@ -165,7 +165,7 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        yield found_without(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield success_without_mask(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
 
@@ -176,9 +176,8 @@ def _in_scores(head: Headline, subject: Subject) -> str:
     scores = {r["score"] for r in rows}
     attacks = sum(map(of_attack, scores))
     parts = [plural(n, kind) for n, kind in ((attacks, "attack"), (len(scores) - attacks, "measure")) if n]
-    unsure = [str(r["reason"]).rpartition("because ")[2] for r in rows if ONLY_UPPER_END in str(r["reason"])]
-    why = unsure[0] if len(set(unsure)) == 1 else "intervals are wide"
-    small = f" ({count(len(unsure))} of them only because {why})" if unsure else ""
+    unsure = sum(ONLY_UPPER_END in str(r["reason"]) for r in rows)
+    small = f" ({count(unsure)} of them only by the upper end of an interval, as with few records)" if unsure else ""
     return f"{f' in {join_words(parts)}' if len(scores) < len(rows) else ''}{small}"
 
 
@@ -206,7 +205,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     about = subject.comparison.about
     alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
     way = f"{_NO_MASK}{_WEIGHT if about.weight else ''}."
-    without = found_without(subject.favourite, subject)
+    without = success_without_mask(subject.favourite, subject)
     end = f"{capitalise(without)}. No mask can pass: {way}" if without else f"No mask helps against that: {way}"
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {end}" if said == alone else said
@@ -239,7 +238,7 @@ def _coverage(subject: Subject) -> Iterator[str]:
     left_out = [plain_name(m) for m in losses if m not in subject.measures]
     if len(subject.measures) > 1:
         beside = f" Not in the mean: {join_words(left_out)}." if left_out else ""
-        yield ("Each loss is a share of the largest possible loss of its measure, so it can differ from scores.json. The mean "
+        yield ("Each loss is a share of the largest possible loss of its measure. The mean "
                f"is over {plural(len(subject.measures), 'measure')}.{beside}")
 
 
@@ -270,6 +269,6 @@ def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
     verdict = card_verdict(head, subject)[0]
     badge = badge_of(head, subject)
     attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
-    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else nothing_lost(subject.candidate(head))
+    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else no_loss_text(subject.candidate(head))
     return (head.name, str(head.number), f"{verdict} ({badge})" if badge else verdict, *attack,
             mean_loss_text(head.loss, measures), lost)

@@ -26,7 +26,7 @@ def success_text(score: Score) -> str:
 
 def _luck(score: Score, base: float) -> str:
     """A remark on an attack that is above its baseline, but not shown to beat it."""
-    return " (the difference may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
+    return " (may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
 
 
 def unmasked_success_text(score: Score, most: float | None) -> str:
@@ -87,7 +87,7 @@ def worst_loss(candidate: Candidate) -> Score | None:
     return max(known, key=lambda s: s.relative_loss, default=None)
 
 
-def nothing_lost(candidate: Candidate) -> str:
+def no_loss_text(candidate: Candidate) -> str:
     """That no measure shows a loss, with the number of measures: others might."""
     known = [s for s in candidate.of_kind("loss") if finite_number(s.value) is not None]
     return f"nothing is lost in {plural(len(known), 'measure')}" if known else "not measured"

@@ -16,8 +16,8 @@ from larvatus.comparison.selection_rule import passes_rule
 from larvatus.core.number_format import EXACT, SPACE, count, finite_number, loss, minus, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text
-from larvatus.reporting.board.found_without import found_without
 from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.charts.labels import PLACES
 from larvatus.reporting.charts.risk_map import (
     LIMIT_NAME,
@@ -89,7 +89,7 @@ def _x_name(subject: Subject) -> str:
 
 def _y_name(subject: Subject) -> str:
     """The name of the axis of risk, with a remark if the unmasked columns alone find more than is allowed."""
-    return _Y_WITHOUT if found_without(subject.favourite, subject) else _Y_NAME
+    return _Y_WITHOUT if success_without_mask(subject.favourite, subject) else _Y_NAME
 
 
 def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, float] | None:
@@ -132,7 +132,7 @@ def _stretched(upward: Scale) -> str:
 def _best(subject: Subject, known: Sequence[Headline]) -> str:
     """What the rule's choice is better at than the other releases on the map; no release is praised if none passes."""
     best = subject.rules_choice
-    without = found_without(subject.favourite, subject)
+    without = success_without_mask(subject.favourite, subject)
     if without:
         return f"The height shows only what the masked columns add: {without}. "
     if best is None or len(known) == 1 or subject.favourite.number != best.number or best.loss is None:

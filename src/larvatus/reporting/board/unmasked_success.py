@@ -10,7 +10,7 @@ from larvatus.reporting.board.figures_in_words import unmasked_success_text
 from larvatus.reporting.board.subject import Subject
 
 
-def found_without(head: Headline, subject: Subject) -> str:
+def success_without_mask(head: Headline, subject: Subject) -> str:
     """The attack that finds most from the unmasked columns alone, in words; empty if all of them stay within their limits."""
     found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
              if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
