@@ -46,7 +46,7 @@ def run_quickly(path: Path) -> lv.Comparison:
     numeric = bool(data.numeric(data.confidential))
     attack = lv.attacks.NearestRecord() if numeric else lv.attacks.CategoryDisclosure()
     measure = lv.measures.Moments() if numeric else lv.measures.Table()
-    return lv.run(study.model_copy(update={"attack": (attack,), "measure": (measure,)}), path.parent / "out")
+    return lv.run(study.model_copy(update={"attack": (attack,), "measure": (measure,)}), path.parent / "out", secret=SECRET)
 
 
 def all_made(path: Path, comparison: lv.Comparison) -> None:
