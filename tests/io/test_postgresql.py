@@ -78,6 +78,7 @@ def server(tmp_path_factory):
 def password_file(tmp_path):
     path = tmp_path / "password"
     path.write_text(f"{PASSWORD}\n")
+    path.chmod(0o600)
     return path
 
 
@@ -147,6 +148,7 @@ def test_the_session_can_only_read(server, password_file):
 def test_a_wrong_password_or_port(server, tmp_path, password_file):
     wrong = tmp_path / "wrong"
     wrong.write_text("close-sesame")
+    wrong.chmod(0o600)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
         other = f"postgresql://tester@127.0.0.1:{taken.getsockname()[1]}/postgres"

@@ -21,7 +21,12 @@ from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labelled_roles import labels_make_categorical
 from larvatus.data.labelling.labels import SHEETS, MissingCode
 from larvatus.engines._choice import engine_for
-from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
+from larvatus.engines._databases.database_sources import (
+    NO_QUERY,
+    SourceQuery,
+    is_unordered,
+    source_as_parquet,
+)
 from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import OpenedSource
 from larvatus.engines._files.missing_codes import split_table
@@ -59,13 +64,13 @@ def guess_roles(
     notation = Notation() if opened.labels.suffix in SHEETS else notation
     guesses = guesses_for([_with_labels(column_kind(n, table.column(n), notation), opened) for n in table.column_names])
     if not isinstance(source, str | os.PathLike):
-        return RoleGuesses(guesses, table.num_rows, missing=given)
+        return RoleGuesses(guesses, table.num_rows, missing=given, unordered=is_unordered(asked))
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
     stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {}),
               **({"catalog": os.path.abspath(catalog)} if catalog else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
-    return RoleGuesses(guesses, table.num_rows, path, said, stated, given)
+    return RoleGuesses(guesses, table.num_rows, path, said, stated, given, is_unordered(asked))
 
 
 def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:
