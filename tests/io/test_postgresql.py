@@ -98,14 +98,12 @@ def test_types(server, password_file, engine):
     assert data.inputs == ()
 
 
-def test_digits_are_kept_or_refused_by_name(server, password_file):
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_digits_are_kept(server, password_file, engine):
     data = lv.read(server, table="people", record_id="id", confidential="share", non_confidential=["income", "long"],
-                   password_file=password_file, engine="memory")
+                   password_file=password_file, engine=engine)
     row = data.to_arrow().to_pylist()[1]
     assert (row["income"], row["long"]) == (decimal.Decimal("101.25"), decimal.Decimal("12345678901234567891.5"))
-    with pytest.raises(ReadError, match=r"'long' of type .* has too many digits"):
-        lv.read(server, table="people", record_id="id", confidential="share", non_confidential=["long"],
-                password_file=password_file, engine="duckdb")
 
 
 def test_the_environment_gives_the_password(server, monkeypatch):
