@@ -68,8 +68,8 @@ class RoleGuesses:
             if numbers:
                 out.append(code_sentence(guess.name, numbers))
         if self.unordered and self.record_id is None:
-            out.append("The rows have no defined order, and no column seems to identify each record. Declare one as record_id in "
-                       "the draft, or give a query that ends with ORDER BY.")
+            out.append("The rows have no defined order, and no column seems to identify each record. Declare one as record_id "
+                       "in the draft, or give a query that ends with ORDER BY.")
         return tuple(map(_one_line, out))
 
     @property
@@ -109,7 +109,7 @@ class RoleGuesses:
         for role in ("confidential", "non_confidential", "identifiers"):
             body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role and g.name != self.record_id), "]"]
         if self.record_id is not None:
-            body.append(f"record_id = {_quoted(self.record_id)}  # every record has its own, and the rows have no defined order")
+            body.append(f"record_id = {_quoted(self.record_id)}  # every record has its own; the rows have no defined order")
         keys = [g.name for g in self.guesses if g.role == "non_confidential" and looks_like_key(g.name)]
         if keys:
             body += ["# Columns by which persons may be recognised. To recode or suppress them, move them from "
