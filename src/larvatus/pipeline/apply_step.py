@@ -82,8 +82,8 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
                 "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")
     if _has_numeric_codes(data, name):
         return (f"{step.name()}: needs numbers, and {name!r} is categorical, by its value labels or because it is declared so. "
-                f"Add a step for categories (post_randomisation), declare it numeric (numeric = [{name!r}]), or do not declare it "
-                "confidential.")
+                f"Add a step for categories (post_randomisation), declare it numeric (numeric = [{name!r}]), or do not "
+                "declare it confidential.")
     if data.table.columns[name].kind == "nominal":
         spoilt = [t for t in texts(data, [name]) if t.spoilt]
         places = text_places(data, name) if spoilt else ""

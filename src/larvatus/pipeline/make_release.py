@@ -18,8 +18,8 @@ from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.households.household_steps import check_households
-from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.labelling.code_collisions import off_missing_codes
+from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairings.released_keys import key_notes

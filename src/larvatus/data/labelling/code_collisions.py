@@ -69,8 +69,8 @@ def _neighbours(data: Microdata, name: str, ranges: Sequence[Range]) -> NDArray[
     found = np.min(reduce_groups(data, [name], ends, np.minimum), axis=0)
     found[:, 0] = -found[:, 0]
     if np.isinf(found).all(axis=1).any():
-        raise MaskError(f"every masked value of {name!r} would equal a code of missing values. Use another mask, or other codes.",
-                        subject="missing")
+        raise MaskError(f"every masked value of {name!r} would equal a code of missing values. Use another mask, or other "
+                        "codes.", subject="missing")
     return np.asarray(found, dtype=np.float64)
 
 
