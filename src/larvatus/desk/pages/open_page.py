@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.desk.forms import typed_value
-from larvatus.desk.page_request import HOME, Action, PageRequest
+from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest
 from larvatus.desk.study_edits import RELEASED_ROLES, role_of, with_kind, with_label, with_missing_codes, with_setting
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.engines._files.text_stream import is_csv
@@ -93,7 +93,7 @@ def _set_format(at: PageRequest) -> None:
 
 def _give_up(at: PageRequest) -> str:
     at.desk.give_up(at.study)
-    return HOME
+    return LIST_OF_FILES
 
 
 def _set_purpose(at: PageRequest) -> None:
