@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
 from larvatus.comparison.headline import mean_loss_of
 from larvatus.comparison.key_figures import AT_LEAST, KEY_LIMITS, KEY_RISK
-from larvatus.comparison.limits_by_release import MEAN_LOSS, ONLY_UPPER_END, broken_in_words, limit_figure
+from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS, ONLY_UPPER_END, broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
     LIMITED,
     OF_ATTACKS,
@@ -40,7 +40,7 @@ _Share = Annotated[float, Field(ge=0)]
 
 _FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
-_OWN = ("tier", "interval", "every_attack", MEAN_LOSS)
+_OWN = ("tier", "interval", "every_attack", LIMIT_ON_MEAN_LOSS)
 
 
 class Limit(BaseModel):
@@ -135,7 +135,7 @@ class Limits(SettingsModel):
         if self.every_attack is not None:
             out["every_attack"] = self.every_attack.plain()
         if self.mean_loss is not None:
-            out[MEAN_LOSS] = self.mean_loss
+            out[LIMIT_ON_MEAN_LOSS] = self.mean_loss
         return {**out, **{name: limit.plain() for name, limit in self.scores.items()}}
 
     def judge(
@@ -162,7 +162,7 @@ class Limits(SettingsModel):
             rows += self._rows([s for s in scores if s.method == KEY_RISK], Limit(at_most=TIERS[self.tier].key_risk))
         if self.mean_loss is not None:
             lost = mean_loss_of(scores)
-            rows.append(_row(MEAN_LOSS, "value", lost, self.mean_loss, "" if lost is not None else "no measure was run"))
+            rows.append(_row(LIMIT_ON_MEAN_LOSS, "value", lost, self.mean_loss, "" if lost is not None else "no measure was run"))
         return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:

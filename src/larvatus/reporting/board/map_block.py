@@ -10,7 +10,7 @@ from larvatus.comparison.attack_limits import limit_above_baseline
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
-from larvatus.comparison.limits_by_release import MEAN_LOSS
+from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
@@ -103,7 +103,7 @@ def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, flo
 def _most_loss(subject: Subject) -> float | None:
     """The limit on the mean loss; None if there is none."""
     rows = (r for own in subject.limits.rows.values() for r in own) if subject.limits else ()
-    return next((float(str(r["limit"])) for r in rows if r["score"] == MEAN_LOSS), None)
+    return next((float(str(r["limit"])) for r in rows if r["score"] == LIMIT_ON_MEAN_LOSS), None)
 
 
 def _hint(head: Headline, subject: Subject) -> str:
