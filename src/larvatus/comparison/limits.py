@@ -162,7 +162,8 @@ class Limits(SettingsModel):
             rows += self._rows([s for s in scores if s.method == KEY_RISK], Limit(at_most=TIERS[self.tier].key_risk))
         if self.mean_loss is not None:
             lost = mean_loss_of(scores)
-            rows.append(_row(LIMIT_ON_MEAN_LOSS, "value", lost, self.mean_loss, "" if lost is not None else "no measure was run"))
+            why_not = "" if lost is not None else "no measure was run"
+            rows.append(_row(LIMIT_ON_MEAN_LOSS, "value", lost, self.mean_loss, why_not))
         return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
