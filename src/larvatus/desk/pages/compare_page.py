@@ -46,7 +46,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
 
 def cards_of(subject: Subject) -> list[Any]:
     """The card of every release, in the order of the report."""
-    return [card_of(head, subject) for head in subject.in_order]
+    return [card_of(head, subject, in_full=True) for head in subject.in_order]
 
 
 def pictures_of(subject: Subject) -> dict[int, list[Figure]]:

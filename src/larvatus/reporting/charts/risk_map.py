@@ -1,7 +1,7 @@
 """The risk–utility map: one labelled point per release, loss to the right, excess risk upwards, the frontier, and the limits.
 
-Positions are parts of an axis between 0 and 1. The script of the page gets the same parts, ticks, frames and lines of text, so
-that the map that readers can change is drawn from the same geometry. A test compares the two drawings.
+Positions are parts of an axis between 0 and 1. The script of the page makes this drawing one that readers can walk through. For
+other axes it gets the same parts, ticks, frames and lines of text, and places them itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SMALL = 6.6  # mean width of a letter of small type
 
 
 class MapFrame(NamedTuple):
-    """The plot inside the drawing, in pixels; points stay `pad` away from its sides."""
+    """The plot inside the drawing, in pixels; points stay `pad` away from its sides, and `above` away from its top."""
 
     wide: float
     high: float
@@ -34,6 +34,7 @@ class MapFrame(NamedTuple):
     top: float
     bottom: float
     pad: float = 16.0
+    above: float = 32.0
 
     @property
     def widest(self) -> float:
@@ -52,7 +53,7 @@ class MapFrame(NamedTuple):
         return self.left + self.pad + (self.right - self.left - 2 * self.pad) * part
 
     def y(self, part: float) -> float:
-        return self.bottom - self.pad - (self.bottom - self.top - 2 * self.pad) * part
+        return self.bottom - self.pad - (self.bottom - self.top - self.pad - self.above) * part
 
 
 SCREEN = MapFrame(640.0, 470.0, 58.0, 632.0, 40.0, 412.0)
@@ -115,9 +116,9 @@ def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
     class_ = f"point {'good' if point.passes else 'bad'}{' favourite' if favourite else ''}{'' if point.best else ' beaten'}"
     hint = element("title", escape(point.hint))
     if point.passes:
-        return element("circle", hint, cx=x, cy=y, r=RADII["circle"][favourite], class_=class_)
+        return element("circle", hint, cx=x, cy=y, r=RADII["circle"][favourite], class_=class_, data_number=point.number)
     r = RADII["square"][favourite]
-    return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_)
+    return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_, data_number=point.number)
 
 
 def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
