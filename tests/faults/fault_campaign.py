@@ -273,7 +273,8 @@ def _wrong_ending(done: dict[str, Any], fault: str) -> str:
 
 def _answer(said: str, folder: Path) -> list[str]:
     """What a job of the desk found; nothing for commands. Which releases were reused depends on where it was stopped."""
-    return [json.dumps({**json.loads(line)["found"], "reused": "", "at": ""}) for line in said.replace(str(folder), "").splitlines()
+    lines = said.replace(str(folder), "").splitlines()
+    return [json.dumps({**json.loads(line)["found"], "reused": "", "at": ""}) for line in lines
             if line.startswith('{"id"') and '"found"' in line]
 
 

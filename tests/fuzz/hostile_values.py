@@ -72,7 +72,7 @@ def _column(kind: pa.DataType, cells: st.SearchStrategy[Any]) -> Any:
     return lambda n: st.lists(st.one_of(st.none(), cells), min_size=n, max_size=n).map(build)
 
 
-_UNUSUAL = st.sampled_from(["", "a", "A", " a", "é", "e\u0301", "0", "00", "007", "1.50", "-0.0", str(2**53 + 1), "ß", "\u200b"])
+_UNUSUAL = st.sampled_from(["", "a", "A", " a", "é", "e\u0301", "0", "00", "007", "1.50", "-0.0", str(2**53 + 1), "ß"])
 _DAYS = st.dates(date(1600, 1, 1), date(2500, 1, 1))
 COLUMNS = (
     _column(pa.int64(), st.integers(-(2**63), 2**63 - 1)), _column(pa.int8(), st.integers(-128, 127)),
