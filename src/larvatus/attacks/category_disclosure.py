@@ -148,7 +148,7 @@ class _Changes:
 
         by_group = reduce_groups(joined, [was, now], count, np.add)
         small = k <= MOST_LEVELS
-        design = design_of(joined, joined.known) if small and joined.known else Design(())
+        design = design_of(joined, joined.known, frequent=True) if small and joined.known else Design(())
         fits = None
         if design.terms:
             read = list(dict.fromkeys([was, *design.columns]))
