@@ -2,8 +2,8 @@
 
     e = (k − nf) / n(1 − f),   k of n values unchanged in the part,   f the share of values that a permutation leaves unchanged
 
-A column counts as not masked in a part of five or more records if e is at least .9 and a permutation of the part would leave that
-number of values unchanged with a probability of at most 1 % over all parts and columns together.
+A column counts as not masked in a part of five or more records if e is at least .9 and a permutation of the part would leave
+that number of values unchanged with a probability of at most 1 % over all parts and columns together.
 """
 
 from __future__ import annotations
