@@ -142,6 +142,7 @@ def test_what_s_alone_finds_beyond_the_limit_speaks_against_a_release(comparison
 def test_what_s_alone_finds_comes_before_a_stronger_attack():
     text = first_screen(found_by_unmasked_columns().html())
     assert "No release passes the rule. None should go out." in text
+    assert "The rule chooses no release: the unmasked columns alone reveal too much." in text
     assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
     assert "Warning The unmasked columns alone let an intruder single out 100 % of records (weight)." in text
 
@@ -204,14 +205,16 @@ def test_a_release_is_named_among_failing_ones_only_if_it_breaks_the_fewest_limi
     tied = replace(scored(comparison(2), [strong, unique[0]], [weak, unique[0]]), limits=limits)
     fewer = replace(scored(comparison(2), [strong, unique[0]], [weak, unique[1]]), limits=limits)
     assert "“" not in first_screen(tied.html()).split(" Decision ")[0]
-    assert "None should go out. “noise 1” breaks the fewest limits (1)." in first_screen(fewer.html())
+    assert "The rule chooses no release: none meets every limit. “noise 1” breaks the fewest limits (1)." in first_screen(
+        fewer.html())
+    assert "fewest" not in first_screen(tied.html())
     assert not any("“" in caption_of(made) for made in (tied, fewer))
 
 
 def test_the_chart_says_that_the_unmasked_columns_alone_find_too_many():
     drawn = risk_map(subject_of(found_by_unmasked_columns()))
     assert "above the unmasked columns alone, which find too many" in drawn.y_name
-    assert drawn.sentence.startswith("The height shows only what the masked columns add: all records are found from")
+    assert drawn.sentence.startswith("The height shows only what the masked columns add.")
 
 
 def test_risk_bars_of_all_cards_have_one_scale(comparison):
@@ -221,14 +224,16 @@ def test_risk_bars_of_all_cards_have_one_scale(comparison):
     assert parts["noise 1"] == pytest.approx(4 * parts["noise 0"])
 
 
-def test_what_the_rule_does_not_count_speaks_against_the_choice(comparison):
+def test_warnings_speak_against_the_choice_and_what_the_rule_does_not_count_has_its_figures(comparison):
     made = scored(comparison(1), [attack("value_disclosure", 0.1, 0.1),
                                   attack("attribute_inference", 0.29, 0.09, decides=False)])
     note = Note("the smallest and the largest value of every column are released unchanged", "warning", "data_shuffling")
     made = replace(made, candidates=(replace(made.candidates[0], notes=(note,)),))
-    against = first_screen(made.html()).split("speaks against")[1]
+    text = first_screen(made.html())
+    against = text.split("speaks against")[1].split(". ")[0]
     assert "the smallest and the largest value of every column are released unchanged" in against
-    assert "not counted by the rule: attribute inference (290 in 1,000 values predicted, 90 in 1,000 by guessing)" in against
+    assert "The rule does not count attribute inference: every useful release allows some of it." in text
+    assert "In “noise 0”, attribute inference: 290 in 1,000 values predicted, 90 in 1,000 by guessing." in text
 
 
 def test_a_release_that_fails_by_its_interval_alone_is_not_shown_to_be_safe(comparison):
@@ -248,7 +253,7 @@ def test_limits_broken_by_intervals_alone_are_counted(comparison):
 
 
 def test_the_default_rule_is_stated(comparison):
-    assert "allows an attack 1.5 times what guessing finds, at most 5 percentage points above it" in first_screen(
+    assert "three limits for an attack: 1.5 times what guessing finds, 5 percentage points above it, and 20 in 100" in first_screen(
         comparison(2).html())
 
 

@@ -1,4 +1,4 @@
-"""The map that readers can change begins as the drawing of the page: same points, ticks, frontier, limit and labels."""
+"""The map that readers can change begins as the drawing of the page; for other axes it uses the places of the page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import pytest
 
 from larvatus.comparison.limits import limits_of
+from larvatus.reporting.charts.risk_map import PHONE, SCREEN
+from larvatus.reporting.charts.scales import LinearScale
 from reporting.browser import PROGRAM
 from reporting.conftest import built
 
@@ -49,3 +51,23 @@ def test_the_script_draws_what_the_page_draws(tab, tmp_path, many, width, drawin
     assert drawn[0] == live[0]
     assert drawn[1] == pytest.approx(live[1], abs=NEAR)
     assert len(drawn[1]) > 20
+
+
+@pytest.mark.parametrize(("width", "frame"), [(1400, SCREEN), (390, PHONE)])
+def test_other_axes_are_drawn_from_the_places_of_the_page(tab, tmp_path, width, frame):
+    page = tmp_path / "page.html"
+    made = built(5)
+    page.write_text(made.html(), encoding="utf-8")
+    tab.open(page, width)
+    tab.run("(s => { s.value = 'loss: moments'; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[1])")
+    seen = json.loads(tab.run(SEEN % ".live svg"))
+    scale = LinearScale.up_to(0.05, False, steps=5)
+    middles = sorted([x + wide / 2 for x, _, wide in seen["squares"]] + [x for x, _, _ in seen["circles"]])
+    assert middles == pytest.approx([frame.x(scale.at(0.01 * i)) for i in range(1, 6)], abs=NEAR)
+    ticks = [(frame.x(part), said) for part, said in scale.ticks()]
+    below = sorted((x, said) for said, anchor, x, y in seen["texts"] if anchor == "middle" and y == frame.bottom + 19)
+    assert [said for _, said in below] == [said for _, said in ticks][: len(below)]
+    assert [x for x, _ in below] == pytest.approx([x for x, _ in ticks][: len(below)], abs=NEAR)
+    assert len(below) > 2
+    names = {text for text, anchor, *_ in seen["texts"]}
+    assert {c.name for c in made.candidates} <= names | {str(i) for i in range(6)}

@@ -13,7 +13,7 @@ from larvatus.comparison.release_sentences import as_title, capitalise, nearly_u
 from larvatus.comparison.risk_text import is_correlation
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule, rule_rows
-from larvatus.core.number_format import EXACT, finite_number, list_names, plural
+from larvatus.core.number_format import EXACT, count, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
@@ -32,9 +32,7 @@ MUST_NOT, UNSAFE = "must not be released", "not shown to be safe"
 PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
-_MOST_SHOWN, _MOST_NAMED = 2, 4  # broken limits with figures, and names of others, on the card of another release
-_FAVOURITE_SHOWN = 4  # the same on the card of the release that the report is about, if there are few cards; the rest is named
-_FEW_CARDS = 4
+_WITH_FIGURES, _FEW_CARDS = (2, 4), 3  # broken limits with figures on a card that names all; the second for few cards
 _ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
 _Tone = Literal["good", "bad", "open"]
 
@@ -58,25 +56,32 @@ def _clearly_unsafe(head: Headline, subject: Subject) -> bool:
     return ruled and any(map(clearly_beyond, attacks_in_rule(subject.candidate(head))))
 
 
-def card_of(head: Headline, subject: Subject) -> Card:
-    """The card of a release."""
+def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
+    """The card of a release. Broken limits beyond the first are named for the favourite or `in_full`, else counted."""
     candidate, many = subject.candidate(head), len(subject.measures)
     verdict, tone = card_verdict(head, subject)
     worst = worst_loss(candidate)
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
-    broken, own = limits_not_met(head, subject), head.number == subject.favourite.number
-    shown = _FAVOURITE_SHOWN if own and len(subject.on_cards) <= _FEW_CARDS else _MOST_SHOWN
-    listed = {b.name for b in broken[:shown]}
-    others = list(dict.fromkeys(b.name for b in broken[shown:] if b.name not in listed))
-    also = f"Also: {list_names(others, len(others) if own else _MOST_NAMED)}." if others else ""
+    broken, named = limits_not_met(head, subject), in_full or head.number == subject.favourite.number
+    shown = _WITH_FIGURES[len(subject.on_cards) <= _FEW_CARDS] if named else 1
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
         _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else no_loss_text(candidate),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
-        tuple(b.sentence for b in broken[:shown]), also,
+        *_broken_in_words(broken, shown, named),
     )
+
+
+def _broken_in_words(broken: list[BrokenLimit], shown: int, named: bool) -> tuple[tuple[str, ...], str]:
+    """The first broken limits with their figures; the names of the others, or only their number."""
+    first, others = [b.sentence for b in broken[:shown]], broken[shown:]
+    if not named and others:
+        return (*first[:-1], f"{first[-1]}; {count(len(others))} more"), ""
+    listed = {b.name for b in broken[:shown]}
+    names = [name for name in dict.fromkeys(b.name for b in others) if name not in listed]
+    return tuple(first), f"Also: {list_names(names, len(names))}." if names else ""
 
 
 def badge_of(head: Headline, subject: Subject) -> str:
@@ -178,10 +183,10 @@ def _chip(says: str, methods: tuple[str, ...], candidate: Candidate) -> Chip:
     """The first of the measures that were run, in words."""
     score = next((s for m in methods for s in candidate.scores if _has_value(s, m)), None)
     if score is None:
-        return Chip(f"{says} not measured", "open")
+        return Chip(says, "not measured", "open")
     if abs(score.value) < EXACT:
-        return Chip(f"{says} exact", "good")
-    return Chip(f"{says} nearly exact", "mixed") if nearly_unchanged(score) else Chip(f"{says} changed", "bad")
+        return Chip(says, "exact", "good")
+    return Chip(says, "nearly exact", "mixed") if nearly_unchanged(score) else Chip(says, "changed", "bad")
 
 
 def _has_value(score: Score, method: str) -> bool:

@@ -9,7 +9,7 @@ from larvatus.comparison.excess_risk import attack_excess
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import ONLY_UPPER_END, JudgedLimits, of_attack
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
-from larvatus.comparison.selection_rule import attacks_in_rule, attacks_outside_rule, passes_rule
+from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
 from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, MOST_ABOVE
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
@@ -32,17 +32,17 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
-from larvatus.reporting.sections.verdict import not_counted_sentence
 
 _FEW_RUN = 4  # attacks or measures
 _LARGE = 0.1  # a relative loss that speaks against a release
 _SHORT_NOTE = 120  # letters of a warning that fits a sentence
 _SHORT = 60  # letters of a figure that fits a sentence
 _DEFAULT_RULE = (
-    f"The default rule allows an attack {AT_MOST_TIMES:g} times what guessing finds, at most {100 * MOST_ABOVE:.0f} percentage "
-    f"points above it, and at most {natural_frequencies([DEFAULT.at_most])[0]} records found."
+    f"The default rule has three limits for an attack: {AT_MOST_TIMES:g} times what guessing finds, {100 * MOST_ABOVE:.0f} "
+    f"percentage points above it, and {natural_frequencies([DEFAULT.at_most])[0]} records found."
 )
 MOST_BROKEN = 4  # names of broken limits in a sentence
+_WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"
 _WEIGHT = "; group or round the weight, or do not release it"
 _COUNTED = "every counted attack"
@@ -60,7 +60,7 @@ def decision_title(subject: Subject) -> str:
         verdict = card_verdict(head, subject)[0]
         return f"{quote(head.name)} {f'is {verdict}' if verdict == UNSAFE else verdict}"
     if subject.rules_choice is None:
-        return f"{_none(subject)}. None should go out.{_fewest(head, subject)}"
+        return f"{_none(subject)}. None should go out."
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
 
 
@@ -96,7 +96,8 @@ def rule_sentence(subject: Subject) -> str:
         closest = subject.favourite
         if len(heads) == 1:
             return f"The rule does not choose {quote(closest.name)}: it {_fails(closest, limits)}."
-        return f"The rule chooses no release: none {_condition(limits)}."
+        why = _WITHOUT_MASK if success_without_mask(closest, subject) else f"none {_condition(limits)}"
+        return f"The rule chooses no release: {why}.{_fewest(closest, subject)}"
     fit = sum(passes_rule(h, limits) for h in heads)
     if len(heads) == 1:
         return f"The rule accepts {quote(best.name)}: it {_condition(limits)}."
@@ -141,12 +142,12 @@ def _fails(head: Headline, limits: JudgedLimits | None) -> str:
 
 
 def against_sentence(subject: Subject) -> str:
-    """What speaks against the release that the report is about: one risk, what the rule does not count, and one loss."""
+    """What speaks against the release that the report is about: one risk, warnings, and one loss."""
     head = subject.favourite
     worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
     passes = passes_rule(head, subject.limits)
-    found += _outside_the_rule(head, subject) if passes else []
+    found += _warnings(head, subject) if passes else []
     if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
     if not found:
@@ -181,16 +182,26 @@ def _in_scores(head: Headline, subject: Subject) -> str:
     return f"{f' in {join_words(parts)}' if len(scores) < len(rows) else ''}{small}"
 
 
-def _outside_the_rule(head: Headline, subject: Subject) -> list[str]:
-    """Warnings of the masks, and attacks that are not counted although they beat guessing."""
+def _warnings(head: Headline, subject: Subject) -> list[str]:
+    """Warnings of the masks, and that few attacks or measures were run."""
     candidate = subject.candidate(head)
     said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
-    aside = [s for s in candidate.of_kind("risk") if s not in attacks_in_rule(candidate) and attack_excess(s) > 0]
     numbers = (("attack", len(candidate.of_kind("risk"))), ("measure", len(candidate.of_kind("loss"))))
     run = [plural(n, kind) for kind, n in numbers if 0 < n < _FEW_RUN]
-    said = said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
-    figures = [f"{plain_name(s.method)} ({success_text(s)})" for s in aside]
-    return said + ([f"not counted by the rule: {join_words(figures)}"] if figures else [])
+    return said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
+
+
+def _not_counted(subject: Subject) -> Iterator[str]:
+    """The attacks that the rule ignores, each with its success on the release that the report is about."""
+    aside = attacks_outside_rule(subject.candidates)
+    if not aside:
+        return
+    some = {1: "it", 2: "both"}.get(len(aside), "them")
+    yield f"The rule does not count {join_words([plain_name(a) for a in aside])}: every useful release allows some of {some}."
+    head = subject.favourite
+    candidate = subject.candidate(head)
+    beating = [s for s in candidate.of_kind("risk") if s.method in aside and attack_excess(s) > 0]
+    yield from (f"In {quote(head.name)}, {plain_name(s.method)}: {success_text(s)}." for s in beating)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -218,9 +229,9 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     yield from (("information", said) for said in _keys(subject))
     if not subject.comparison.limits:
         yield "information", f"The study sets no limits. {_DEFAULT_RULE}"
-    aside = not_counted_sentence(attacks_outside_rule(subject.candidates)).strip("()")
+    aside = " ".join(_not_counted(subject))
     if aside:
-        yield "information", f"{aside.rstrip('.')}: every useful release allows some of it."
+        yield "information", aside
     yield from (("information", f"{quote(name)} was approved by {who}.") for name, who in subject.approved.items())
     yield from (("information", said) for said in _coverage(subject))
     if about.purpose:

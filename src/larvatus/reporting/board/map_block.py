@@ -10,6 +10,7 @@ from larvatus.comparison.attack_limits import limit_above_baseline
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
+from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
@@ -31,13 +32,13 @@ from larvatus.reporting.charts.risk_map import (
     draw_risk_map,
 )
 from larvatus.reporting.charts.scales import LinearScale, LogScale, Scale, scale_of_risks
-from larvatus.reporting.charts.wrapping import lines_width
 from larvatus.reporting.page.blocks import LiveMap, Paragraph, ReportBlock
 from larvatus.reporting.page.chart_rows import anchor
 
 EXCESS, MEAN = "excess risk", "mean loss"
 _Y_NAME = "strongest attack: percentage points above its baseline"
 _Y_WITHOUT = "strongest attack: points above the unmasked columns alone, which find too many"
+_Y_OPTION = "strongest attack, above its baseline"
 _FRAMES = (SCREEN, PHONE)
 
 
@@ -63,18 +64,17 @@ def risk_map(subject: Subject) -> RiskMap | None:
     if not known:
         return None
     best = {h.number for h in on_frontier(known)}
-    cards = {h.number for h in subject.on_cards}
-    few = len(known) <= MOST_NAMES
+    few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
         MapPoint(h.number, h.name, h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best, passes_rule(h, subject.limits),
-                 few or h.number in cards, _hint(h, subject)) for h in known
+                 few or h.number == first, _hint(h, subject)) for h in known
     )
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
     sentence = _sentence(subject, known, few, limits, upward)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
-                   limits, subject.favourite.number)
+                   limits, first, _most_loss(subject))
 
 
 def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
@@ -99,6 +99,12 @@ def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, flo
     return (min(found), max(found)) if found else None
 
 
+def _most_loss(subject: Subject) -> float | None:
+    """The limit on the mean loss; None if there is none."""
+    rows = (r for own in subject.limits.rows.values() for r in own) if subject.limits else ()
+    return next((float(str(r["limit"])) for r in rows if r["score"] == LIMIT_ON_MEAN_LOSS), None)
+
+
 def _hint(head: Headline, subject: Subject) -> str:
     lost = mean_loss_text(head.loss, len(subject.measures))
     attack = f"{plain_name(head.attack.method)} {risk_text(head.attack, head.risk)}" if head.attack else "no attack"
@@ -113,28 +119,27 @@ def _sentence(
     found = _best(subject, known)
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
-    numbers = "" if few else " Numbers are those in the circles on the cards, and in the table."
+    numbers = "" if few else " Numbers are those of the cards and the table."
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
     line = "No release lies below and to the left of the dashed line."
     if subject.rules_choice is not None:
-        line = "The dashed line joins the best trade-offs: no release lies below and to the left of it."
+        line = "Dashed: the best trade-offs."
     return (f"{found}Lower left is better. Circles may be released, squares not. {line}"
             f"{_shading(subject, known, limits)}{_stretched(upward)}{numbers}{left_out}")
 
 
 def _stretched(upward: Scale) -> str:
     """That small risks have more room than large ones, if they have."""
-    return " The risk axis grows by powers of ten." if isinstance(upward, LogScale) else ""
+    return " Each line upwards is ten times the risk." if isinstance(upward, LogScale) else ""
 
 
 def _best(subject: Subject, known: Sequence[Headline]) -> str:
     """What the rule's choice is better at than the other releases on the map; no release is praised if none passes."""
     best = subject.rules_choice
-    without = success_without_mask(subject.favourite, subject)
-    if without:
-        return f"The height shows only what the masked columns add: {without}. "
+    if success_without_mask(subject.favourite, subject):
+        return "The height shows only what the masked columns add. "
     if best is None or len(known) == 1 or subject.favourite.number != best.number or best.loss is None:
         return ""
     passing = sum(passes_rule(h, subject.limits) for h in known)
@@ -144,15 +149,14 @@ def _best(subject: Subject, known: Sequence[Headline]) -> str:
 
 
 def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, float] | None) -> str:
-    """What is shaded, and that squares may lie elsewhere."""
+    """That some limits are lower than others, and that squares may lie elsewhere; the drawing names what is shaded."""
+    right = " Shaded on the right: beyond the limit on the mean loss." if _most_loss(subject) is not None else ""
     if limits is None:
-        return ""
+        return right
     low, high = limits
-    said = " Shaded: beyond the limit of the strongest attack."
-    if high > low + EXACT:
-        said = " Shaded: beyond the limit of the strongest attack; lightly shaded: beyond the limit for some releases."
+    said = " Lightly shaded: beyond the limit for some releases." if high > low + EXACT else ""
     below = any((h.excess or 0.0) < low and not passes_rule(h, subject.limits) for h in known)
-    return said + (" A square below the shading breaks another limit." if below else "")
+    return said + (" A square below the shading breaks another limit." if below else "") + right
 
 
 def live_geometry(subject: Subject, drawn: RiskMap) -> str:
@@ -160,7 +164,7 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     risks, losses = by_method(subject.candidates, "risk"), by_method(subject.candidates, "loss")
     heads = subject.heads
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
-    axes = [_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, [_points(v) for v in excess])]
+    axes = [{**_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, [_points(v) for v in excess]), "option": _Y_OPTION}]
     if drawn.limits is not None:
         axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
     axes += [_risk_axis(name, scores) for name, scores in risks.items()]
@@ -168,21 +172,21 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     if len(subject.measures) > 1:
         said = [mean_loss_text(v, len(subject.measures)) for v in means]
         axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said))
+        if drawn.most_loss is not None:
+            axes[-1]["most"] = _short(drawn.across.at(drawn.most_loss), 5)
     axes += [_loss_axis(name, scores) for name, scores in losses.items()]
     first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
-    cards = {h.number for h in subject.on_cards}
-    points = [_map_point(h, subject, drawn, len(drawn.points) <= MOST_NAMES or h.number in cards) for h in heads]
-    frames = [{**frame._asdict(), "widest": frame.widest} for frame in _FRAMES]
+    points = [_map_point(h, subject, drawn) for h in heads]
+    frames = [frame._asdict() for frame in _FRAMES]
     return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "places": PLACES, "limit": LIMIT_NAME,
                        "small": SMALL, "radii": RADII, "frames": frames}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _map_point(head: Headline, subject: Subject, drawn: RiskMap, named: bool) -> dict[str, Any]:
-    """A release for the script, with its label in lines for each frame, and the width of each line."""
-    lines = [frame.name_lines(head.name if named else str(head.number)) for frame in _FRAMES]
+def _map_point(head: Headline, subject: Subject, drawn: RiskMap) -> dict[str, Any]:
+    """A release for the script."""
+    favourite = head.number == drawn.favourite
     return {"number": head.number, "name": head.name, "page": f"#{anchor(head)}", "passes": passes_rule(head, subject.limits),
-            "named": named, "favourite": head.number == drawn.favourite,
-            "lines": [[[said, _short(lines_width([said]))] for said in own] for own in lines]}
+            "named": favourite or len(drawn.points) <= MOST_NAMES, "favourite": favourite}
 
 
 def _points(value: float | None) -> str:

@@ -1,13 +1,15 @@
 """Labels of points: whole names in lines, next to their points or joined to them by a line, none over another.
 
-Points that lie on each other share a label. The script of the page places labels by the same numbers (`PLACES`).
+Points that lie on each other share a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil, cos, hypot, pi, sin
+from typing import NamedTuple
 
 from larvatus.reporting.charts.wrapping import LINE, lines_width
 from larvatus.reporting.figures.label_placement import Box
@@ -15,11 +17,11 @@ from larvatus.reporting.figures.svg import LETTER, text_width
 
 _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
          (0, -12, "middle"), (0, 21, "middle"))
-_STEP, _TURNS, _RINGS = 14.0, 24, 30
+_STEP, _TURNS, _RINGS = 14.0, 16, 11
 _POINT, _SPOT, _MOST = 7.0, 3.0, 8
 _ABOVE, _BELOW, _SLACK, _APART = 12.0, 4.0, 0.01, 6.0
-PLACES = {"near": _NEAR, "step": _STEP, "turns": _TURNS, "rings": _RINGS, "point": _POINT, "spot": _SPOT, "most": _MOST,
-          "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER, "slack": _SLACK, "apart": _APART}
+_RUN = 3  # numbers in a row that are written as a range
+PLACES = {"near": _NEAR, "point": _POINT, "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER}  # for the script
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +36,69 @@ class PointLabel:
     leader: tuple[float, float, float, float] | None = None
 
 
+class _Spot(NamedTuple):
+    """A place with the names of all points on it."""
+
+    x: float
+    y: float
+    names: tuple[Sequence[str], ...]
+
+
 def place_point_labels(
     points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box, widest: float,
     taken: Sequence[Box] = (), lines: Sequence[Box] = (), short: Sequence[str] = (),
 ) -> list[PointLabel]:
     """A label for every point, in the given order of importance; `names` are in lines, and points on one spot join theirs.
 
-    Labels stay off what is `taken` and, if there is another place, off `lines`. If the names of a spot find no place, its
-    `short` names are used.
+    Labels stay off what is `taken` and, if there is another place, off `lines`. No line to a label crosses another line or
+    label. A point whose label finds no such place shares that of its nearest neighbour. If names do not fit even so, `short`
+    names are used, and only if these do not fit, lines cross.
     """
-    brief = [(said,) for said in short] or names
-    busy = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
-    out: list[PointLabel] = []
-    spots = zip(_join_spots(points, names, widest), _join_spots(points, brief, widest), strict=True)
-    for ((x, y), said), (_, less) in spots:
-        tries = ((said, _near, lines, out), (said, _near, (), out), (said, _far, lines, out), (said, _far, (), out),
-                 (said, _far, (), ()), (less, _near, (), out), (less, _far, (), ()))
-        found = next((p for text, around, also, crossed in tries for p in around(x, y, text)
+    taken = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
+    for said in (names, [(one,) for one in short] or names):
+        spots = _join_spots(points, said)
+        while spots:
+            placed, left = _place_all(spots, frame, widest, taken, lines)
+            if left is None:
+                return placed
+            spots = _merge_spot(spots, left)
+    return _place_all(_join_spots(points, said), frame, widest, taken, lines, crossing=True)[0]
+
+
+def _place_all(
+    spots: Sequence[_Spot], frame: Box, widest: float, taken: Sequence[Box], lines: Sequence[Box], crossing: bool = False
+) -> tuple[list[PointLabel], _Spot | None]:
+    """Labels of all spots, or up to the first without a place, and that one. If lines may cross, it is left out instead."""
+    busy, out = list(taken), list[PointLabel]()
+    for spot in spots:
+        said = _join_names(spot.names, widest)
+        tries = ((_near, lines, False), (_near, (), False), (_far, lines, False), (_far, (), False), (_far, (), crossing))
+        found = next((p for around, also, free in tries for p in around(spot.x, spot.y, said)
                       if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
-                      and not any(way.meets(other.box) for way in _leader_boxes(p) for other in crossed)), None)
+                      and (free or not _crosses(p, out))), None)
         if found is not None:
             out.append(found)
             busy += [found.box, *_leader_boxes(found)]
-    return out
+        elif not crossing:
+            return out, spot
+    return out, None
+
+
+def _crosses(label: PointLabel, others: Sequence[PointLabel]) -> bool:
+    """Whether the line of a label runs through another label or another line."""
+    if label.leader is None:
+        return False
+    way = _leader_boxes(label)
+    return any(w.meets(other.box) for w in way for other in others) or any(
+        _segments_meet(label.leader, other.leader) for other in others if other.leader)
+
+
+def _segments_meet(one: tuple[float, float, float, float], two: tuple[float, float, float, float]) -> bool:
+    """Whether two segments cross: each has its ends on both sides of the other."""
+    def side(line: tuple[float, float, float, float], x: float, y: float) -> float:
+        return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
+
+    return all(side(a, *b[:2]) * side(a, *b[2:]) < 0 for a, b in ((one, two), (two, one)))
 
 
 def _leader_boxes(label: PointLabel) -> list[Box]:
@@ -74,24 +116,41 @@ def _inner(box: Box) -> Box:
     return Box(box.left + _SLACK, box.top + _SLACK, box.right - _SLACK, box.bottom - _SLACK)
 
 
-def _join_spots(
-    points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], widest: float
-) -> list[tuple[tuple[float, float], tuple[str, ...]]]:
-    """Points with their names; those within three pixels of an earlier one give their name to it."""
-    spots: list[tuple[tuple[float, float], list[Sequence[str]]]] = []
-    for point, said in zip(points, names, strict=True):
-        here = next((own for (x, y), own in spots if abs(x - point[0]) < _SPOT and abs(y - point[1]) < _SPOT), None)
+def _join_spots(points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]]) -> list[_Spot]:
+    """Points with their names; those on an earlier one give their name to it."""
+    spots: list[_Spot] = []
+    for (x, y), said in zip(points, names, strict=True):
+        here = next((i for i, s in enumerate(spots) if abs(s.x - x) < _SPOT and abs(s.y - y) < _SPOT), None)
         if here is None:
-            spots.append((point, [said]))
+            spots.append(_Spot(x, y, (said,)))
         else:
-            here.append(said)
-    return [(point, _join_names(own, widest)) for point, own in spots]
+            spots[here] = spots[here]._replace(names=(*spots[here].names, said))
+    return spots
+
+
+def _merge_spot(spots: Sequence[_Spot], left: _Spot) -> list[_Spot]:
+    """The spots without one, whose names the nearest of the same kind takes; none if no other is of its kind."""
+    others = [s for s in spots if s is not left and _is_number(s.names[0]) == _is_number(left.names[0])]
+    if not others:
+        return []
+    near = min(others, key=lambda s: hypot(s.x - left.x, s.y - left.y))
+    return [s._replace(names=(*s.names, *left.names)) if s is near else s for s in spots if s is not left]
+
+
+def _is_number(name: Sequence[str]) -> bool:
+    return len(name) == 1 and name[0].isdecimal()
 
 
 def _join_names(names: Sequence[Sequence[str]], widest: float) -> tuple[str, ...]:
-    """Names one after the other, each on the line of the one before if it fits; the last ones of many are counted."""
-    more = len(names) - _MOST
-    shown = [*names[:_MOST], (f"{more} more",)] if more > 0 else names
+    """Names one after the other, each on the line of the one before if it fits; the last ones of many are counted.
+
+    Numbers are in order, and three and more in a row are a range.
+    """
+    if all(map(_is_number, names)):
+        shown: Sequence[Sequence[str]] = [(said,) for said in _ranges(sorted(int(n[0]) for n in names))]
+    else:
+        more = len(names) - _MOST
+        shown = [*names[:_MOST], (f"{more} more",)] if more > 0 else names
     out = list(shown[0])
     for said in shown[1:]:
         joined = f"{out[-1]}, {said[0]}"
@@ -101,6 +160,15 @@ def _join_names(names: Sequence[Sequence[str]], widest: float) -> tuple[str, ...
             out[-1] += ","
             out += said
     return tuple(out)
+
+
+def _ranges(numbers: Sequence[int]) -> list[str]:
+    """"3, 5–8" for 3, 5, 6, 7 and 8."""
+    out: list[str] = []
+    for _, run in groupby(enumerate(numbers), lambda at: at[1] - at[0]):
+        own = [n for _, n in run]
+        out += [f"{own[0]}–{own[-1]}"] if len(own) >= _RUN else map(str, own)
+    return out
 
 
 def _near(x: float, y: float, lines: tuple[str, ...]) -> Iterator[PointLabel]:

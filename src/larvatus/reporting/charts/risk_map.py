@@ -1,7 +1,7 @@
 """The risk–utility map: one labelled point per release, loss to the right, excess risk upwards, the frontier, and the limits.
 
-Positions are parts of an axis between 0 and 1. The script of the page gets the same parts, ticks, frames and lines of text, so
-that the map that readers can change is drawn from the same geometry. A test compares the two drawings.
+Positions are parts of an axis between 0 and 1. The script of the page makes this drawing one that readers can walk through. For
+other axes it gets the same parts, ticks, frames and lines of text, and places them itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SMALL = 6.6  # mean width of a letter of small type
 
 
 class MapFrame(NamedTuple):
-    """The plot inside the drawing, in pixels; points stay `pad` away from its sides."""
+    """The plot inside the drawing, in pixels; points stay `pad` away from its sides, and `above` away from its top."""
 
     wide: float
     high: float
@@ -34,6 +34,7 @@ class MapFrame(NamedTuple):
     top: float
     bottom: float
     pad: float = 16.0
+    above: float = 32.0
 
     @property
     def widest(self) -> float:
@@ -52,7 +53,7 @@ class MapFrame(NamedTuple):
         return self.left + self.pad + (self.right - self.left - 2 * self.pad) * part
 
     def y(self, part: float) -> float:
-        return self.bottom - self.pad - (self.bottom - self.top - 2 * self.pad) * part
+        return self.bottom - self.pad - (self.bottom - self.top - self.pad - self.above) * part
 
 
 SCREEN = MapFrame(640.0, 470.0, 58.0, 632.0, 40.0, 412.0)
@@ -75,7 +76,10 @@ class MapPoint:
 
 @dataclass(frozen=True, slots=True)
 class RiskMap:
-    """Everything that the map shows; `limits` are the lowest and the highest limit among the releases."""
+    """Everything that the map shows.
+
+    `limits` are the lowest and the highest limit on risk among the releases, `most_loss` is the limit on the mean loss.
+    """
 
     title: str
     sentence: str
@@ -86,6 +90,7 @@ class RiskMap:
     y_name: str
     limits: tuple[float, float] | None
     favourite: int
+    most_loss: float | None = None
 
 
 def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
@@ -100,7 +105,7 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     taken = [limit] if limit else []
     labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges,
                                 [str(p.number) for p in order])
-    body = [_limits(drawn, frame, limit), _axes(drawn, frame), _frontier(corners)]
+    body = [_limits(drawn, frame, limit), _loss_limit(drawn, frame), _axes(drawn, frame), _frontier(corners)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]
     body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]
     body += [text_lines(label.x, label.y, list(label.lines), "label name", label.anchor) for label in labels]
@@ -111,9 +116,9 @@ def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
     class_ = f"point {'good' if point.passes else 'bad'}{' favourite' if favourite else ''}{'' if point.best else ' beaten'}"
     hint = element("title", escape(point.hint))
     if point.passes:
-        return element("circle", hint, cx=x, cy=y, r=RADII["circle"][favourite], class_=class_)
+        return element("circle", hint, cx=x, cy=y, r=RADII["circle"][favourite], class_=class_, data_number=point.number)
     r = RADII["square"][favourite]
-    return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_)
+    return element("rect", hint, x=x - r, y=y - r, width=2 * r, height=2 * r, class_=class_, data_number=point.number)
 
 
 def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
@@ -127,6 +132,16 @@ def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
         out.append(element("rect", x=frame.left, y=high, width=wide, height=low - high, class_="forbidden some"))
     out.append(line(frame.left, low, frame.right, low, "limit"))
     return "".join(out) + text(name.right - 4, low - 5, LIMIT_NAME, "tick", "end")
+
+
+def _loss_limit(drawn: RiskMap, frame: MapFrame) -> str:
+    """What lies beyond the limit on the mean loss, shaded."""
+    x = frame.x(drawn.across.at(drawn.most_loss)) if drawn.most_loss is not None else frame.right
+    if x >= frame.right:
+        return ""
+    high = frame.bottom - frame.top
+    return element("rect", x=x, y=frame.top, width=frame.right - x, height=high, class_="forbidden") + line(
+        x, frame.top, x, frame.bottom, "limit")
 
 
 def _limit_name(drawn: RiskMap, frame: MapFrame, points: Iterable[tuple[float, float]]) -> Box | None:

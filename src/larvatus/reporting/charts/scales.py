@@ -52,7 +52,7 @@ class LogScale:
     @classmethod
     def around(cls, values: Sequence[float], highest: float | None = None) -> LogScale:
         known = [v for v in values if v > EXACT and math.isfinite(v)] or [0.01, 1.0]
-        low = 10.0 ** math.floor(math.log10(max(min(known) / 2, _LOWEST)) + 1e-9)
+        low = 10.0 ** math.floor(math.log10(max(min(known), _LOWEST)) + 1e-9)
         high = highest or max(known)
         top = high if highest else 10.0 ** math.ceil(math.log10(high) - 1e-9)
         return cls(low, max(top, 10 * low))

@@ -132,8 +132,13 @@ class Bar:
 class Chip:
     """A property with what became of it: exact, nearly exact, changed, or not measured."""
 
-    says: str
+    name: str
+    state: str
     tone: Literal["good", "mixed", "bad", "open"]
+
+    @property
+    def says(self) -> str:
+        return f"{self.name} {self.state}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   scroll.className = "scroll";
 
   function px(part) { return frame.left + frame.pad + (frame.right - frame.left - 2 * frame.pad) * part; }
-  function py(part) { return frame.bottom - frame.pad - (frame.bottom - frame.top - 2 * frame.pad) * part; }
+  function py(part) { return frame.bottom - frame.pad - (frame.bottom - frame.top - frame.pad - frame.above) * part; }
   function part(tag, attributes, inside) {
     var made = document.createElementNS(space, tag);
     Object.keys(attributes).forEach(function (name) { made.setAttribute(name, attributes[name]); });
@@ -25,11 +25,10 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     else (inside || []).forEach(function (one) { made.append(one); });
     return made;
   }
-  function rows(texts, x) {
-    return texts.map(function (text, i) { return part("tspan", { x: x, dy: i ? places.line : 0 }, text); });
-  }
   function written(texts, x, y, name, anchor) {
-    return part("text", { x: x, y: y, "class": name, "text-anchor": anchor || "start" }, rows(texts, x));
+    return part("text", { x: x, y: y, "class": name, "text-anchor": anchor || "start" }, texts.map(function (text, i) {
+      return part("tspan", { x: x, dy: i ? places.line : 0 }, text);
+    }));
   }
   function chooser(label, chosen) {
     var field = document.createElement("label");
@@ -38,7 +37,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       var group = document.createElement("optgroup");
       group.label = kind === "risk" ? "Risk" : "Loss";
       data.axes.forEach(function (axis) {
-        if (axis.kind === kind) group.append(new Option(axis.name, axis.key, false, axis.key === chosen));
+        if (axis.kind === kind) group.append(new Option(axis.option || axis.name, axis.key, false, axis.key === chosen));
       });
       if (group.children.length) list.append(group);
     });
@@ -60,90 +59,28 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     rows.push("→ " + x.name + ": " + x.said[point.place]);
     return rows;
   }
-  function limitEnd(points, y, wide) {
-    var near = points.filter(function (p) { return y - 25 < p.py && p.py < y + 9; }).map(function (p) { return p.px; });
-    near.sort(function (a, b) { return b - a; });
-    var ends = [frame.right].concat(near.map(function (x) { return x - 8; })).filter(function (end) {
-      return end - 4 - wide > frame.left && !near.some(function (x) { return end - 12 - wide < x && x < end + 8; });
-    });
-    return ends.length ? ends[0] : frame.right;
-  }
-  function joined(names) {
-    var more = names.length - places.most, shown = names.slice(0, places.most), out;
-    if (more > 0) shown.push([[more + " more", (String(more).length + 5) * places.letter]]);
-    out = shown[0].slice();
-    shown.slice(1).forEach(function (name) {
-      var last = out[out.length - 1], wide = last[1] + name[0][1] + 2 * places.letter;
-      if (name.length === 1 && wide <= frame.widest) out[out.length - 1] = [last[0] + ", " + name[0][0], wide];
-      else {
-        out[out.length - 1] = [last[0] + ",", last[1] + places.letter];
-        out = out.concat(name);
-      }
-    });
-    return out;
-  }
   function meets(a, b) { return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]; }
-  function leader(spot, to) {
-    var dx = to[0] - spot.px, dy = to[1] - spot.py, steps = Math.ceil(Math.hypot(dx, dy) / places.apart), out = [];
-    for (var k = 2; k < steps; k += 1) {
-      var x = spot.px + dx * k / steps, y = spot.py + dy * k / steps;
-      out.push([x - 1, y - 1, x + 1, y + 1]);
-    }
-    return out;
-  }
-  function labels(svg, points, first, taken, edges) {
-    var spots = [], placed = [], size = data.frames.indexOf(frame), half = places.point, slack = places.slack;
-    var busy = points.map(function (p) { return [p.px - half, p.py - half, p.px + half, p.py + half]; }).concat(taken);
+  // Names, or numbers if a name finds no place, next to their points; a point without a free place keeps its hint only.
+  function labels(svg, points, first, busy) {
+    var half = places.point;
+    busy = busy.concat(points.map(function (p) { return [p.px - half, p.py - half, p.px + half, p.py + half]; }));
     points.slice().sort(function (a, b) {
-      return (b.favourite - a.favourite) || (b.named - a.named) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
+      return (b.favourite - a.favourite) || ((first.indexOf(a.number) < 0) - (first.indexOf(b.number) < 0)) || a.y - b.y;
     }).forEach(function (p) {
-      var here = spots.find(function (s) { return Math.abs(s.px - p.px) < places.spot && Math.abs(s.py - p.py) < places.spot; });
-      var brief = [[String(p.number), String(p.number).length * places.letter]];
-      if (here) {
-        here.names.push(p.lines[size]);
-        here.brief.push(brief);
-      } else spots.push({ px: p.px, py: p.py, names: [p.lines[size]], brief: [brief] });
-    });
-    spots.forEach(function (spot) {
-      var lines, below, wide;
-      function use(names) {
-        lines = joined(names);
-        below = places.line * (lines.length - 1);
-        wide = Math.max.apply(null, lines.map(function (line) { return line[1]; }));
-      }
-      function fits(x, y, anchor, far, also, crossed) {
-        var start = x - { start: 0, middle: wide / 2, end: wide }[anchor];
-        var room = [start - 1, y - places.above, start + wide + 1, y + places.below + below];
-        if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
-        if (busy.concat(also).some(function (b) { return meets([room[0] + slack, room[1] + slack, room[2] - slack, room[3] - slack], b); })) return false;
-        var to = [anchor === "start" ? room[0] - 1 : room[2] + 1, (room[1] + room[3]) / 2], way = far ? leader(spot, to) : [];
-        if (way.some(function (w) { return crossed.some(function (b) { return meets(w, b); }); })) return false;
-        placed.push(room);
-        busy = busy.concat([room], way);
-        if (far) svg.append(part("line", { x1: spot.px, y1: spot.py, x2: to[0], y2: to[1], "class": "leader" }));
-        var label = written(lines.map(function (line) { return line[0]; }), x, y, "label name", anchor);
-        label.setAttribute("aria-hidden", "true");
-        svg.append(label);
-        return true;
-      }
-      function near(also) {
+      (p.named ? [p.name, String(p.number)] : [String(p.number)]).some(function (text) {
+        var wide = text.length * places.letter;
         return places.near.some(function (to) {
-          return fits(spot.px + to[0], spot.py + to[1] - below * (to[1] < 0 ? 1 : to[1] === 4 ? 0.5 : 0), to[2], false, also, placed);
+          var x = p.px + to[0], y = p.py + to[1], start = x - { start: 0, middle: wide / 2, end: wide }[to[2]];
+          var room = [start - 1, y - places.above, start + wide + 1, y + places.below];
+          if (room[0] < frame.left + 2 || room[2] > frame.right || room[1] < frame.top + 2 || room[3] > frame.bottom - 1) return false;
+          if (busy.some(function (b) { return meets(room, b); })) return false;
+          busy.push(room);
+          var label = written([text], x, y, "label name", to[2]);
+          label.setAttribute("aria-hidden", "true");
+          svg.append(label);
+          return true;
         });
-      }
-      function away(also, crossed) {
-        for (var ring = 2; ring < places.rings; ring += 1) {
-          for (var turn = 0; turn < places.turns; turn += 1) {
-            var angle = 2 * Math.PI * turn / places.turns - Math.PI / 4, to = places.step * ring;
-            if (fits(spot.px + to * Math.cos(angle), spot.py + to * Math.sin(angle), Math.cos(angle) >= 0 ? "start" : "end", true, also, crossed)) return true;
-          }
-        }
-        return false;
-      }
-      use(spot.names);
-      if (near(edges) || near([]) || away(edges, placed) || away([], placed) || away([], [])) return;
-      use(spot.brief);
-      if (!near([])) away([], []);
+      });
     });
   }
   function show(mark, rows) {
@@ -161,23 +98,36 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   }
   function hide() { hint.hidden = true; }
 
-  function draw() {
-    frame = data.frames[matchMedia("(max-width: 40rem)").matches ? 1 : 0];
-    var x = axes[across.value], y = axes[up.value], points = [];
-    data.points.forEach(function (point, place) {
-      if (x.at[place] === null || y.at[place] === null) return;
-      points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
+  // The drawing of the page for its own axes, with points that can be reached and opened.
+  function pageDrawing(x, y, points, numbers) {
+    var svg = figure.querySelector(".static " + (frame === data.frames[1] ? ".at-narrow" : ".at-wide") + " svg").cloneNode(true);
+    svg.querySelectorAll(":scope > title, :scope > desc").forEach(function (words) { words.remove(); });
+    svg.querySelectorAll(".label").forEach(function (label) { label.setAttribute("aria-hidden", "true"); });
+    ["role", "aria-labelledby", "aria-describedby"].forEach(function (name) { svg.removeAttribute(name); });
+    var shapes = Array.from(svg.querySelectorAll(".point")), group = released([]);
+    svg.insertBefore(group, shapes[0]);
+    linked(points, x, y, numbers, function (p) {
+      var shape = shapes.find(function (one) { return Number(one.dataset.number) === p.number; });
+      shape.replaceChildren();
+      return shape;
     });
-    hide();
-    var inside = [], taken = [];
+    shapes.forEach(function (shape) { group.append(shape.parentNode); });
+    return svg;
+  }
+  // A drawing for other axes, from the places and ticks that the page gives.
+  function otherDrawing(x, y, points, best, numbers) {
+    var inside = [], taken = [], size = data.frames.indexOf(frame);
+    if (x.most < 1) {
+      inside.push(part("rect", { x: px(x.most), y: frame.top, width: frame.right - px(x.most), height: frame.bottom - frame.top, "class": "forbidden" }));
+      inside.push(part("line", { x1: px(x.most), y1: frame.top, x2: px(x.most), y2: frame.bottom, "class": "limit" }));
+    }
     if (y.limits) {
       var low = py(y.limits[0]), high = py(y.limits[1]);
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
       if (low - high > 1) inside.push(part("rect", { x: frame.left, y: high, width: frame.right - frame.left, height: low - high, "class": "forbidden some" }));
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: low, y2: low, "class": "limit" }));
-      var end = limitEnd(points, low, data.small * data.limit.length);
-      inside.push(part("text", { x: end - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
-      taken.push([end - 4 - data.small * data.limit.length, low - 17, end, low + 1]);
+      inside.push(part("text", { x: frame.right - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
+      taken.push([frame.right - 4 - data.small * data.limit.length, low - 17, frame.right, low + 1]);
     }
     y.ticks.forEach(function (t) {
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(t[0]), y2: py(t[0]), "class": "grid" }));
@@ -192,37 +142,45 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("text", { x: px(t[0]), y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, t[1]));
     });
     inside.push(part("line", { x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom, "class": "axis" }));
-    inside.push(written(y.up[data.frames.indexOf(frame)], 0, 14, "axis-name"));
-    inside.push(written(x.across[data.frames.indexOf(frame)], frame.right, frame.bottom + 38, "axis-name", "end"));
+    inside.push(written(y.up[size], 0, 14, "axis-name"));
+    inside.push(written(x.across[size], frame.right, frame.bottom + 38, "axis-name", "end"));
     if (y.base) {
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(y.base[0]), y2: py(y.base[0]), "class": "reference alone" }));
       inside.push(part("text", { x: frame.right - 4, y: py(y.base[0]) + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
       taken.push([frame.right - 4 - data.small * y.base[1].length, py(y.base[0]), frame.right, py(y.base[0]) + 18]);
     }
-    var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
-    var corners = best.length ? [[frame.right, best[0].py]] : [], edges = [];
+    var corners = best.length ? [[frame.right, best[0].py]] : [];
     best.forEach(function (p, i) {
       if (i) corners.push([best[i - 1].px, p.py]);
       corners.push([p.px, p.py]);
     });
     if (best.length) corners.push([best[best.length - 1].px, frame.top]);
-    corners.slice(1).forEach(function (c, i) {
-      var b = corners[i];
-      edges.push([Math.min(b[0], c[0]), Math.min(b[1], c[1]), Math.max(b[0], c[0]), Math.max(b[1], c[1])]);
-    });
     if (best.length) inside.push(part("path", { d: "M" + corners.map(function (c) { return c.join(" "); }).join("L"), "class": "frontier" }));
     points.forEach(function (p) {
       var e = y.ends && y.ends[p.place];
       if (e && e[1] > e[0]) inside.push(part("line", { x1: p.px, x2: p.px, y1: py(e[0]), y2: py(e[1]), "class": "whisker risk" }));
     });
-    var marks = points.map(function (p, i) {
-      var good = numbers.indexOf(p.number) >= 0;
-      var rows = told(p, x, y), name = rows.join("; ") + (good ? "; on the dashed line" : "") + (p.passes ? "; may be released" : "");
-      var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (good ? "" : " beaten"), r = data.radii[p.passes ? "circle" : "square"][p.favourite ? 1 : 0];
-      var shape = p.passes ? part("circle", { cx: p.px, cy: p.py, r: r, "class": look }) :
+    var marks = linked(points, x, y, numbers, function (p) {
+      var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (numbers.indexOf(p.number) < 0 ? " beaten" : "");
+      var r = data.radii[p.passes ? "circle" : "square"][p.favourite ? 1 : 0];
+      return p.passes ? part("circle", { cx: p.px, cy: p.py, r: r, "class": look }) :
         part("rect", { x: p.px - r, y: p.py - r, width: 2 * r, height: 2 * r, "class": look });
+    });
+    inside.push(released(marks.slice().sort(function (a, b) {
+      return a.querySelectorAll(".favourite").length - b.querySelectorAll(".favourite").length;
+    })));
+    var svg = part("svg", { viewBox: "0 0 " + frame.wide + " " + frame.high, width: frame.wide, height: frame.high }, inside);
+    labels(svg, points, numbers, taken);
+    return svg;
+  }
+  function released(marks) {
+    return part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks);
+  }
+  function linked(points, x, y, numbers, shapeOf) {
+    var marks = points.map(function (p, i) {
+      var rows = told(p, x, y), name = rows.join("; ") + (numbers.indexOf(p.number) >= 0 ? "; on the dashed line" : "") + (p.passes ? "; may be released" : "");
       var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number }, [
-        part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shape
+        part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shapeOf(p)
       ]);
       mark.addEventListener("mouseenter", function () { show(mark, rows); });
       mark.addEventListener("focus", function () { show(mark, rows); });
@@ -239,12 +197,20 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       });
       return mark;
     });
-    inside.push(part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" },
-      marks.slice().sort(function (a, b) { return a.querySelectorAll(".favourite").length - b.querySelectorAll(".favourite").length; })));
-    var svg = part("svg", { viewBox: "0 0 " + frame.wide + " " + frame.high, width: frame.wide, height: frame.high }, inside);
-    scroll.replaceChildren(svg);
-    labels(svg, points, numbers, taken, edges);
-    var few = best.length <= 4;
+    return marks;
+  }
+
+  function draw() {
+    frame = data.frames[matchMedia("(max-width: 40rem)").matches ? 1 : 0];
+    var x = axes[across.value], y = axes[up.value], points = [];
+    data.points.forEach(function (point, place) {
+      if (x.at[place] === null || y.at[place] === null) return;
+      points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
+    });
+    hide();
+    var best = unbeaten(points), numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
+    var own = x.key === data.x && y.key === data.y;
+    scroll.replaceChildren(own ? pageDrawing(x, y, points, numbers) : otherDrawing(x, y, points, best, numbers));
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
       "On the dashed line: " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + ".";
   }
