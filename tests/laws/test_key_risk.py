@@ -319,9 +319,11 @@ def test_perturbed_keys_of_a_sample_with_weights(settings):
     right, found, naive = [], [], []
     for i in range(10):
         taken = units[rng.random(len(units)) < 0.2]
-        frame = pd.DataFrame(cells[taken], columns=["region", "age", "job"]).astype(str).assign(w=5.0, x=rng.normal(size=len(taken)))
+        frame = pd.DataFrame(cells[taken], columns=["region", "age", "job"]).astype(str)
+        frame = frame.assign(w=5.0, x=rng.normal(size=len(taken)))
         data = lv.read(frame, confidential=["x"], key=["region", "age", "job"], weight="w")
-        release = lv.mask(data, [f"post_randomisation({settings}, columns=['job'])", "additive_noise"], secret=SECRET + bytes([i]))
+        steps = [f"post_randomisation({settings}, columns=['job'])", "additive_noise"]
+        release = lv.mask(data, steps, secret=SECRET + bytes([i]))
         score = lv.risk(data, release, [attack])[0]
         same = (release.frame()["job"] == frame["job"]).to_numpy()
         right.append(float((same / size[taken]).sum()))
