@@ -63,3 +63,13 @@ def test_ticks_of_panels_are_thinned_evenly(scale, wide):
     assert all(a[1] < b[0] for a, b in pairwise(ends))
     if sum(text_width(text) + 9 for text in every) < wide * 0.8:
         assert said == every
+
+
+def test_every_attack_and_measure_explains_itself_before_the_appendix():
+    html = study_of_all_methods().html()
+    part = html.split("<header>")[1].split('id="appendix"')[0]
+    said = dict(re.findall(r'id="(term-\d+)"[^>]*>(.*?)<', html))
+    terms = {name.lower(): key for key, name in re.findall(r'class="term" aria-describedby="([^"]+)">(.*?)</button>', part)}
+    missing = [p.name for p in PLAIN.values() if p.name.removeprefix("the ").lower() not in terms]
+    assert missing == []
+    assert all(said[key] for key in terms.values())
