@@ -103,6 +103,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     """Run the command in this copy, which ends with it."""
+    from larvatus.core.remains import report_to
+
     seen.unlink(missing_ok=True)
     out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(out, 1)
@@ -110,6 +112,8 @@ def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     os.chdir(asked["folder"])
     os.environ["LARVATUS_TEMP"] = asked["temp"]
     os.umask(0o022)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started this in the background has it ignored
+    report_to(os.open(os.devnull, os.O_WRONLY))  # as in the child process of a command
     injector = Injector((asked["folder"] + "/", asked["temp"] + "/"), asked["at"], asked["fault"])
     if asked.get("size"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -167,6 +167,8 @@ def disk_frame(
             coded = like is not None and pa.types.is_dictionary(like) and as_read(column, origin.columns)
             if coded and (column.kind == "nominal" or name in origin.given):
                 out = out.set_column(i, name, out.column(i).combine_chunks().dictionary_encode().cast(like))
+            elif like is not None and pa.types.is_null(like) and name in origin.given:
+                out = out.set_column(i, name, pa.nulls(out.num_rows))
     types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
     return as_frame(out, origin.kind, types, dtypes, index)
 
