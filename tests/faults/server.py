@@ -57,8 +57,8 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as made, open(os.devnull, "w") as no, redirect_stdout(no), redirect_stderr(no):
         for number, scenario in enumerate(SCENARIOS.values()):
             folder = Path(made) / str(number)
-            (folder / "pairs").mkdir(parents=True)
-            (folder / "temp").mkdir()
+            for name in ("pairs", ".larvatus-cache", "temp"):
+                (folder / name).mkdir(parents=True)
             os.chdir(folder)
             os.environ["LARVATUS_TEMP"] = str(folder / "temp")
             write_inputs(folder, "memory")
@@ -80,7 +80,7 @@ def carry_out(arguments: list[str]) -> int:
     from larvatus.study import Study
 
     here = Path.cwd()
-    (cache := here / ".larvatus-cache").mkdir(exist_ok=True)
+    cache = here / ".larvatus-cache"
     given = {
         "study": Study.read(here / "study.toml").plain(), "folder": str(here), "results": str(here / "out"),
         "secret_file": str(here / "secret.txt"), "cache": str(cache), "source": str(here / "people.csv"),
