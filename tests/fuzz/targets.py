@@ -81,7 +81,7 @@ def handle(target: Target, given: Any) -> str:
         try:
             target.use(given)
         except LarvatusError as error:
-            str(error).encode("utf-8", "surrogateescape")
+            str(error).encode("utf-8")
             return "refused"
     return "ok"
 
