@@ -54,6 +54,8 @@ class Room:
 class PlacedColumn(Protocol):
     """A column: on disk in its row order, or still to be moved there."""
 
+    @property
+    def dtype(self) -> np.dtype[np.generic]: ...
     def stored(self) -> StoredColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
@@ -63,6 +65,10 @@ class RowPlaces:
 
     def __init__(self, column: StoredColumn) -> None:
         self._column = column
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return self._column.dtype
 
     def stored(self) -> StoredColumn:
         return self._column
@@ -78,6 +84,10 @@ class Above:
     def __init__(self, one: PlacedColumn, other: PlacedColumn) -> None:
         self._parts = one, other
 
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return self._parts[0].dtype
+
     def stored(self) -> StoredColumn:
         raise NotImplementedError("stacked columns are read as a stream")
 
@@ -90,14 +100,14 @@ class MovedColumn:
     """A column that is moved to its row order when first read."""
 
     def __init__(self, source: PlacedColumn, move: DiskMove, dtype: np.dtype[np.generic]) -> None:
-        self._source, self._move, self._dtype = source, move, dtype
+        self._source, self._move, self.dtype = source, move, dtype
         self._lock = threading.Lock()
         self._found: StoredColumn | None = None
 
     def stored(self) -> StoredColumn:
         with self._lock:
             if self._found is None:
-                self._found = self._move.moved(self._source, self._dtype)
+                self._found = self._move.moved(self._source, self.dtype)
                 del self._source
             return self._found
 

@@ -189,7 +189,9 @@ class DiskTable(LaidOut):
         )
 
     def _dtype(self, name: str) -> np.dtype[np.generic]:
-        return np.dtype(dtype_of(self.columns[name]) if name in self.columns else np.int64)
+        if name in self.columns:
+            return np.dtype(dtype_of(self.columns[name]))
+        return self.held[name].dtype if name in self.held else np.dtype(np.int64)
 
     def scan(
         self, order: str, names: Sequence[str], start: _T,

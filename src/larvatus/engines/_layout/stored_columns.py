@@ -23,6 +23,11 @@ WIDE = 1 << 19
 Scattered = Iterable[tuple[Ints, Sequence[Array]]]
 
 
+def type_name(dtype: np.dtype[np.generic]) -> str:
+    """The name of a type, as NumPy reads it; bytes of a fixed length have a short one."""
+    return dtype.str[1:] if dtype.kind == "V" else str(dtype.name)
+
+
 class StoredColumn:
     """One column on disk, in some row order. Its file is deleted when nothing refers to it."""
 
