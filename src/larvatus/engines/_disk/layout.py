@@ -108,8 +108,9 @@ class MovedColumn:
     def stored(self) -> StoredColumn:
         with self._lock:
             if self._found is None:
-                self._found = self._move.moved(self._source, self._dtype)
-                if self._results is not None:
+                known = None if self._results is None else self._results.get("moved", [self._move, self._source])
+                self._found = known.stored() if known else self._move.moved(self._source, self._dtype)
+                if self._results is not None and not known:
                     self._results.put("moved", [self._move, self._source], self)
                 del self._source, self._results
             return self._found
