@@ -37,6 +37,10 @@ class StoredColumn:
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         weakref.finalize(self, _unlinked, self.path)
 
+    @property
+    def nbytes(self) -> int:
+        return int(self.rows * self.dtype.itemsize)
+
     def read(self, low: int = 0, high: int | None = None) -> Array:
         """Rows from low to high."""
         stop = self.rows if high is None else high

@@ -98,6 +98,12 @@ class SampleMoments:
         """Many moments as one object with a leading axis, so that all can be queried at once."""
         return SampleMoments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
 
+    def read_only(self) -> SampleMoments:
+        """The same moments, which nobody can change."""
+        for figures in (self.count, self.mean_pair, self.square, self.scatter):
+            figures.flags.writeable = False
+        return self
+
     @property
     def present(self) -> Matrix:
         """Number of present values per column."""
