@@ -15,7 +15,6 @@ from larvatus.advice.key_advice import key_sentences
 from larvatus.advice.likely_codes import code_sentence, likely_codes
 from larvatus.advice.mask_reasons import (
     COMPARED,
-    TOPS_CUT,
     MANY_MISSING,
     MANY_OUTLIERS,
     MANY_ZEROS,
@@ -23,6 +22,7 @@ from larvatus.advice.mask_reasons import (
     REVERSED,
     SMALL_GROUP,
     TAIL,
+    TOPS_CUT,
     Opinion,
     categorical_opinions,
     first_names,
