@@ -1,7 +1,7 @@
 """Time of the exact search over the levels of the keys: `python benchmarks/lattice.py [--records 20000] [--save]`.
 
-Made-up keys have skewed values that depend on each other. Every level joins the last two categories of a key, up to a single one:
-a key of ten values has ten levels, six such keys a million combinations of levels. The limits are k = 5; k = 5 and l = 2; and,
+Made-up keys have skewed values that depend on each other. Every level joins the last two categories of a key, up to a single
+one: a key of ten values has ten levels, six such keys a million combinations of levels. The limits are k = 5; k = 5 and l = 2; and,
 for the small lattice, a mean risk of at most 2 %, which is not monotone, so that nothing can be pruned by it. Printed are the
 nodes, how many were examined, seconds of processor time, the loss and whether the search is exact. `--save` keeps the table in
 benchmarks/lattice.json.
@@ -44,7 +44,8 @@ def made_keys(levels: tuple[int, ...], records: int) -> RecodedKeys:
         lost[-1, there] = np.log(records / own[there])
         new.append(tuple(maps))
         loss.append(lost / float(lost[-1] @ own) / len(levels))
-    return RecodedKeys(codes, KeyClasses(np.zeros(len(codes), dtype=np.int64), count, None, 0.1, values), tuple(new), tuple(loss))
+    classes = KeyClasses(np.zeros(len(codes), dtype=np.int64), count, None, 0.1, values)
+    return RecodedKeys(codes, classes, tuple(new), tuple(loss))
 
 
 def main() -> None:
