@@ -1,10 +1,10 @@
 """Time of the exact search over the levels of the keys: `python benchmarks/lattice.py [--records 20000] [--save]`.
 
 Made-up keys have skewed values that depend on each other. Every level joins the last two categories of a key, up to a single
-one: a key of ten values has ten levels, six such keys a million combinations of levels. The limits are k = 5; k = 5 and l = 2; and,
-for the small lattice, a mean risk of at most 2 %, which is not monotone, so that nothing can be pruned by it. Printed are the
-nodes, how many were examined, seconds of processor time, the loss and whether the search is exact. `--save` keeps the table in
-benchmarks/lattice.json.
+one: a key of ten values has ten levels, six such keys a million combinations of levels. The limits are k = 5; k = 5 and l = 2;
+and, for the small lattice, a mean risk of at most 2 %, which is not monotone, so that nothing can be pruned by it. Printed are
+the nodes, how many were examined, seconds of processor time, the loss and whether the search is exact. `--save` keeps the table
+in benchmarks/lattice.json.
 """
 
 from __future__ import annotations
