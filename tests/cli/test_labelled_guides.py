@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from larvatus.cli.main import main
+from larvatus.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("your-file-is-*.md"))
@@ -20,6 +21,9 @@ def blocks(page: Path, language: str) -> list[str]:
     """The fenced blocks of a page in a language; an empty one stands for commands."""
     found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
     return [body for name, body in found if name == language]
+
+
+DATABASE = ROOT / "docs" / "guides" / "your-data-are-in-a-database.md"
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +48,16 @@ def test_commands_of_the_guide_run(folder, monkeypatch, page):
     for line in commands:
         words = shlex.split(line)
         assert main([*words[1:], "--quiet", *(["--overwrite"] if words[1] != "run" else [])]) == 0, line
+
+
+def test_the_guide_on_databases_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = blocks(DATABASE, "python")[0]
+    subprocess.run([sys.executable, "-W", "error", "-c", example], check=True, cwd=tmp_path)
+    commands = [shlex.split(line) for block in blocks(DATABASE, "") for line in block.splitlines()]
+    assert len(commands) >= 3
+    for words in commands:
+        assert main([*words[1:], "--quiet", "--overwrite"]) == 0, words
+    for text in blocks(DATABASE, "toml"):
+        Path("study.toml").write_text(text, encoding="utf-8")
+        assert Study.read("study.toml").query is not None

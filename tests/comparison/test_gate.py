@@ -112,6 +112,36 @@ def test_an_unmasked_sub_group_passes_no_tier():
     assert "area=island" in limits_of("secure").judge(scores).in_words()
 
 
+@pytest.mark.parametrize("role", ["sub_groups", "non_confidential"])
+@pytest.mark.parametrize("column", ["visits", "ill"])
+def test_a_column_that_is_not_masked_in_a_part_of_the_file_passes_no_tier(column, role):
+    """In 55 of 3,000 records one column is unchanged. The other column changes in all of them."""
+    rng = np.random.default_rng(4)
+    n, island = 3000, np.arange(3000) < 55
+    frame = pd.DataFrame({"area": np.where(island, "island", rng.choice(["east", "west"], n)), "wage": rng.gamma(2, 2000, n),
+                          "visits": rng.poisson(3, n).astype(float), "ill": rng.choice(list("abcdef"), n)})
+    roles = {"confidential": ["wage", column], role: ["area"]}
+    released = frame.assign(wage=rng.permutation(frame["wage"]))
+    released.loc[~island, column] = rng.permutation(frame.loc[~island, column])
+    scores = lv.risk(lv.read(frame, **roles), released, ["uniqueness"], row_order="keep")
+    assert _tiers_that_pass(scores) == []
+    assert f"{column} where area=island (55 records)" in " ".join(scores.uniqueness.notes)
+    released[column] = rng.permutation(frame[column])
+    assert _tiers_that_pass(lv.risk(lv.read(frame, **roles), released, ["uniqueness"], row_order="keep")) == list(TIERS)
+
+
+def test_values_that_a_permutation_often_leaves_in_place_do_not_count_as_unmasked():
+    """Groups of five whose values are drawn anew: of 200 columns of one group, about two are unchanged by luck."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"area": np.repeat(np.arange(200), 5).astype(str), "wage": rng.normal(size=1000),
+                          "debt": np.where(rng.random(1000) < 0.97, 0.0, rng.normal(size=1000))})
+    released = frame.assign(**{c: frame.groupby("area")[c].transform(rng.permutation) for c in ("wage", "debt")})
+    data = lv.read(frame, confidential=["wage", "debt"], sub_groups=["area"])
+    rows = lv.risk(data, released, ["uniqueness"], row_order="keep").uniqueness.details["unchanged_records"]
+    assert (released["wage"] == frame["wage"]).groupby(frame["area"]).all().any(), "some group is unchanged"
+    assert not [r for r in rows if r["records"] == "a column in a part of the file"]
+
+
 @pytest.mark.parametrize("members", [2, 3])
 def test_an_unmasked_household_passes_no_tier(members):
     frame = _survey(1200).assign(family=np.arange(1200) // members)

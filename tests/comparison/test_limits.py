@@ -42,6 +42,19 @@ def test_a_limit_is_kept_at_the_limit_and_broken_above_it():
     assert "correlations: value 0.04, limit 0.0399" in found.in_words()
 
 
+def test_the_mean_loss_can_be_limited():
+    mean = (MOMENTS.relative_loss + CORRELATION.relative_loss) / 2
+    found = limits_of({"mean_loss": mean}).judge(SCORES)
+    assert found
+    assert math.isclose(found.rows[0]["value"], mean, rel_tol=1e-12)
+    broken = limits_of({"mean_loss": 0.99 * mean}).judge(SCORES)
+    assert "mean loss: value" in broken.in_words()
+    assert limits_of({"mean_loss": 0.1}).judge((NEAREST,)).rows[0]["reason"] == "no measure was run"
+    assert limits_of({"mean_loss": 0.1}).plain() == {"mean_loss": 0.1}
+    with pytest.raises(StudyError, match="mean_loss"):
+        limits_of({"mean_loss": -1})
+
+
 def test_the_upper_end_is_judged_unless_the_value_is_asked_for():
     assert not limits_of({"nearest_record": {"above_chance": 0.045}}).judge(SCORES)
     assert limits_of({"interval": "value", "nearest_record": {"above_chance": 0.045}}).judge(SCORES)

@@ -11,7 +11,6 @@ import pytest
 import larvatus as lv
 from catalogue import ENGINES, MASKS, SPARK, engine_of
 from drawn_examples import ALL
-from larvatus.core.discovery import file_names
 from sample import ROLES, SECRET, people, roles_for
 from shrinking import Shrunk
 
@@ -174,12 +173,6 @@ def test_says_what_the_public_may_know(mask, frame):
     assert mask.publishable <= set(type(mask).model_fields)
     assert mask.smallest(lv.read(frame, **roles_for(mask))) >= 1
     assert mask.needs in {"rows", "verbs", "sub_group"}
-
-
-@pytest.mark.parametrize("mask", MASKS)
-def test_names_the_attacks_that_know_it(mask):
-    assert mask.nemesis, f"{mask.name()} names no attack that knows it: set `nemesis`"
-    assert set(mask.nemesis) <= set(file_names("larvatus.attacks"))
 
 
 @pytest.mark.parametrize("mask", MASKS)

@@ -71,10 +71,28 @@ def test_without_releases_the_run_leads_to_the_masks(desk: RunningDesk, place: s
     assert f'class="button" href="{place}/masks"' in page
 
 
-def test_a_broken_file_leads_back_to_the_files(desk: RunningDesk):
-    page = desk.get(f"{desk.open('broken.sav')}/open").text
+def test_a_broken_file_leads_back_to_the_files_and_leaves_nothing(desk: RunningDesk):
+    place = desk.open("broken.sav")
+    folder = desk.server.desk.study(place.rpartition("/")[2]).path
+    page = desk.get(f"{place}/open").text
     assert "broken.sav is not a file of SPSS" in page
-    assert 'class="button" href="/"' in page
+    assert 'name="delimiter"' not in page, "only text files have a delimiter"
+    assert desk.act(place, "open/give_up").headers["location"] == "/"
+    assert not folder.exists()
+    assert folder.name not in desk.get("/").text
+
+
+def test_a_text_file_that_cannot_be_read_asks_for_its_format(desk: RunningDesk):
+    (desk.server.desk.root.path / "odd.csv").write_text('a;b\n1;"open\n2;3\n4;5\n', encoding="utf-8")
+    place = desk.open("odd.csv")
+    page = desk.get(f"{place}/open").text
+    assert "quotation mark" in page
+    assert 'name="quote"' in page
+
+
+def test_a_study_that_was_read_is_not_given_up(desk: RunningDesk, place: str):
+    desk.act(place, "open/give_up")
+    assert desk.server.desk.study(place.rpartition("/")[2]).path.exists()
 
 
 def test_codes_of_missing_values_from_the_file_are_shown(desk: RunningDesk, place: str):

@@ -163,6 +163,11 @@ def test_limits_are_judged_at_once(desk: RunningDesk):
     assert "1 of 1 releases pass" in desk.get(f"{place}/compare").text
     assert study.plain["limits"] == {"every_attack": {"above_baseline": 1.0}}
     assert "The study was changed after" not in desk.get(f"{place}/compare").text, "limits need no new run"
+    for most, passing in (("0", 0), ("100", 1)):
+        desk.act(place, "compare/loss", loss=most)
+        assert f"{passing} of 1 releases pass" in desk.get(f"{place}/compare").text
+    assert study.plain["limits"]["mean_loss"] == 1.0
+    assert "beyond the limit on the mean loss" in desk.get(f"{place}/compare").text
     desk.act(place, "compare/no_limits")
     assert "limits" not in study.plain
 

@@ -56,6 +56,7 @@ TYPES = {
     "duration": pa.array([timedelta(hours=i % 6) for i in range(N)], pa.duration("us")),
     "decimal": pa.array(gaps([Decimal(i % 6) / 4 for i in range(N)]), pa.decimal128(10, 2)),
     "long decimal": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal128(30, 2)),
+    "decimal of 38 digits": pa.array(gaps([Decimal(10**37 + i % 6).scaleb(-9) for i in range(N)]), pa.decimal128(38, 9)),
     "decimal256": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal256(50, 2)),
     "binary": pa.array([bytes([i % 6, 200]) for i in range(N)]),
     "fixed binary": pa.array([bytes([i % 6, 200]) for i in range(N)], pa.binary(2)),
@@ -107,6 +108,14 @@ def test_memory_and_duckdb_agree_or_both_refuse(kind, role):
         if role in ("non-confidential", "nominal", "weight", "sub-group"):
             assert one["c"][1] == [as_released(v, role) for v in TYPES[kind].to_pylist()]
             assert one["c"][0] == str(TYPES[kind].type) or kind in ("text view", "null")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("kind", ["long decimal", "decimal of 38 digits", "decimal256", "int64 above 2^53", "uint64 with gaps"])
+def test_wide_numbers_keep_every_digit(kind, engine):
+    table = pa.table({"x": np.linspace(1, 9, N) ** 2, "c": TYPES[kind]})
+    assert released(table, "non-confidential", engine)["c"] == (
+        str(TYPES[kind].type), [repr(v) for v in TYPES[kind].to_pylist()])
 
 
 def as_released(value: object, role: str) -> str:

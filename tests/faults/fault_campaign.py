@@ -6,7 +6,9 @@ with the same bytes and leaves no temporary file behind.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import re
 import shutil
@@ -14,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,7 @@ _MASK, _NOISE = f"mask people.csv {ROLES} --overwrite", "--method additive_noise
 _EARLIER = "--method additive_noise --variance 0.1"
 _COPIES = "--method multiple_imputation --copies 2"
 _RUN = "run study.toml -o out --secret-file secret.txt --quiet"
+_EARLIER_RUN = "run earlier.toml -o out --secret-file secret.txt --quiet"
 SCENARIOS = {s.name: s for s in (
     Scenario("mask, first", f"mask people.csv {ROLES} -o r.csv --pairing pairs/p.csv {_NOISE}", once=True),
     Scenario("mask, replacing", f"{_MASK} -o r.csv --pairing pairs/p.csv {_NOISE}",
@@ -87,23 +90,30 @@ SCENARIOS = {s.name: s for s in (
              (f"{_MASK} -o r.parquet --pairing p.parquet --method multiple_imputation --copies 3",)),
     Scenario("mask, folder", f"{_MASK} -o r {_NOISE}", (f"{_MASK} -o r {_EARLIER}",)),
     Scenario("run, first", _RUN),
-    Scenario("run, replacing", f"{_RUN} --overwrite", ("run earlier.toml -o out --secret-file secret.txt --quiet",)),
+    Scenario("run, replacing", f"{_RUN} --overwrite", (_EARLIER_RUN,)),
     Scenario("run, again", _RUN, (_RUN,)),
     Scenario("search", "search study.toml -o out --secret-file secret.txt --quiet"),
     Scenario("export", "export out --release noise -o e.parquet --overwrite",
              (_RUN, "export out --release copies -o e.parquet")),
     Scenario("approve", "approve out --release noise --by A.Keeper --reason course", (_RUN,), adds=True),
+    Scenario("desk, run", "desk-job run"),
+    Scenario("desk, run again", "desk-job run", (_EARLIER_RUN,)),
+    Scenario("desk, search", "desk-job search"),
+    Scenario("desk, examine", "desk-job examine"),
+    Scenario("desk, approve", "desk-job approve", (_RUN,), adds=True),
+    Scenario("desk, export", "desk-job export", (_RUN, "export out --release copies -o e.parquet")),
 )}
 
 
 class Server:
     """The process that runs the commands."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, warm: bool = False) -> None:
+        """With `warm`, every command is first run in the process itself, so that its copies load nothing."""
         self.home = home
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("server.py"))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, str(Path(__file__).with_name("server.py")), *(["warm"] if warm else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
@@ -127,8 +137,8 @@ class Server:
 
 
 @contextmanager
-def a_server(home: Path) -> Iterator[Server]:
-    server = Server(home)
+def a_server(home: Path, warm: bool = False) -> Iterator[Server]:
+    server = Server(home, warm)
     try:
         yield server
     finally:
@@ -148,6 +158,15 @@ def visible(folder: Path) -> dict[str, bytes]:
     return found
 
 
+def everything(folder: Path) -> str:
+    """A digest of all files and folders, also of hidden ones, with their modes."""
+    digest = hashlib.blake2b()
+    for path in sorted(folder.rglob("*")):
+        content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        digest.update(f"{path.relative_to(folder)}\0{path.lstat().st_mode}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
 def left_over(folder: Path) -> list[str]:
     """Temporary files and folders."""
     work = [p for p in (folder / "work").rglob("*") if p.name.startswith(STAGING) or TEMPORARY.fullmatch(p.name)]
@@ -163,6 +182,7 @@ class Trial:
     engine: str
     home: Path
     operations: int = 0
+    completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
 
     def prepare(self) -> Trial:
         folder = self.home / "base"
@@ -178,7 +198,7 @@ class Trial:
         assert done["code"] == 0, done["said"]
         assert left_over(fresh) == []
         self.after, self.seen = visible(fresh), done["seen"]
-        self.operations = len(done["seen"])
+        self.operations, self.answer = len(done["seen"]), _answer(done["said"], fresh)
         return self
 
     def _copy(self, name: str) -> Path:
@@ -205,6 +225,16 @@ class Trial:
             wrong = wrong or "reported as failed, but the new files are there"
         return wrong or self._again(folder, state == self.after)
 
+    def _again(self, folder: Path, complete: bool) -> str:
+        """What is wrong with the command repeated. From a folder that is equal to the last bit it was done before."""
+        found = everything(folder)
+        if found in self.completed:
+            return ""
+        problem = self._repeated(folder, complete)
+        if not problem:
+            self.completed.add(found)
+        return problem
+
     def _read(self, folder: Path) -> None:
         """Verify every release, as a reader would."""
         for manifest in sorted((folder / "work").rglob("*.manifest.json")):
@@ -218,7 +248,7 @@ class Trial:
         for place in (folder / "work", folder / "work" / "out"):
             settle_sets(place)
 
-    def _again(self, folder: Path, complete: bool) -> str:
+    def _repeated(self, folder: Path, complete: bool) -> str:
         done = self.server.run(folder, self.scenario.arguments(self.engine))
         if self.scenario.once and complete:
             return "" if done["code"] == 2 and visible(folder) == self.after else f"again: {done['code']} {done['said']}"
@@ -226,6 +256,8 @@ class Trial:
             return f"the same command fails: {done['said']}"
         if visible(folder) != self.after and not (complete and self.scenario.adds):
             return f"the same command gives something else: {_difference(visible(folder), self.after)}"
+        if _answer(done["said"], folder) != self.answer:
+            return "the same job of the desk gives another answer"
         found = left_over(folder)
         return f"left behind: {found}" if found else ""
 
@@ -237,6 +269,13 @@ def _wrong_ending(done: dict[str, Any], fault: str) -> str:
     if "Traceback" in done["said"] or "nexpected" in done["said"]:
         return f"said {done['said']}"
     return ""
+
+
+def _answer(said: str, folder: Path) -> list[str]:
+    """What a job of the desk found; nothing for commands. Which releases were reused depends on where it was stopped."""
+    lines = said.replace(str(folder), "").splitlines()
+    return [json.dumps({**json.loads(line)["found"], "reused": "", "at": ""}) for line in lines
+            if line.startswith('{"id"') and '"found"' in line]
 
 
 def _difference(state: dict[str, bytes], *known: dict[str, bytes]) -> str:

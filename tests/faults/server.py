@@ -6,12 +6,16 @@ answers with the exit code, what was printed, and the operations that were seen.
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import importlib
 import json
 import os
 import resource
 import signal
 import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +39,55 @@ def main() -> None:
         importlib.import_module(name)
     from larvatus.pipeline.candidates.cache import _code
 
+    slow = hashlib.scrypt  # half of the time of a small run, which it takes on purpose
+    hashlib.scrypt = lambda secret, **more: slow(secret, **{**more, "n": 2})
     _code()  # a digest of the package's files, which may be edited while a campaign runs
+    if sys.argv[1:] == ["warm"]:
+        warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)
+
+
+def warm_up() -> None:
+    """Run every command once here, in memory: modules, compiled kernels and templates are then loaded in all copies."""
+    from fault_campaign import SCENARIOS, in_engine, write_inputs
+
+    with tempfile.TemporaryDirectory() as made, open(os.devnull, "w") as no, redirect_stdout(no), redirect_stderr(no):
+        for number, scenario in enumerate(SCENARIOS.values()):
+            folder = Path(made) / str(number)
+            (folder / "pairs").mkdir(parents=True)
+            (folder / "temp").mkdir()
+            os.chdir(folder)
+            os.environ["LARVATUS_TEMP"] = str(folder / "temp")
+            write_inputs(folder, "memory")
+            for command in (*scenario.before, scenario.command):
+                if code := carry_out(in_engine(command, "memory")):
+                    raise SystemExit(f"{command}: exit code {code}")
+        os.chdir("/")
+    gc.collect()
+    gc.freeze()
+
+
+def carry_out(arguments: list[str]) -> int:
+    """A command of larvatus, or a job of the desk as its worker process does it; the exit code."""
+    from larvatus.cli.main import main as larvatus
+
+    if arguments[0] != "desk-job":
+        return larvatus(arguments)
+    from larvatus.desk.work.process import _work
+    from larvatus.study import Study
+
+    here = Path.cwd()
+    (cache := here / ".larvatus-cache").mkdir(exist_ok=True)
+    given = {
+        "study": Study.read(here / "study.toml").plain(), "folder": str(here), "results": str(here / "out"),
+        "secret_file": str(here / "secret.txt"), "cache": str(cache), "source": str(here / "people.csv"),
+        "preview": str(cache / "preview.parquet"), "release": "noise", "by": "A.Keeper", "reason": "course",
+        "target": str(here / "e.parquet"), "overwrite": True,
+    }
+    return _work({"id": 1, "job": arguments[1], "arguments": given}, sys.stdout.fileno())
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -55,8 +103,6 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     """Run the command in this copy, which ends with it."""
-    from larvatus.cli.main import main as larvatus
-
     seen.unlink(missing_ok=True)
     out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(out, 1)
@@ -71,7 +117,7 @@ def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     injector.start()
     code = 99
     try:
-        code = larvatus(asked["arguments"])
+        code = carry_out(asked["arguments"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     finally:

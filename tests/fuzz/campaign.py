@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from targets import TARGETS, Target, handle
+from targets import TARGETS, Differs, Target, handle
 
 HERE = Path(__file__).resolve().parent
 CORPUS, PAGE = HERE / "corpus", HERE.parents[1] / "docs" / "reliability-fuzz.md"
@@ -69,7 +69,9 @@ def store(kind: str, value: Any) -> Path:
 
 
 def place_of(error: BaseException) -> str:
-    """Where a fault happened: its class and the last line of the package, without values."""
+    """What differed, or where a fault happened: its class and the last line of the package, without values."""
+    if isinstance(error, Differs):
+        return str(error)
     lines = [f for f in traceback.extract_tb(error.__traceback__) if "larvatus" in f.filename and "fuzz" not in f.filename]
     at = f"{Path(lines[-1].filename).name}:{lines[-1].lineno}" if lines else "outside the package"
     return f"{type(error).__name__} at {at}"

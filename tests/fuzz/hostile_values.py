@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, timedelta
 from typing import Any
 
@@ -71,34 +72,47 @@ def _column(kind: pa.DataType, cells: st.SearchStrategy[Any]) -> Any:
     return lambda n: st.lists(st.one_of(st.none(), cells), min_size=n, max_size=n).map(build)
 
 
+_UNUSUAL = st.sampled_from(["", "a", "A", " a", "é", "e\u0301", "0", "00", "007", "1.50", "-0.0", str(2**53 + 1), "ß"])
 _DAYS = st.dates(date(1600, 1, 1), date(2500, 1, 1))
 COLUMNS = (
     _column(pa.int64(), st.integers(-(2**63), 2**63 - 1)), _column(pa.int8(), st.integers(-128, 127)),
     _column(pa.uint64(), st.integers(0, 2**64 - 1)), _column(pa.float64(), st.floats(allow_infinity=False)),
     _column(pa.float32(), st.floats(width=32, allow_infinity=False)), _column(pa.string(), st.text(max_size=6)),
-    _column(pa.string(), st.sampled_from(["", "a", "A", " a", "é", "e\u0301", "0", "00"])), _column(pa.bool_(), st.booleans()),
+    _column(pa.string(), _UNUSUAL), _column(pa.bool_(), st.booleans()),
     _column(pa.date32(), _DAYS), _column(pa.timestamp("us"), st.datetimes()),
     _column(pa.time64("us"), st.times()), _column(pa.decimal128(12, 3), st.decimals(-10**6, 10**6, places=3)),
     _column(pa.large_string(), st.text(max_size=3)), _column(pa.binary(), st.binary(max_size=4)),
     _column(pa.duration("s"), st.timedeltas(timedelta(0), timedelta(days=9))),
     _column(pa.list_(pa.int64()), st.lists(st.integers(0, 3))),
 )
+PLAIN_COLUMNS = (  # what a CSV file can hold
+    _column(pa.int64(), st.integers(-(2**63), 2**63 - 1)), _column(pa.string(), st.text(max_size=6)),
+    _column(pa.float64(), st.floats(allow_nan=False, allow_infinity=False)), _column(pa.string(), _UNUSUAL),
+    _column(pa.string(), st.sampled_from(NASTY_TEXTS[:30])),
+)
+
+
+_ROLES = ("non_confidential", "non_confidential", "key", "sub_groups", "nominal")
 
 
 @st.composite
-def tables(draw: Any) -> pa.Table:
-    """A table of a numeric column to mask and one to five columns of any type, with unusual names."""
+def tables(draw: Any, kinds: tuple[Any, ...] = COLUMNS, roles: tuple[str, ...] = _ROLES) -> pa.Table:
+    """A table of a numeric column to mask and one to four columns of any type, with unusual names.
+
+    The role of each column is in the metadata of the schema.
+    """
     n = draw(st.integers(0, 30))
     name = st.one_of(st.sampled_from(["b", "c", "d"]), st.text(min_size=1, max_size=5))
     names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
     names = [name for name in names if name != "x" and _encodes(name)]
     x = [((i * 7919) % 1009) / 8.0 for i in range(n)]
-    columns = [draw(draw(st.sampled_from(COLUMNS))(n)) for _ in names]
+    columns = [draw(draw(st.sampled_from(kinds))(n)) for _ in names]
     if draw(st.booleans()) and columns:
         kind = columns[0].type
         if pa.types.is_string(kind):
             columns[0] = columns[0].dictionary_encode()
-    return pa.table([pa.array(x), *columns], names=["x", *names])
+    given = {name: draw(st.sampled_from(roles)) for name in names}
+    return pa.table([pa.array(x), *columns], names=["x", *names]).replace_schema_metadata({"roles": json.dumps(given)})
 
 
 def _encodes(name: str) -> bool:

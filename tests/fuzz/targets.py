@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
-from hostile_values import WORDS, damaged, numbers, plain, sentences, tables, texts  # noqa: E402
+from hostile_values import PLAIN_COLUMNS, WORDS, damaged, numbers, plain, sentences, tables, texts  # noqa: E402
 
 import larvatus as lv  # noqa: E402
 from larvatus.core.errors import LarvatusError  # noqa: E402
@@ -38,6 +38,10 @@ LONGEST = 25  # seconds of processor time that one case may take
 
 class TooLong(Exception):
     """A case that did not end in time."""
+
+
+class Differs(AssertionError):
+    """Releases or columns that should be equal; the message tells faults apart and names no value."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,24 @@ def sample() -> pa.Table:
     })
 
 
-def release_of(source: Any, engine: str, names: list[str]) -> pa.Table:
-    given = [n for n in names if n != names[0]]
-    data = lv.read(source, confidential=[names[0]], non_confidential=given, engine=engine)
-    return lv.mask(data, "additive_noise", secret=SECRET).to_arrow()
+Cells = dict[str, list[Any]]
+
+
+def roles_of(table: pa.Table) -> dict[str, list[str]]:
+    """The columns by role, from the metadata of a drawn table; the first column is masked."""
+    drawn = json.loads((table.schema.metadata or {}).get(b"roles", b"{}"))
+    found: dict[str, list[str]] = {"confidential": table.column_names[:1]}
+    for name in table.column_names[1:]:
+        role = drawn.get(name, "non_confidential")
+        found.setdefault(role, []).append(name)
+        if role == "nominal":
+            found.setdefault("non_confidential", []).append(name)
+    return found
+
+
+def release_of(source: Any, engine: str, roles: dict[str, list[str]]) -> Cells:
+    table = lv.mask(lv.read(source, **roles, engine=engine), "additive_noise", secret=SECRET).to_arrow()
+    return {n: values(c) for n, c in zip(table.column_names, table.columns, strict=True)}
 
 
 def values(column: pa.ChunkedArray) -> list[Any]:
@@ -124,22 +142,23 @@ def values(column: pa.ChunkedArray) -> list[Any]:
         return column.cast(pa.int32() if column.type.bit_width == 32 else pa.int64()).to_pylist()
 
 
-def same_on_both(source: Any, names: list[str]) -> None:
-    """Both engines give the same release, or both refuse."""
-    found = []
+def same_on_both(source: Any, roles: dict[str, list[str]]) -> Cells:
+    """The release, which both engines give; an error if both refuse."""
+    found: list[Cells | LarvatusError] = []
     for engine in ("memory", "duckdb"):
         try:
-            table = release_of(source, engine, names)
-            found.append({n: [repr(v) for v in values(c)] for n, c in zip(table.column_names, table.columns, strict=True)})
+            found.append(release_of(source, engine, roles))
         except LarvatusError as error:
             found.append(error)
-    refused = [isinstance(f, LarvatusError) for f in found]
-    if refused[0] != refused[1]:
-        raise AssertionError(f"one engine refuses and the other does not: {[type(f).__name__ for f in found]}")
-    if refused[0]:
-        raise found[0]
-    if found[0] != found[1]:
-        raise AssertionError("the engines give different releases")
+    memory, other = found
+    if isinstance(memory, LarvatusError) != isinstance(other, LarvatusError):
+        raise Differs(f"one engine refuses and the other does not: {[type(f).__name__ for f in found]}")
+    if isinstance(memory, LarvatusError):
+        raise memory
+    off = [i for i, name in enumerate(memory) if repr(memory[name]) != repr(other[name])]
+    if off or list(memory) != list(other):
+        raise Differs(f"the engines give different releases: columns {off} of {len(memory)}")
+    return memory
 
 
 def _csv_bytes() -> bytes:
@@ -150,11 +169,36 @@ def _csv_bytes() -> bytes:
     return out.getvalue()
 
 
-def use_file(suffix: str) -> Callable[[bytes], None]:
-    def use(content: bytes) -> None:
-        same_on_both(file_of(f"given{suffix}", content), ["income", "age", "region", "day", "zero"])
+SAMPLE_ROLES = {"confidential": ["income"], "non_confidential": ["age", "region", "day", "zero"]}
+
+
+def use_file(suffix: str) -> Callable[[bytes | pa.Table], None]:
+    """Mask a file with these bytes, or with this table."""
+
+    def use(content: bytes | pa.Table) -> None:
+        if isinstance(content, bytes):
+            same_on_both(file_of(f"given{suffix}", content), SAMPLE_ROLES)
+        else:
+            use_table(content, _written(content, suffix))
 
     return use
+
+
+def _written(table: pa.Table, suffix: str) -> Path:
+    path = folder() / f"given{suffix}"
+    if suffix == ".csv":
+        import pyarrow.csv as csv
+
+        csv.write_csv(table.cast(pa.schema([(f.name, _undivided(f.type)) for f in table.schema])), path)
+    elif suffix == ".parquet":
+        parquet.write_table(table, path, compression="none")
+    else:
+        feather.write_feather(table, path, compression="uncompressed")
+    return path
+
+
+def _undivided(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _parquet_bytes() -> bytes:
@@ -180,14 +224,37 @@ def _stata_bytes() -> bytes:
 
 
 def use_frame(table: pa.Table) -> None:
-    names = table.column_names
-    same_on_both(table, names)
-    found = release_of(table, "memory", names)
-    for name in names[1:]:
-        for was, now in zip(values(table.column(name)), values(found.column(name)), strict=True):
-            gone = was is None or (isinstance(was, float) and np.isnan(was))
-            if (now is not None) if gone else repr(was) != repr(now):
-                raise AssertionError(f"{name!r} is released as it is, but {was!r} came out as {now!r}")
+    use_table(table, table)
+
+
+def use_table(table: pa.Table, source: Any) -> None:
+    """Mask a table or the file that holds it: columns released as they are come out equal to the last bit."""
+    found = same_on_both(source, roles_of(table))
+    text_file = isinstance(source, Path) and source.suffix == ".csv"
+    for name in table.column_names[1:]:
+        for was, now in zip(values(table.column(name)), found[name], strict=True):
+            if (now is not None) if _missing(was, text_file) else not _same(was, now, text_file):
+                raise Differs(f"{_kind(table, name)} is released as it is, but comes out changed")
+
+
+def _kind(table: pa.Table, name: str) -> str:
+    role = next(r for r, names in reversed(roles_of(table).items()) if name in names)
+    return f"a column of type {table.schema.field(name).type} in role {role}"
+
+
+def _missing(value: Any, text_file: bool) -> bool:
+    """In a CSV file an empty text is a missing value, and so are the usual words for it."""
+    return value is None or (isinstance(value, float) and np.isnan(value)) or (text_file and value in MISSING_TEXTS)
+
+
+def _same(was: Any, now: Any, text_file: bool) -> bool:
+    """In a CSV file a number is a text, and a column of numbers is read as such: 1.50 comes out as 1.5."""
+    if not text_file or type(was) is type(now):
+        return repr(was) == repr(now)
+    return str(was) == str(now) or float(was) == float(now)
+
+
+MISSING_TEXTS = ("", "NA", "nan")
 
 
 # --- texts ---------------------------------------------------------------------------------------------------------------
@@ -285,6 +352,7 @@ def use_command(arguments: list[str]) -> None:
     from larvatus.cli.main import UNEXPECTED, main
 
     people()
+    _released()
     here = os.getcwd()
     os.chdir(folder())
     said = io.StringIO()
@@ -335,15 +403,24 @@ formula_texts = st.lists(
     max_size=9,
 ).map(lambda words: "a ~ " + " ".join(words))
 COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run", "search", "list", "describe", "export",
-            "approve", "publish-noise", "nothing")
+            "approve", "nothing")
+LONG = ("publish-noise", "reproduce", "demo", "desk")  # a run takes seconds or does not end: the last option is always wrong
 OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
-           "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--=", "-", "--", "given.csv",
+           "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--seeds", "--=", "-", "--", "given.csv",
            "nothing.csv", "study.toml", "income", "people.csv", "age", "--overwrite", "out.csv", "additive_noise", "released")
-_MASKING = ("mask", "people.csv", "--confidential", "income", "--method", "additive_noise", "-o", "out.csv", "--overwrite")
+_COLUMNS = ("--confidential", "income", "--non-confidential", "age")
+_COMPLETE = (
+    ("mask", "people.csv", "--confidential", "income", "--method", "additive_noise", "-o", "out.csv", "--overwrite"),
+    ("risk", "people.csv", "released/out.csv", *_COLUMNS, "--pairing", "released/pairing.parquet", "--method", "exact_match"),
+    ("utility", "people.csv", "released/out.csv", *_COLUMNS, "--method", "moments"),
+    ("verify", "released/out.manifest.json", "released/out.csv"), ("keys", "people.csv", "--key", "region,age"),
+    ("describe", "additive_noise"), ("list", "--json"),
+)
 _words = st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x00" not in t)), max_size=5)
 command_lines = st.one_of(
     st.tuples(st.sampled_from(COMMANDS), _words).map(lambda t: [t[0], *t[1]]),
-    st.tuples(st.integers(1, len(_MASKING)), _words).map(lambda t: [*_MASKING[: t[0]], *t[1]]),
+    st.tuples(st.sampled_from(LONG), _words).map(lambda t: [t[0], *t[1], "--nothing"]),
+    st.tuples(st.sampled_from(_COMPLETE), st.integers(1, 12), _words).map(lambda t: [*t[0][: t[1]], *t[2]]),
 )
 
 TARGETS: dict[str, Target] = {
@@ -360,11 +437,12 @@ TARGETS: dict[str, Target] = {
     "pairing files": Target(
         st.deferred(lambda: damaged((_released() / "pairing.parquet").read_bytes())), use_pairing, quick=False,
     ),
-    "CSV": Target(st.one_of(st.deferred(lambda: damaged(_csv_bytes())), st.binary(max_size=80)), use_file(".csv"), quick=False),
-    "Parquet": Target(st.deferred(lambda: damaged(_parquet_bytes())), use_file(".parquet"), quick=False),
-    "Arrow": Target(st.deferred(lambda: damaged(_arrow_bytes())), use_file(".arrow"), quick=False),
+    "CSV": Target(st.one_of(st.deferred(lambda: damaged(_csv_bytes())), st.binary(max_size=80), tables(PLAIN_COLUMNS)),
+                  use_file(".csv"), quick=False),
+    "Parquet": Target(st.one_of(st.deferred(lambda: damaged(_parquet_bytes())), tables()), use_file(".parquet"), quick=False),
+    "Arrow": Target(st.one_of(st.deferred(lambda: damaged(_arrow_bytes())), tables()), use_file(".arrow"), quick=False),
     "labelled files": Target(st.deferred(lambda: damaged(_stata_bytes())), use_file(".dta"), quick=False),
     "frames": Target(tables(), use_frame, quick=False),
     "command lines": Target(command_lines, use_command, quick=False),
 }
-__all__ = ["TARGETS", "WORDS", "Target", "TooLong", "handle"]
+__all__ = ["TARGETS", "WORDS", "Differs", "Target", "TooLong", "handle"]

@@ -369,3 +369,33 @@ def test_the_command_line(sqlite_file, tmp_path, monkeypatch, capsys):
     for name in ("roles.toml", "study.toml"):
         study = Study.read(name)
         assert (study.query, study.source) == (query[2], f"sqlite:///{sqlite_file}")
+
+
+def test_a_file_db_is_what_its_content_says(sqlite_file, duckdb_file, tmp_path):
+    other = duckdb_file.rename(tmp_path / "other.db")
+    assert (database_kind(sqlite_file), database_kind(other)) == ("sqlite", "duckdb")
+    for file in (sqlite_file, other):
+        assert lv.read(file, query=QUERY, confidential="income").rows in (200, 50)
+    with pytest.raises(ReadError, match=r"no file .*gone\.db"):
+        lv.read(tmp_path / "gone.db", query=QUERY, confidential="income")
+
+
+def test_the_draft_for_a_table_names_a_record_id_and_the_next_commands_run(sqlite_file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect(sqlite_file)) as connection:
+        connection.execute("CREATE TABLE plain AS SELECT id, income, age, region FROM people")
+    assert main(["advise", "people.db", "--table", "plain"]) == 0
+    draft = Path("people-roles.toml").read_text(encoding="utf-8")
+    assert 'record_id = "id"' in draft
+    assert '"id",  #' not in draft
+    assert main(["advise", "people.db", "--study", "people-roles.toml", "-o", "people-study.toml"]) == 0
+    assert lv.read("people.db", table="plain", **lv.advise("people.db", table="plain").roles).rows == 200
+
+
+def test_a_table_without_a_record_id_is_pointed_out_at_once(sqlite_file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    query = "SELECT income, age, region FROM people"
+    assert main(["advise", "people.db", "--query", query]) == 0
+    assert "no defined order" in capsys.readouterr().err
+    assert main(["advise", "people.db", "--query", f"{query} ORDER BY id", "--overwrite"]) == 0
+    assert "no defined order" not in capsys.readouterr().err

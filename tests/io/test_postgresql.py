@@ -78,6 +78,7 @@ def server(tmp_path_factory):
 def password_file(tmp_path):
     path = tmp_path / "password"
     path.write_text(f"{PASSWORD}\n")
+    path.chmod(0o600)
     return path
 
 
@@ -97,14 +98,12 @@ def test_types(server, password_file, engine):
     assert data.inputs == ()
 
 
-def test_digits_are_kept_or_refused_by_name(server, password_file):
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_digits_are_kept(server, password_file, engine):
     data = lv.read(server, table="people", record_id="id", confidential="share", non_confidential=["income", "long"],
-                   password_file=password_file, engine="memory")
+                   password_file=password_file, engine=engine)
     row = data.to_arrow().to_pylist()[1]
     assert (row["income"], row["long"]) == (decimal.Decimal("101.25"), decimal.Decimal("12345678901234567891.5"))
-    with pytest.raises(ReadError, match=r"'long' of type .* has too many digits"):
-        lv.read(server, table="people", record_id="id", confidential="share", non_confidential=["long"],
-                password_file=password_file, engine="duckdb")
 
 
 def test_the_environment_gives_the_password(server, monkeypatch):
@@ -147,6 +146,7 @@ def test_the_session_can_only_read(server, password_file):
 def test_a_wrong_password_or_port(server, tmp_path, password_file):
     wrong = tmp_path / "wrong"
     wrong.write_text("close-sesame")
+    wrong.chmod(0o600)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
         other = f"postgresql://tester@127.0.0.1:{taken.getsockname()[1]}/postgres"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.comparison.limits import limits_of
 from sample import SECRET
 
 STANDARD_ERRORS = 4.9  # false alarm 1e-6 if the two intruders are equally strong
@@ -58,3 +59,23 @@ def test_the_product_is_not_below_bayes_rule(stay, seed):
     assert scores.category_disclosure.value >= guessed - slack
     linked = _linked(frame, released, stay)
     assert scores.mixed_linkage.value >= linked - STANDARD_ERRORS * np.sqrt(linked * (1 - linked) / n)
+
+
+@pytest.mark.parametrize(("columns", "stay"), [(12, 0.32), (6, 0.5)])
+def test_columns_that_say_the_same_vote(columns, stay):
+    """Monthly states, 98 % equal to the usual one: the vote is right in .58 and .69; column by column .32 and .49 are.
+
+    The intruder knows no original value. Before all columns were used together, tier `secure` passed.
+    """
+    rng, n, levels = np.random.default_rng(1), 1500, 6
+    usual = rng.integers(0, levels, n)
+    months = {f"m{j}": np.where(rng.random(n) < 0.98, usual, rng.integers(0, levels, n)).astype(str) for j in range(columns)}
+    frame = pd.DataFrame(months).assign(region=rng.integers(0, 3, n).astype(str))
+    data = lv.read(frame, confidential=list(months), non_confidential=["region"], nominal=[*months, "region"])
+    made = lv.mask(data, lv.masks.PostRandomisation(stay=stay, invariant=False), secret=SECRET)
+    y = made.frame()[list(months)].to_numpy().astype(str)
+    votes = np.stack([(y == str(k)).sum(axis=1) for k in range(levels)], axis=1) + 1e-6 * rng.random((n, levels))
+    vote = np.mean([votes.argmax(axis=1).astype(str) == frame[c] for c in months])
+    scores = lv.risk(data, made, ["category_disclosure"])
+    assert scores[0].value >= vote - STANDARD_ERRORS * np.sqrt(vote * (1 - vote) / n) > stay
+    assert not limits_of("secure").judge(scores).meets_limits

@@ -1,9 +1,10 @@
 """Published examples of key risk, and figures that must not depend on the order of rows or on the names of levels.
 
-Sources: the unit tests of sdcMicro for `indivRisk`; the practice guide of the International Household Survey Network, table of
-SUDA and DIS-SUDA scores. The data set `francdat` of sdcMicro (Capobianchi, Polettini and Lucarelli) and its risks were typed
-without the printed table at hand: compare them with a print before citing them. The tables of Skinner and Shlomo (2008) are not
-reproduced; their estimators are tested on simulated populations in tests/stats/key_risk.
+Sources: the unit tests of sdcMicro for `indivRisk`; its reference pages of version 5.1 for `freqCalc` and `indivRisk` (data set
+`francdat`, by Capobianchi, Polettini and Lucarelli) and for `measure_risk` and `ldiversity` (data set `testdata`, which is the
+file households.csv); the practice guide of the International Household Survey Network, table of SUDA and DIS-SUDA scores. The
+tables of Skinner and Shlomo (2008) cannot be reproduced: they are about samples of the 2001 census of the United Kingdom, which
+are not public. Their estimators are tested on simulated populations in tests/stats/key_risk.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from hypothesis import strategies as st
 import larvatus as lv
 from drawn_examples import drawn
 from larvatus.attacks.key_risk import KeyRisk
+from larvatus.stats.key_risk.missing_keys import matching_records, matching_totals
 from larvatus.stats.key_risk.special_uniques import special_uniques
 
 FRANCDAT = pd.DataFrame({
     "Key1": [1, 1, 1, 3, 4, 4, 6, 1], "Key2": [2, 2, 2, 3, 3, 3, 2, 2], "Key3": [5, 1, 1, 1, 1, 1, 1, 5],
     "Key4": [1, 1, 1, 5, 4, 1, 5, 1], "w": [18, 45.5, 39, 17, 541, 8, 5, 92],
 })
-PRINTED = [0.017, 0.022, 0.022, 0.177, 0.012, 0.297, 0.402, 0.017]  # three digits, not compared with a print
+PRINTED = [0.01714426, 0.02204233, 0.02204233, 0.17707583, 0.01165448, 0.29706308, 0.40235948, 0.01714426]
+AGREEING_WITH_MISSING = [3, 2, 4, 3, 3, 2, 2, 3]
+TOTALS_WITH_MISSING = [149.0, 84.5, 194.5, 563.0, 566.0, 549.0, 22.0, 149.0]
+DWELLING = ["urbrur", "roof", "walls", "water", "sex"]
 EIGHT = pd.DataFrame({
     "A": [2, 3, 2, 2, 3, 3, 1, 2], "B": [3, 3, 3, 3, 3, 3, 4, 3], "C": [1, 3, 1, 2, 1, 1, 1, 1],
     "w": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51],
@@ -46,9 +51,64 @@ def examine(frame: pd.DataFrame, keys: list[str], **setting: object) -> lv.Score
 
 def test_francdat():
     score = examine(FRANCDAT, ["Key1", "Key2", "Key3", "Key4"])
-    assert np.round(score.by_record, 3).tolist() == PRINTED
+    assert score.by_record == pytest.approx(PRINTED, abs=5e-9)
     sizes = {row["records that agree"]: row["records"] for row in score.details["class_sizes"]}
     assert sizes == {"1": 4, "2": 4}
+
+
+def test_francdat_with_missing_keys():
+    """Records and weights that agree with each record if a missing key agrees with any value."""
+    keys = ["Key1", "Key2", "Key3", "Key4"]
+    codes = FRANCDAT[keys].to_numpy().copy()
+    codes[2, 2] = codes[3, 0] = codes[3, 1] = codes[4, 3] = codes[5, 0] = -1
+    assert matching_records(codes, np.ones(8, dtype=int), "any").tolist() == AGREEING_WITH_MISSING
+    assert matching_totals(codes, FRANCDAT["w"].to_numpy(), "any").tolist() == TOTALS_WITH_MISSING
+
+
+def households(frame: pd.DataFrame, weight: str | None) -> lv.Score:
+    data = lv.read(frame, confidential=["electcon", "relat"], key=DWELLING, nominal=[*DWELLING, "electcon", "relat"],
+                   household="ori_hid", weight=weight)
+    return lv.risk(data, frame, [KeyRisk(suda_size=1, estimate="weights")], row_order="keep")[0]
+
+
+def figure(score: lv.Score, table: str, name: str) -> float:
+    return next(row["value"] for row in score.details[table] if row["figure"] == name)
+
+
+def test_households_without_weights(real_files):
+    """Printed: 93 expected re-identifications (2.03 %), 165 records with a higher risk than the main part, f of 359, 351, 161
+    and 150 in the first records, distinct l-diversity of 1 at least for both columns."""
+    score = households(pd.read_csv(real_files / "households.csv"), None)
+    assert figure(score, "key_summary", "expected re-identifications") == pytest.approx(93)
+    assert round(100 * score.value, 2) == 2.03
+    assert figure(score, "key_summary", "records with a risk above 0.1") == 165
+    assert np.rint(1 / score.by_record[:6]).tolist() == [359, 351, 359, 359, 161, 150]
+    assert [row["distinct l"] for row in score.details["diversity"]] == [1, 1]
+
+
+def test_households_with_weights(real_files):
+    """Printed: 1.53 expected re-identifications (.03 %), hierarchical risk 7.18 (.16 %), no record above .1.
+
+    sdcMicro approximates the risk for f of 3 and more, by p / (f − 1 + p). With its approximation the hierarchical risk is the
+    printed one; the exact one is 7.17.
+    """
+    frame = pd.read_csv(real_files / "households.csv")
+    score = households(frame, "sampling_weight")
+    assert round(figure(score, "key_summary", "expected re-identifications"), 2) == 1.53
+    assert round(100 * score.value, 2) == 0.03
+    assert score.by_record[:4] == pytest.approx([2.793218e-05, 2.857061e-05, 2.793218e-05, 2.793218e-05], rel=2e-7)
+    assert score.by_record[4:6] == pytest.approx([6.249609e-05, 6.710959e-05], rel=1e-6)
+    exact = 4580 * figure(score, "household_summary", "mean over records of the risk of their household")
+    assert round(exact, 2) == 7.17
+    assert round(approximate_household_risk(frame), 2) == 7.18
+
+
+def approximate_household_risk(frame: pd.DataFrame) -> float:
+    """Σ over records of 1 − Π (1 − r) over their household, with the approximate r; weights are 100 for all records."""
+    f, p = frame.groupby(DWELLING)["sex"].transform("size"), 0.01
+    two = p / (1 - p) ** 2 * (p * np.log(p) + 1 - p)
+    missed = 1 - np.select([f == 1, f == 2], [p / (1 - p) * np.log(1 / p), two], p / (f - 1 + p))
+    return float((1 - pd.Series(missed).groupby(frame["ori_hid"]).transform("prod")).sum())
 
 
 def test_eight_records_of_the_tests_of_sdcmicro():

@@ -15,6 +15,7 @@ from larvatus.advice.key_advice import key_sentences
 from larvatus.advice.likely_codes import code_sentence, likely_codes
 from larvatus.advice.mask_reasons import (
     COMPARED,
+    CUT,
     MANY_MISSING,
     MANY_OUTLIERS,
     MANY_ZEROS,
@@ -113,7 +114,8 @@ def advice(
     kept = _roles_without(data, odd)
     smallest = changes.smallest or _smallest(data)
     pooling = _pooling(data, rules, kept, smallest)
-    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
+    said = opinions(data, columns, related, bool(constraints.seen), pooling, changes.releases)
+    said += categorical_opinions(written, maskable)
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *(code_sentence(n, c) for n, c in likely_codes(data).items()), *_several_records(data)]
     seen += [*_related(related), *([pooling.sentence()] if pooling else [])]
@@ -310,19 +312,32 @@ def _plan(
     beside: list[dict[str, Any]] = [{"method": "post_randomisation", "columns": list(names)}] if names else []
     planned: list[tuple[str, list[dict[str, Any]]]] = []
     if any(not c.constant for c in columns):
+        numbers = [c.name for c in columns if c.name in kept["confidential"]]
+        exact = _exact_steps(columns, numbers)
+        mapped = {"columns": numbers} if any(has_order(data.roles, n) for n in names) else {}  # ordered categories: see beside
         if "sufficiency_based" in suits:
-            planned.append(("sufficiency-based", [{"method": "sufficiency_based"}]))
+            planned.append(("sufficiency-based", exact))
         planned.append(("shuffled", [{"method": "data_shuffling"}]))
         if "top_coding" in suits:
-            planned.append(("shuffled, tops cut", [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
-        if "sufficiency_based" not in suits:
-            planned.append((f"sufficiency-based{COMPARED}", [{"method": "sufficiency_based"}]))
-        planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE_VARIANCE}, {"method": "reverse_map"}]))
+            planned.append((CUT, [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
+        if exact and "sufficiency_based" not in suits:
+            planned.append((f"sufficiency-based{COMPARED}", exact))
+        noise = {"method": "correlated_noise", "variance": NOISE_VARIANCE}
+        planned.append((REVERSED, [noise, {"method": "reverse_map", **mapped}]))
     elif names:
         planned.append(("categories changed", []))
     rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
     releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
     return {"release": releases, "constraints": dict(constraints.seen)}
+
+
+def _exact_steps(columns: Sequence[ColumnProfile], kept: Sequence[str]) -> list[dict[str, Any]]:
+    """Exact moments of the numbers, and a shuffle of the dates, for which they cannot be exact; empty if all are dates."""
+    plain = [c.name for c in columns if c.name in kept and not c.dates]
+    dated = [c.name for c in columns if c.name in kept and c.dates]
+    if not dated:
+        return [{"method": "sufficiency_based"}]
+    return [{"method": "sufficiency_based", "columns": plain}, {"method": "data_shuffling", "columns": dated}] if plain else []
 
 
 def _enough(data: Microdata, steps: Sequence[Mapping[str, Any]]) -> bool:

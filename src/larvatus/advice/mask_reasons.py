@@ -8,7 +8,7 @@ original values, which permuting masks and reverse mapping give (001 §2).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from larvatus.advice.column_profile import ColumnProfile
@@ -21,6 +21,7 @@ SMALL_GROUP, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, _NAMED = 30, 0.05, 0.01, 0
 NOISE_VARIANCE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
 COMPARED = ", to compare"  # end of the names of releases that are in the study for comparison only
 REVERSED = f"noise, reverse-mapped{COMPARED}"
+CUT = "shuffled, tops cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +48,28 @@ def percent(share: float) -> str:
 
 def opinions(
     data: Microdata, columns: Sequence[ColumnProfile], related: Sequence[Relation], rounded: bool,
-    pooling: Pooling | None = None
+    pooling: Pooling | None = None, left_out: Collection[str] = ()
 ) -> list[Opinion]:
-    """Opinions on masks for numbers; `rounded`: the study rounds or bounds values; `pooling`: how it pools sub-groups."""
+    """Opinions on masks for numbers; `rounded`: the study rounds or bounds values; `pooling`: how it pools sub-groups.
+
+    `left_out` are releases that the study does not have, because they cannot be made.
+    """
     usable = [c for c in columns if not c.constant]
     if not usable:
         return []
-    exact = all(c.normal for c in usable) and all(r.shape == "line" for r in related)
+    plain = [c for c in usable if not c.dates]
+    straight = [r for r in related if {r.first, r.second} <= {c.name for c in plain}]
+    exact = bool(plain) and all(c.normal for c in plain) and all(r.shape == "line" for r in straight)
     loud = [c for c in usable if c.outliers > MANY_OUTLIERS]
     gone = [c for c in usable if c.missing > MANY_MISSING]
     within = pooling.within if pooling else "in every sub-group"
-    moments = _moments(usable, related, rounded, within) if exact else _against_moments(usable, related)
-    out = [Opinion("sufficiency_based", exact, moments)]
+    moments = _moments(plain, straight, rounded, within) if exact else _against_moments(plain, straight)
+    out = [Opinion("sufficiency_based", exact, moments)] if plain else []
     out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + _shuffled(usable, related, within)))
     if loud:
         which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:_NAMED])
-        why = (f"after a mask that keeps values; otherwise the largest values of {which} are released unchanged. The study "
-               f"cuts the outermost {TAIL:.1%}.")
+        why = f"after a mask that keeps values; otherwise the largest values of {which} are released unchanged."
+        why += f" The study cuts the outermost {TAIL:.1%}." if CUT not in left_out else ""
         out.append(Opinion("top_coding", True, why))
     if gone and exact:
         which = ", ".join(f"{c.name} {percent(c.missing)}" for c in gone[:_NAMED])
@@ -72,7 +78,7 @@ def opinions(
         out.append(Opinion("multiple_imputation", True, why))
     out.append(Opinion("rank_swap", False, _swapped(data, len(usable), pooling)))
     out.append(Opinion("additive_noise", False, _noise(usable, loud)))
-    out.append(Opinion("correlated_noise", False, _mapped(data, len(usable))))
+    out.append(Opinion("correlated_noise", False, _mapped(data, len(usable), REVERSED not in left_out)))
     out.append(Opinion("microaggregation", False, _aggregated(len(usable))))
     return out
 
@@ -138,12 +144,13 @@ def _noise(columns: Sequence[ColumnProfile], loud: Sequence[ColumnProfile]) -> s
     return "; ".join(why) + "."
 
 
-def _mapped(data: Microdata, count: int) -> str:
+def _mapped(data: Microdata, count: int, in_study: bool) -> str:
     weaker = f", weakens those with S by {1 - 1 / math.sqrt(1 + NOISE_VARIANCE):.0%}" if data.non_confidential else ""
     keeps = f"with the correlations of the columns keeps these{weaker}, but" if count > 1 else "alone"
+    where = f"It is in the study as {REVERSED!r}: reverse_map" if in_study else "A step reverse_map"
     return (
-        f"noise of variance {NOISE_VARIANCE} {keeps} leaves records close to their original values. It is in the study as "
-        f"{REVERSED!r}: reverse_map after it restores collected values."
+        f"noise of variance {NOISE_VARIANCE} {keeps} leaves records close to their original values. {where} after it restores "
+        "collected values."
     )
 
 

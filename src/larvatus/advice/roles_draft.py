@@ -26,7 +26,8 @@ class RoleGuesses:
     """What the columns of a source seem to be, and a draft of their roles to confirm.
 
     `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV,
-    and `missing` codes of missing values that were stated.
+    and `missing` codes of missing values that were stated. `unordered`: the rows have no defined order, as those of a table of
+    a database, so that a column must identify the records.
     """
 
     guesses: tuple[RoleGuess, ...]
@@ -35,6 +36,14 @@ class RoleGuesses:
     dialect: str = ""
     stated: Mapping[str, str] | None = None
     missing: Mapping[str, tuple[MissingCode, ...]] = field(default_factory=dict)
+    unordered: bool = False
+
+    @property
+    def record_id(self) -> str | None:
+        """The first identifier that every record has for itself, if the rows have no order; None if it is not needed."""
+        able = (g.name for g in self.guesses if g.role == "identifiers" and g.column.distinct == g.column.records
+                and not g.column.missing and g.column.type in ("whole numbers", "text"))
+        return next(able, None) if self.unordered else None
 
     def rows(self) -> list[dict[str, Any]]:
         """The table of columns: counts and orders of magnitude, no value of a cell."""
@@ -58,19 +67,23 @@ class RoleGuesses:
                 out.append(f"{guess.name}: text among its numbers ({listed}) is taken for missing values, as the draft states.")
             if numbers:
                 out.append(code_sentence(guess.name, numbers))
+        if self.unordered and self.record_id is None:
+            out.append("The rows have no defined order, and no column seems to identify each record. Declare one as record_id "
+                       "in the draft, or give a query that ends with ORDER BY.")
         return tuple(map(_one_line, out))
 
     @property
     def roles(self) -> dict[str, Any]:
         """The roles as `lv.read` takes them: lv.read(source, **guesses.roles)."""
         out: dict[str, Any] = {
-            role: [g.name for g in self.guesses if g.role == role]
+            role: [g.name for g in self.guesses if g.role == role and g.name != self.record_id]
             for role in ("confidential", "non_confidential", "identifiers")
         }
         weight = [g.name for g in self.guesses if g.role == "weight"]
         nominal = [g.name for g in self.guesses if g.nominal]
         missing = self._certain()
-        found = {**out, "weight": weight[0] if weight else None, "nominal": nominal, "missing": missing}
+        found = {**out, "weight": weight[0] if weight else None, "nominal": nominal, "missing": missing,
+                 "record_id": self.record_id}
         return {k: v for k, v in found.items() if v}
 
     def _certain(self) -> dict[str, list[MissingCode]]:
@@ -94,7 +107,9 @@ class RoleGuesses:
             body = ["", f"source = {_quoted(file)}"] if file else []
         body += ["", "[roles]"]
         for role in ("confidential", "non_confidential", "identifiers"):
-            body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role), "]"]
+            body += [f"{role} = [", *(_line(g) for g in self.guesses if g.role == role and g.name != self.record_id), "]"]
+        if self.record_id is not None:
+            body.append(f"record_id = {_quoted(self.record_id)}  # every record has its own; the rows have no defined order")
         keys = [g.name for g in self.guesses if g.role == "non_confidential" and looks_like_key(g.name)]
         if keys:
             body += ["# Columns by which persons may be recognised. To recode or suppress them, move them from "

@@ -165,7 +165,7 @@ class AttributeInference(Attack):
         wanted = {scratch("original", n): n for n in (*names, *classes)}
         originals = [scratch("original", n) for n in names]
         joined = with_table(keys.joined, keys.joined.table.pair(original.table, wanted))
-        design = design_of(joined, keys.exact)
+        design = design_of(joined, keys.exact, frequent=True)
         centres = outlyingness(joined, originals)
         soft = [n for n in keys.soft if n not in keys.codes]
 

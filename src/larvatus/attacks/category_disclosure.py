@@ -3,6 +3,7 @@
     guess for record i with released category c:  arg max_k  P(k) P(c | k)
     P(c | k)  share of the records with original category k that have c, counted without record i
     P(k)      one of: equal for all k and c itself the guess; the frequency of k in the sub-group; its prediction from S
+    All released columns together: P(c | k) is the product over the columns, see `values/joint_categories`.
     Baselines:  chance   arg max_k P(k) by frequency in the sub-group;   S alone  arg max_k P(k | s_i);  both without record i
 """
 
@@ -15,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import Credits, risk_score
+from larvatus.attacks.values.joint_categories import JointEvidence, Witness, witnesses_of
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -28,25 +30,33 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import map_rows, reduce_groups, with_table
 from larvatus.stats.estimates.category_posteriors import frequency_baseline, telling_categories
+from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
 
 _RULES = ("the released category", "most probable by frequency", "most probable given S")
-MODE, GIVEN_S = "mode", "given S"
+_JOINT = ("most probable by frequency and all released columns", "most probable given S and all released columns",
+          "most frequent in the released columns of the record")
+_ANY = (*_RULES, *_JOINT)
+MODE, GIVEN_S, GUESS, GUESS_BASE = "mode", "given S", "guess", "baseline of the guess"
 _LEAST = 1e-6
 _MOST_SHOWN = 10
 _BLANK = "(missing)"
+_ALL_COLUMNS = "(all columns)"
+_TIMES = 2.0  # as for released categories
 
 
 class CategoryDisclosure(Attack):
     """The intruder guesses the original category of each record from its released category.
 
-    Three rules are tried, and the most successful counts: the released category itself, and the most probable original
-    category given the released one, with frequencies of the sub-group or with predictions from S as prior. The transition
-    probabilities are those of the file, counted without the target. The value is the share of categories guessed right: a
-    mean over the columns present in a record, then over records. Chance is the success of the most frequent category among
-    the other records of the sub-group. S alone is the success of the category predicted from S by a regression fitted
-    without the record. A blanked category is guessed from the prior.
+    Several rules are tried, and the most successful counts: the released category itself, and the most probable original
+    category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
+    several confidential columns, also the most probable category given all released values of the record, as if they were
+    independent given that category, and the category that most of its columns show. The probabilities are those of the file,
+    counted without the target. The value is the share of categories guessed right: a mean over the columns present in a
+    record, then over records. Chance is the success of the most frequent category among the other records of the sub-group.
+    S alone is the success of the category predicted from S by a regression fitted without the record. A blanked category is
+    guessed from the prior.
 
     A rare category adds little to the share of right guesses, even if it is always true where it is shown. The details
     therefore list what each released category says about the original one: the share of its records that have that original
@@ -72,21 +82,24 @@ class CategoryDisclosure(Attack):
             raise RiskError("the release has no categorical confidential column. Declare one in "
                             "roles.nominal, or leave this attack out.", subject="category_disclosure")
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
-        changes = [_Changes.of(joined, n, mine[n], theirs[n]) for n in names]
-        figures = [*_RULES, MODE, GIVEN_S]
+        released = [n for n in data.confidential if n not in release.internals.original_columns]
+        witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
+        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else []) for n in names]
+        tried = _ANY if any(c.joint for c in changes) else _RULES
+        figures = [*tried, MODE, GIVEN_S, GUESS, GUESS_BASE]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
         columns = [c for own in made.values() for c in own]
 
         def guess(group: int, block: Block) -> Mapping[str, Array]:
             out: dict[str, Array] = {}
             for j, change in enumerate(changes):
-                out |= {made[figure][j]: credit for figure, credit in change.credits(group, block).items()}
+                out |= {made[figure][j]: credit for figure, credit in change.credits(group, block).items() if figure in made}
             return out
 
         read = list(dict.fromkeys(c for change in changes for c in change.columns))
         _, group, values = collect(map_rows(joined, guess, read, [Column(c, "number") for c in columns]), columns)
         mean = {figure: _mean([values[c] for c in own]) for figure, own in made.items()}
-        best = max(_RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
+        best = max(tried, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
         there = ~np.isnan(mean[best])
         if not there.any():
             raise RiskError(f"{names[0]!r} has no value to guess. Leave this attack out.", subject="category_disclosure")
@@ -95,13 +108,15 @@ class CategoryDisclosure(Attack):
         notes = intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")
         score = risk_score("category_disclosure", "share of confidential categories guessed right", self.settings(),
                            data.groups, (1,), credits, notes)
-        rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in _RULES]
+        rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in tried]
         by_variable: list[Row] = [
             {"variable": n, **{what: _share(values[made[figure][j]]) for what, figure in
                                (("value", best), ("chance", MODE), ("s_alone", GIVEN_S), ("unchanged", _RULES[0]))}}
             for j, n in enumerate(names)
         ]
-        telling = sorted((row for change in changes for row in change.telling(joined)), key=_low, reverse=True)
+        guessed = [row for j, change in enumerate(changes) if change.joint for row in change.guessed(
+            *(values[made[figure][j]] for figure in (GUESS, GUESS_BASE, _JOINT[1])))]
+        telling = sorted([*guessed, *(row for change in changes for row in change.telling(joined))], key=_low, reverse=True)
         return replace(score, by_record=mean[best], records=None, by_variable=Rows.of(by_variable),
                        details={"rules": Rows.of(rules), TELLING_CATEGORIES: Rows.of(telling[:_MOST_SHOWN])})
 
@@ -117,9 +132,10 @@ class _Changes:
     total: Floats
     design: Design
     fits: Sequence[LeaveOneOut] | None
+    joint: JointEvidence | None = None
 
     @classmethod
-    def of(cls, joined: Microdata, name: str, mine: Column, theirs: Column) -> _Changes:
+    def of(cls, joined: Microdata, name: str, mine: Column, theirs: Column, witnesses: Sequence[Witness]) -> _Changes:
         levels, codes = _shared_codes(mine, theirs)
         k = int(max(c.max(initial=0) for c in codes)) + 1
         was, now = scratch("original", name), name
@@ -132,17 +148,19 @@ class _Changes:
 
         by_group = reduce_groups(joined, [was, now], count, np.add)
         small = k <= MOST_LEVELS
-        design = design_of(joined, joined.known) if small and joined.known else Design(())
+        design = design_of(joined, joined.known, frequent=True) if small and joined.known else Design(())
         fits = None
         if design.terms:
             read = list(dict.fromkeys([was, *design.columns]))
             moments = reduce_groups(joined, read, _moments(codes[0], was, k, design), SampleMoments.merge)
             fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
-        return cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits)
+        joint = JointEvidence.of(joined, name, codes[0], k, witnesses) if small and len(witnesses) > 1 else None
+        return cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits, joint)
 
     @property
     def columns(self) -> list[str]:
-        return list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns]))
+        more = () if self.joint is None else tuple(w.name for w in self.joint.witnesses)
+        return list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns, *more]))
 
     def credits(self, group: int, block: Block) -> dict[str, Floats]:
         """Credits of every rule and baseline for the records of a block; NaN if there is no original category."""
@@ -164,7 +182,32 @@ class _Changes:
             _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
             _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
+        if self.joint is not None:
+            log = self.joint.log_likelihood(block, x)
+            likely = np.exp(log - log.max(axis=1, keepdims=True))
+            given_s = prior * likely
+            guess = np.argmax(given_s, axis=1)
+            at = np.arange(len(x)), guess
+            base = np.maximum(*((w / np.maximum(w.sum(axis=1, keepdims=True), _LEAST))[at] for w in (frequency, prior)))
+            found |= {_JOINT[0]: _guessed(frequency * likely, x), _JOINT[1]: _guessed(given_s, x),
+                      _JOINT[2]: _guessed(self.joint.votes(block, self.levels, len(self.total)), x),
+                      GUESS: guess.astype(float), GUESS_BASE: base}
+        else:
+            found |= {_JOINT[0]: found[_RULES[1]], _JOINT[1]: found[_RULES[2]], _JOINT[2]: found[_RULES[0]], GUESS: by_s,
+                      GUESS_BASE: by_s}
         return {rule: np.where(there, credit, np.nan) for rule, credit in found.items()}
+
+    def guessed(self, guess: Floats, base: Floats, right: Floats) -> list[Row]:
+        """Categories that are true at least twice as often as their baseline where all released columns suggest them."""
+        out: list[Row] = []
+        for k in np.unique(guess[~np.isnan(guess)]).astype(int):
+            which = guess == k
+            n, hits, expected = int(which.sum()), float((right[which] == 1).sum()), float(base[which].sum())
+            low = wilson(hits / n, n)[0]
+            if low > 0 and low >= _TIMES * expected / n:
+                out.append({"variable": self.name, "released": _ALL_COLUMNS, "original": self.levels[k], "records": n,
+                            "share": hits / n, "low": low, "baseline": expected / n})
+        return out
 
     def telling(self, joined: Microdata) -> list[Row]:
         """Released categories that say more about the original one than its baseline; a blank counts as a category."""

@@ -173,7 +173,7 @@ class _Beside:
         if scale == "rank":
             data = _positions(data, [*before, *after])
             before, after = [scratch("position", n) for n in before], [scratch("position", n) for n in after]
-        design = design_of(data, data.known)
+        design = design_of(data, data.known, frequent=True)
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
         parts = reduce_groups(data, columns, _matrix([*before, *after], design), SampleMoments.merge)
         given = list(range(2 * p, 2 * p + len(design.terms)))

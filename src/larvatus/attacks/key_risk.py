@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,8 +29,8 @@ from larvatus.attacks.keys.key_figures import (
     weight_rows,
     without_key_rows,
 )
-from larvatus.attacks.keys.key_perturbation import key_law, match_under_law
-from larvatus.attacks.keys.key_population import Population, population_of
+from larvatus.attacks.keys.key_perturbation import KeyLaw, TrueTable, key_law, risk_under_law
+from larvatus.attacks.keys.key_population import Population, population_of, with_original_weight
 from larvatus.attacks.keys.key_table import KeyTable, key_table, record_figures
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
@@ -117,15 +116,14 @@ class KeyRisk(Attack):
                 "if it is named.")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        data = _with_weight(original, release.data)
-        names = self.key_names(data)
-        population, found, notes = self._examined(original, release, names)
+        names = self.key_names(release.data)
+        data, population, found, notes = self._examined(original, release, names)
         table, risk = found.table, found.risk
         details, more = self._details(data, population, found)
         details |= self._before_and_after(original, release, found)
         if "key_changes" in details:
             details["key_summary"] = _with_loss(details["key_summary"], details["key_changes"], len(names))
-        details |= weight_rows(original, data, names)
+        details |= weight_rows(original, release.data, names)
         details |= household_rows(original, data, found, self.threshold)
         whole = found.whole
         clear = tuple(n for n in names if n not in data.confidential)
@@ -155,32 +153,39 @@ class KeyRisk(Attack):
 
     def stage(self, original: Microdata, release: Release, name: str) -> Row:
         """Risk, uniques and smallest class of a release, as one row of a table of several."""
-        return self._examined(original, release, self.key_names(release.data))[1].row(name, self.threshold)
+        return self._examined(original, release, self.key_names(release.data))[2].row(name, self.threshold)
 
     def _examined(
         self, original: Microdata, release: Release, names: tuple[str, ...]
-    ) -> tuple[Population, ClassRisk, list[str]]:
-        """The population, the risk of each combination of keys, and notes on both."""
-        data = _with_weight(original, release.data)
-        population = population_of(data, original.rows, self.sampled)
+    ) -> tuple[Microdata, Population, ClassRisk, list[str]]:
+        """The release with its weights, the population, the risk of each combination of keys, and notes on both."""
+        data, weight = with_original_weight(original, release.data) if release.is_paired else (release.data, None)
+        population = population_of(data, original.rows, self.sampled, weight)
         found = ClassRisk.of(key_table(data, names, population.weight), population, self.missing)
         law = key_law(original, release, names)
         notes = [population.sentence]
-        matched = match_under_law(original, release, found.table, law, population.fraction) if law.perturbs else None
-        if matched is None:
-            found = self._with_model(found, population)
-            notes += _model_notes(found)
+        matched = self._under_law(original, data, population, found, law) if law.perturbs else None
+        if matched is not None:
+            notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
+            if law.exchanged:
+                exchanged = ", ".join(n for own in law.exchanged for n in own)
+                notes.append(f"the transition law of {exchanged} is estimated from the exchanged values")
+            return data, population, matched, notes
+        found = self._with_model(found, population)
+        notes += _model_notes(found)
         if law.perturbs:
-            if matched is None:
-                notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
-            else:
-                found = replace(found, risk=matched, spread=matched * (1 - matched) / found.table.count)
-                notes.append("keys were perturbed: the risk is the probability of a right match under the transition law")
-                if law.estimated:
-                    notes.append(f"the transition law of {', '.join(law.estimated)} is estimated from the exchanged values")
+            notes.append("WARNING: there are too many combinations of perturbed keys, which are treated as true")
         elif law.why_not:
             notes.append(f"the released keys are treated as true: {law.why_not}")
-        return population, found, notes
+        return data, population, found, notes
+
+    def _under_law(
+        self, original: Microdata, data: Microdata, population: Population, found: ClassRisk, law: KeyLaw
+    ) -> ClassRisk | None:
+        """The released combinations with the probability of a right match: the risk of the true keys times that of the link."""
+        true = TrueTable.of(original, data, law, found.table.names, population.weight)
+        risks = self._with_model(ClassRisk.of(true.table, population, self.missing), population)
+        return risk_under_law(true, risks, found, law, population.is_file)
 
     def _before_and_after(self, original: Microdata, release: Release, found: ClassRisk) -> dict[str, Rows]:
         """Risk of the original and of the release, and the cells that changed; nothing if no step changed a key."""
@@ -243,15 +248,6 @@ def _with_loss(summary: Rows, changes: Rows, keys: int) -> Rows:
     """The summary with the share of the information in the keys that is lost, a mean over all keys."""
     lost = sum(float(v) for v in changes.column("information lost") if isinstance(v, int | float))
     return Rows.of([*summary, {"figure": INFORMATION_LOST, "value": lost / max(keys, 1), "low": None, "high": None}])
-
-
-def _with_weight(original: Microdata, data: Microdata) -> Microdata:
-    """The release with the survey weight of the original, if it is not released: the population is estimated by it."""
-    name = original.roles.weight
-    if name is None or name in data.table.columns or name not in original.table.columns:
-        return data
-    roles = data.roles.model_copy(update={"weight": name, "release_weight": False})
-    return replace(data, table=data.table.pair(original.table, {name: name}), roles=roles)
 
 
 def _model_notes(found: ClassRisk) -> list[str]:

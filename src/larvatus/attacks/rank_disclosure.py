@@ -58,7 +58,7 @@ class RankDisclosure(Attack):
         original, release = with_average(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
-        design = design_of(ranked, ranked.known)
+        design = design_of(ranked, ranked.known, frequent=True)
         p, q = len(names), len(design.terms)
         columns = list(dict.fromkeys([*_all(names), *design.columns]))
         moments = reduce_groups(ranked, columns, _moments(names, design), SampleMoments.merge)

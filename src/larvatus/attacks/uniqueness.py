@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
@@ -16,6 +16,7 @@ from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
 from larvatus.attacks.keys.near_values import chances_of_near_values
+from larvatus.attacks.keys.value_agreement import agreement, columns_not_masked, spreads_by_group
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -26,7 +27,6 @@ from larvatus.attacks.scoring.credits import (
     distance_from_centre,
     outlyingness,
 )
-from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -36,6 +36,7 @@ from larvatus.data.exposure.unchanged_records import (
     NEAR_ALONE,
     NEAR_PAIR,
     UNCHANGED_RECORDS,
+    WHOLE_GROUP,
     nearly_unchanged_records,
     unchanged_households,
     unchanged_in_words,
@@ -49,16 +50,13 @@ from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.steps import codes_in
-from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
+from larvatus.data.verbs import as_one_group, map_rows, reduce_groups, with_table
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED, BY_RELEASED = (scratch(f"size by {what}") for what in ("keys", "S", "X", "all X"))  # of its class
 _UNCHANGED, COINCIDENCE = scratch("unchanged"), scratch(
     "alike")  # all confidential values unchanged; probability by coincidence
 _FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING, _UNCHANGED, COINCIDENCE)
-_SAME = 1e-9  # of the standard deviation of the column
-_ROUNDING = 1e-15  # of the value
 
 
 class Uniqueness(Attack):
@@ -70,9 +68,10 @@ class Uniqueness(Attack):
     (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
     are keys, of all confidential columns in the classes of S). They also give the share of records that S alone singles out
     with the columns that do it, and the share that missing cells single out in addition. They count the records released with
-    all confidential values unchanged, and the records in households of which no member is masked. Among the records that are
-    alone in S, or one of two, they count those with a numeric value so near to the original that chance does not explain it:
-    values drawn anew within the sub-group give such a count with a probability of at most 1 %.
+    all confidential values unchanged, and the records in households of which no member is masked. They name confidential
+    columns of which nearly all values are unchanged in a sub-group, a category of S or a tenth of a number of S. Among
+    the records that are alone in S, or one of two, they count those with a numeric value so near to the original that chance
+    does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %.
 
     Parameters:
         keys: key variables (default: all known columns).
@@ -114,10 +113,13 @@ class Uniqueness(Attack):
         chances = chances_of_near_values(original, data, first, alone | pair)
         near = {kind: chances[which[alone | pair]] for kind, which in ((NEAR_ALONE, alone), (NEAR_PAIR, pair)) if which.any()}
         kept = Rows.of([*kept, *nearly_unchanged_records(near, len(alone))])
-        if (households := household_units(original)) is not None:
-            shared = set(household_variables(original, households, first)) >= set(first)
-            kept = Rows.of([*kept, *unchanged_households(
-                households.of_records(record), values[_UNCHANGED] == 1, values[COINCIDENCE], shared)])
+        households = household_units(original)
+        shared = () if households is None else household_variables(original, households, first)
+        if households is not None:
+            kept = Rows.of([*kept, *unchanged_households(households.of_records(record), values[_UNCHANGED] == 1,
+                                                         values[COINCIDENCE], set(shared) >= set(first))])
+        covered = [str(row["sub_group"]) for row in kept if row["records"] == WHOLE_GROUP]
+        kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared)])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
@@ -145,8 +147,8 @@ def _found(
     joined = with_table(sized, sized.table.pair(original.table, before))
     numbers = [scratch("original", n) for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
     centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
-    spread = _spreads(original, joined, every)
-    agree, unchanged = _agreement(original, pool, masked, spread), _agreement(original, pool, every, spread, whole=True)
+    spread = spreads_by_group(original, joined, every)
+    agree, unchanged = agreement(original, pool, masked, spread), agreement(original, pool, every, spread, whole=True)
     columns = min(len(every), 2)
 
     def credit(group: int, block: Block) -> Mapping[str, Array]:
@@ -162,36 +164,6 @@ def _found(
 
     names = list(dict.fromkeys([*before, *every, BY_KEYS, BY_S, *([BY_MASKED] if given else []), by_released]))
     return map_rows(joined, credit, names, [Column(n, "number") for n in _FIGURES])
-
-
-def _spreads(original: Microdata, joined: Microdata, names: Sequence[str]) -> Mapping[str, Floats]:
-    """Standard deviations of the original numbers in each sub-group."""
-    numbers = [n for n in names if original.table.columns[n].kind == "number"]
-    moments = moments_by_group(joined, [scratch("original", n) for n in numbers]) if numbers else []
-    return {n: np.array([np.sqrt(np.nan_to_num(m.variance[j])) for m in moments]) for j, n in enumerate(numbers)}
-
-
-def _agreement(
-    original: Microdata, pool: Microdata, names: Sequence[str], spread: Mapping[str, Floats], whole: bool = False
-) -> Callable[[int, Block], NDArray[np.bool_]]:
-    """Whether the released values of a record that are not blanked equal its original ones; if `whole`, nothing is blanked."""
-    mine, theirs = original.table.columns, pool.table.columns
-
-    def agree(group: int, block: Block) -> NDArray[np.bool_]:
-        out = np.ones(len(block), dtype=bool)
-        for n in names:
-            now, was = block[n], block[scratch("original", n)]
-            if mine[n].kind != theirs[n].kind:
-                out &= not whole
-            elif theirs[n].kind == "nominal":
-                blank = (now < 0) & (was < 0) if whole else now < 0
-                out &= blank | (codes_in(theirs[n], mine[n])[now] == was)
-            else:
-                blank = np.isnan(now) & np.isnan(was) if whole else np.isnan(now)
-                out &= blank | (np.abs(now - was) <= _SAME * spread[n][group] + _ROUNDING * np.abs(was))
-        return out
-
-    return agree
 
 
 def _changed_kinds(original: Microdata, data: Microdata, masked: Sequence[str]) -> list[str]:

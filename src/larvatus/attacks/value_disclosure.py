@@ -58,7 +58,7 @@ class ValueDisclosure(Attack):
         names = [n for n in released if n not in release.internals.original_columns]
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
-        design = design_of(joined, joined.known)
+        design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
         p, r, q = len(names), len(released), len(design.terms)

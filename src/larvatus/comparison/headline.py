@@ -105,6 +105,12 @@ def mean_loss(scores: Sequence[Score]) -> float | None:
     return sum(values) / len(scores) if scores else None
 
 
+def mean_loss_of(scores: Sequence[Score]) -> float | None:
+    """The mean loss of one release over its measures with a value; only those that decide, if there are any."""
+    there = [s for s in scores if s.kind == "loss" and finite_number(s.value) is not None]
+    return mean_loss([s for s in there if s.decides] or there)
+
+
 def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
     """All releases in the given order, numbered from 1."""
     losses = list(common_measures(candidates).values())

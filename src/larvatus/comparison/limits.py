@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.comparison.combined_scores import Combination, add_combined_scores
+from larvatus.comparison.headline import mean_loss_of
 from larvatus.comparison.key_figures import AT_LEAST, KEY_LIMITS, KEY_RISK
-from larvatus.comparison.limits_by_release import ONLY_UPPER_END, broken_in_words, limit_figure
+from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS, ONLY_UPPER_END, broken_in_words, limit_figure
 from larvatus.comparison.score_figures import (
     LIMITED,
     OF_ATTACKS,
@@ -39,7 +40,7 @@ _Share = Annotated[float, Field(ge=0)]
 
 _FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
-_OWN = ("tier", "interval", "every_attack")
+_OWN = ("tier", "interval", "every_attack", LIMIT_ON_MEAN_LOSS)
 
 
 class Limit(BaseModel):
@@ -99,7 +100,7 @@ class Limits(SettingsModel):
     """Limits by name of an attack, a measure or a combination, and by access tier.
 
     `tier` and `every_attack` apply to every attack that decides between releases; if both are given, both apply. A limit for
-    an attack by name replaces them for that attack.
+    an attack by name replaces them for that attack. `mean_loss` is the maximum of the mean relative loss over the measures.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -107,10 +108,11 @@ class Limits(SettingsModel):
     tier: Literal["public", "scientific", "secure"] | None = None
     interval: Interval = "upper"
     every_attack: Limit | None = None
+    mean_loss: _Share | None = None
     scores: dict[str, Limit] = Field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.tier or self.every_attack or self.scores)
+        return bool(self.tier or self.every_attack or self.scores or self.mean_loss is not None)
 
     @property
     def of_attacks(self) -> tuple[Limit, ...]:
@@ -132,6 +134,8 @@ class Limits(SettingsModel):
             out["interval"] = self.interval
         if self.every_attack is not None:
             out["every_attack"] = self.every_attack.plain()
+        if self.mean_loss is not None:
+            out[LIMIT_ON_MEAN_LOSS] = self.mean_loss
         return {**out, **{name: limit.plain() for name, limit in self.scores.items()}}
 
     def judge(
@@ -156,6 +160,10 @@ class Limits(SettingsModel):
         rows += self._absolute(attacks)
         if self.tier is not None and KEY_RISK not in self.scores:
             rows += self._rows([s for s in scores if s.method == KEY_RISK], Limit(at_most=TIERS[self.tier].key_risk))
+        if self.mean_loss is not None:
+            lost = mean_loss_of(scores)
+            why_not = "" if lost is not None else "no measure was run"
+            rows.append(_row(LIMIT_ON_MEAN_LOSS, "value", lost, self.mean_loss, why_not))
         return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from larvatus.comparison.subset import ComparisonLike
 
 MOST_NAMED = 4
+LIMIT_ON_MEAN_LOSS = "mean_loss"  # the limit on the mean of the relative losses
 ONLY_UPPER_END = "meets the limit; the upper end of its interval does not"  # a reason
 
 

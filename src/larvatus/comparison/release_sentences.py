@@ -13,7 +13,7 @@ from larvatus.data.score import Score
 
 NEARLY_UNCHANGED = 0.02  # relative loss
 KEPT = {method: plain.looks_at for method, plain in PLAIN.items() if plain.looks_at}  # what each measure looks at
-NAMES = {**{method: plain.name for method, plain in PLAIN.items()}, "every_attack": "every attack"}
+NAMES = {**{method: plain.name for method, plain in PLAIN.items()}, "every_attack": "every attack", "mean_loss": "mean loss"}
 
 
 def plain_name(method: str) -> str:

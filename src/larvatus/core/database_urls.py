@@ -18,6 +18,8 @@ from larvatus.core.errors import ReadError
 POSTGRESQL, SQLITE, DUCKDB = "postgresql", "sqlite", "duckdb"
 _SCHEMES = {"postgresql": POSTGRESQL, "postgres": POSTGRESQL, "sqlite": SQLITE, "duckdb": DUCKDB}
 _SUFFIXES = {".duckdb": DUCKDB, ".sqlite": SQLITE, ".sqlite3": SQLITE}
+_EITHER = {".db", ".db3", ".ddb"}
+_DUCKDB_PLACE, _DUCKDB_MARK = 8, b"DUCK"
 _SECRET = {"password", "sslpassword"}
 _FILE = "file://"
 _STORE = re.compile(r"s3://", re.IGNORECASE)
@@ -35,7 +37,20 @@ def database_kind(source: Any) -> str:
         return ""
     place = os.fspath(source)
     scheme, mark, _ = place.partition("://")
-    return _SCHEMES.get(scheme.lower(), "") if mark else _SUFFIXES.get(Path(place).suffix.lower(), "")
+    if mark:
+        return _SCHEMES.get(scheme.lower(), "")
+    suffix = Path(place).suffix.lower()
+    return _kind_of_file(place) if suffix in _EITHER else _SUFFIXES.get(suffix, "")
+
+
+def _kind_of_file(path: str) -> str:
+    """SQLite and DuckDB share some suffixes: the first bytes of the file decide."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_DUCKDB_PLACE + len(_DUCKDB_MARK))
+    except (OSError, ValueError):
+        return SQLITE
+    return DUCKDB if start[_DUCKDB_PLACE:] == _DUCKDB_MARK else SQLITE
 
 
 def is_address(source: Any) -> bool:

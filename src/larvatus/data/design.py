@@ -85,10 +85,11 @@ class Design:
         return out.T
 
 
-def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) -> Design:
+def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, frequent: bool = False) -> Design:
     """The terms for the columns. A categorical column with more than fifty levels is refused.
 
-    A sub-group column, which varies only inside pools of small sub-groups, has indicators for its most frequent levels.
+    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So has a
+    sub-group column, which varies only inside pools of small sub-groups.
     """
     terms: list[Term] = []
     for name in columns:
@@ -96,7 +97,7 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
         if column.kind == "number" or name in data.roles.ordered:
             terms += _numeric(data, name)
             continue
-        if len(column.levels) > MOST_LEVELS and name not in data.sub_groups.columns:
+        if len(column.levels) > MOST_LEVELS and not frequent and name not in data.sub_groups.columns:
             spoilt = "".join(
                 f" It was read as categorical because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers. If "
                 "it should be numeric, correct or empty these cells." for t in texts(data, [name]) if t.spoilt

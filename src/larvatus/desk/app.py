@@ -19,7 +19,7 @@ from larvatus.core.errors import LarvatusError, ReadError, StudyError
 from larvatus.desk.desk import Desk, job_plain
 from larvatus.desk.entrance import DoorPage, Entrance
 from larvatus.desk.guard import REPORT_POLICY, Guard
-from larvatus.desk.page_request import Action, PageRequest, StaleStudy
+from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest, StaleStudy
 from larvatus.desk.pages.compare_page import COMPARE_ACTIONS, show_compare
 from larvatus.desk.pages.decide_page import DECIDE_ACTIONS, show_decide
 from larvatus.desk.pages.keys_page import KEYS_ACTIONS, show_keys
@@ -296,7 +296,7 @@ class _Pages:
 
 
 def _to(study: StudyFolder, step: str) -> Response:
-    return RedirectResponse(f"/study/{study.id}/{step}", _SEE_OTHER)
+    return RedirectResponse(LIST_OF_FILES if step == LIST_OF_FILES else f"/study/{study.id}/{step}", _SEE_OTHER)
 
 
 def _download(text: str, name: str) -> Response:

@@ -86,6 +86,13 @@ class Desk:
         self.examine(made)
         return made
 
+    def give_up(self, study: StudyFolder) -> None:
+        """Remove the folder of a study whose file could not be read; a study that has roles stays."""
+        if "roles" in study.plain:
+            return
+        self._studies.pop(study.id, None)
+        shutil.rmtree(study.path, ignore_errors=True)
+
     def source(self, study: StudyFolder) -> Path:
         """The data of a study, which must be below the root or in the study's folder."""
         stated = study.plain.get("source", "")

@@ -40,4 +40,5 @@ class PageRequest:
         self.desk.change(self.study, plain, *change)
 
 
+LIST_OF_FILES = "/"  # the step after an action that ends the study: the list of files
 Action = Callable[[PageRequest], str | None]  # what is done; the step to show next, or the same

@@ -49,7 +49,7 @@ class WeightCalibration(Mask):
     masks_weight: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset()
     publishable: ClassVar[frozenset[str]] = frozenset({"margins", "distance", "lower", "upper"})
-    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match")
+    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match", "nearest_record")
 
     margins: tuple[str, ...] = Field(default=(), description="margins whose totals of the original are kept")
     totals: dict[str, float | dict[str, float]] = Field(default_factory=dict, description="stated totals by margin")

@@ -40,7 +40,7 @@ class WeightGrouping(Mask):
     masks_weight: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset()
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "classes"})
-    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match")
+    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match", "nearest_record")
 
     k: Annotated[int, Field(ge=2)] = Field(default=10, description="smallest number of records with the same weight")
     classes: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of classes, instead of k")

@@ -38,7 +38,7 @@ class WeightNoise(Mask):
     masks_weight: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset()
     publishable: ClassVar[frozenset[str]] = frozenset({"sd"})
-    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match")
+    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match", "nearest_record")
 
     sd: Annotated[float, Field(gt=0, le=2)] = Field(default=0.1, description="standard deviation of the log factors")
 

@@ -37,7 +37,7 @@ class WeightRounding(Mask):
     masks_weight: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset()
     publishable: ClassVar[frozenset[str]] = frozenset({"base"})
-    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match")
+    nemesis: ClassVar[tuple[str, ...]] = ("uniqueness", "exact_match", "nearest_record")
 
     base: Annotated[float, Field(gt=0, le=1e12)] = Field(default=1.0, description="weights become multiples of this number")
 

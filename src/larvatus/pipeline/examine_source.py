@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,14 @@ from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.dates.date_forms import form_of_field
 from larvatus.data.labelling.labelled_roles import labels_make_categorical
 from larvatus.data.labelling.labels import SHEETS, MissingCode
+from larvatus.data.roles import Roles
 from larvatus.engines._choice import engine_for
-from larvatus.engines._databases.database_sources import NO_QUERY, SourceQuery, source_as_parquet
+from larvatus.engines._databases.database_sources import (
+    NO_QUERY,
+    SourceQuery,
+    is_unordered,
+    source_as_parquet,
+)
 from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import OpenedSource
 from larvatus.engines._files.missing_codes import split_table
@@ -29,6 +35,20 @@ from larvatus.engines._files.sources import arrow_table, batches_of, column_name
 from larvatus.pipeline.read_source import with_format
 
 _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
+
+
+def guess_roles_of(
+    source: SourceLike, *, sheet: str | None = None, catalog: str | Path | None = None, query: str | None = None,
+    table: str | None = None, password_file: str | Path | None = None,
+    missing: Mapping[str, Sequence[MissingCode]] | None = None, delimiter: str | None = None, decimal: str | None = None,
+    thousands: str | None = None, encoding: str | None = None, quote: str | None = None, dates: Mapping[str, str] | None = None,
+) -> RoleGuesses:
+    """The columns of a source, and a first guess of their roles, with the arguments of `lv.read` that say what to read."""
+    stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote,
+              "dates": dict(dates) if dates else None}
+    codes = Roles(missing=dict(missing or {})).missing
+    asked = SourceQuery(query, table, password_file)
+    return guess_roles(with_format(file_of_url(source), stated), NOTHING_STATED, sheet, asked, catalog, codes)
 
 
 def guess_roles(
@@ -59,13 +79,13 @@ def guess_roles(
     notation = Notation() if opened.labels.suffix in SHEETS else notation
     guesses = guesses_for([_with_labels(column_kind(n, table.column(n), notation), opened) for n in table.column_names])
     if not isinstance(source, str | os.PathLike):
-        return RoleGuesses(guesses, table.num_rows, missing=given)
+        return RoleGuesses(guesses, table.num_rows, missing=given, unordered=is_unordered(asked))
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
     stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {}),
               **({"catalog": os.path.abspath(catalog)} if catalog else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
-    return RoleGuesses(guesses, table.num_rows, path, said, stated, given)
+    return RoleGuesses(guesses, table.num_rows, path, said, stated, given, is_unordered(asked))
 
 
 def _with_labels(column: ColumnKind, opened: OpenedSource) -> ColumnKind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +13,12 @@ from larvatus.advice.roles_draft import RoleGuesses
 from larvatus.comparison.key_figures import KEY_LOSS, KEY_RISK
 from larvatus.comparison.limits import Limits, LimitsLike
 from larvatus.constraints.settings import ConstraintsLike
-from larvatus.core.errors import StudyError
+from larvatus.core.errors import RolesError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.contracts import Attack
+from larvatus.data.labelling.labels import MissingCode
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
@@ -47,23 +48,31 @@ from larvatus.study.scoring import refuse_unused, scoring_of
 @overload
 def advise(data: Microdata, *, progress: Progress = silent) -> Advice: ...
 @overload
-def advise(data: SourceLike, *, progress: Progress = silent) -> RoleGuesses: ...
+def advise(
+    data: SourceLike, *, sheet: str | None = None, catalog: str | Path | None = None, query: str | None = None,
+    table: str | None = None, password_file: str | Path | None = None,
+    missing: Mapping[str, Sequence[MissingCode]] | None = None, progress: Progress = silent, **csv: Any,
+) -> RoleGuesses: ...
 
 
-def advise(data: Microdata | SourceLike, *, progress: Progress = silent) -> Advice | RoleGuesses:
+def advise(data: Microdata | SourceLike, *, progress: Progress = silent, **source: Any) -> Advice | RoleGuesses:
     """Describe the data and recommend masks, with reasons.
 
     The study of the advice is tried first, on at most 30,000 records: what cannot be carried out is changed or left out, and
     the advice says so. Data without roles (a path or a data frame) are examined column by column: the result is a table of the
-    columns with a first guess of their roles, to confirm or change.
+    columns with a first guess of their roles, to confirm or change. `sheet`, `catalog`, `query`, `table`, `password_file`,
+    `missing` and what states how a CSV file is written are as in `lv.read`.
     """
     if isinstance(data, Microdata):
+        if source:
+            raise RolesError(f"advise: these data are read already, so that {next(iter(source))} has no use. Leave it out, or "
+                             "give the path of the source.")
         return advise_with_trial(data, text_places, progress)
     if data is None or (isinstance(data, str) and "\n" in data):  # neither a path nor a frame
         check_microdata(data)
-    from larvatus.pipeline.examine_source import guess_roles
+    from larvatus.pipeline.examine_source import guess_roles_of
 
-    return guess_roles(data)
+    return guess_roles_of(data, **source)
 
 
 def search(

@@ -88,11 +88,14 @@ def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | 
 def superpopulation_rows(table: KeyTable, population: Population) -> Rows:
     """Population uniques under superpopulation models; a model that has not converged has no estimate."""
     size = table.records / population.fraction
-    return Rows.of(
-        {"model": e.model, "population uniques": e.uniques if e.converged else None,
-         "share of population": e.uniques / size if e.converged else None, "converged": e.converged, "chosen": e.chosen}
-        for e in population_uniques(table.count, population.fraction)
-    )
+    rows: list[Row] = []
+    for e in population_uniques(table.count, population.fraction):
+        low, high = e.ends or (None, None)
+        rows.append({"model": e.model, "population uniques": e.uniques if e.converged else None, "low": low,
+                     "high": None if high is None else min(high, size),
+                     "share of population": e.uniques / size if e.converged else None, "converged": e.converged,
+                     "chosen": e.chosen})
+    return Rows.of(rows)
 
 
 def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Rows], str]:

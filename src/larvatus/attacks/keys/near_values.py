@@ -39,7 +39,7 @@ def chances_of_near_values(
 def _unexplained_by_s(joined: Microdata, originals: Sequence[str]) -> Floats:
     """The share of variance of each original column within sub-groups that a regression on S leaves, at most 1."""
     p = len(originals)
-    design = design_of(joined, joined.known) if joined.known else Design(())
+    design = design_of(joined, joined.known, frequent=True) if joined.known else Design(())
     if not design.terms:
         return np.ones(p)
     read = list(dict.fromkeys([*originals, *design.columns]))

@@ -15,6 +15,7 @@ from larvatus.data.sub_groups import Groups
 
 UNCHANGED_RECORDS = "unchanged_records"
 ALL, ALONE, WHOLE_GROUP, WHOLE_HOUSEHOLDS = "all", "alone in S", "whole sub-group", "whole households"
+WHOLE_COLUMN = "a column in a part of the file"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -97,11 +98,11 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         also = f"; {alone:,} of these records are alone in the unmasked columns" if alone else ""
         one = "record is" if number == 1 else "records are"
         out.append(f"{number:,} {one} released with all confidential values unchanged ({share(part)}{also}).")
-    whole = [f"{r['sub_group']} ({int(r['count'] or 0):,} records)" for r in rows if r["sub_group"] is not None]
-    if whole:
-        more = f" and {len(whole) - _MOST_NAMED:,} more" if len(whole) > _MOST_NAMED else ""
-        of = "this sub-group" if len(whole) == 1 else "these sub-groups"
-        out.append(f"No confidential value is masked in {of}: {'; '.join(whole[:_MOST_NAMED])}{more}.")
+    if whole := _named(rows, WHOLE_GROUP):
+        of = "this sub-group" if whole[0] == 1 else "these sub-groups"
+        out.append(f"No confidential value is masked in {of}: {whole[1]}.")
+    if columns := _named(rows, WHOLE_COLUMN):
+        out.append(f"Nearly all values of a confidential column are unchanged in a part of the file: {columns[1]}.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
@@ -110,6 +111,13 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
             said, keep = ("record shares its", "keeps") if near == 1 else ("records share their", "keep")
             out.append(f"{near:,} {said} unmasked values with {others} and {keep} a confidential value almost unchanged.")
     return tuple(out)
+
+
+def _named(rows: Rows, kind: str) -> tuple[int, str] | None:
+    """How many rows of a kind there are, and the first of them by name; None if there are none."""
+    found = [f"{r['sub_group']} ({int(r['count'] or 0):,} records)" for r in rows if r["records"] == kind]
+    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    return (len(found), "; ".join(found[:_MOST_NAMED]) + more) if found else None
 
 
 def count_unchanged(rows: Rows) -> int:

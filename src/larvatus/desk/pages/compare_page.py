@@ -75,7 +75,7 @@ def _limits(at: PageRequest) -> dict[str, Any]:
     stated = at.study.plain.get("limits", {})
     every = stated.get("every_attack")
     above = every.get("above_baseline") if isinstance(every, Mapping) else None
-    return {"tier": stated.get("tier", ""), "above": above, "stated": bool(stated)}
+    return {"tier": stated.get("tier", ""), "above": above, "loss": stated.get("mean_loss"), "stated": bool(stated)}
 
 
 def _set_tier(at: PageRequest) -> None:
@@ -83,13 +83,23 @@ def _set_tier(at: PageRequest) -> None:
     at.change(with_part(at.study.plain, "limits", tier=tier if tier in TIERS else None), "limits")
 
 
-def _set_above(at: PageRequest) -> None:
-    """A limit on every attack: success above its baseline, in percentage points."""
-    text = at.value("above").replace(",", ".").strip()
+def _share(at: PageRequest, name: str) -> float | None:
+    """A field in per cent, as a share; None if it is empty."""
+    text = at.value(name).replace(",", ".").strip()
     try:
-        above = round(float(text) / 100, 6) if text else None
+        return round(float(text) / 100, 6) if text else None
     except ValueError:
         raise StudyError([at.say("compare.no_number")]) from None
+
+
+def _set_loss(at: PageRequest) -> None:
+    """A limit on the mean loss, in per cent."""
+    at.change(with_part(at.study.plain, "limits", mean_loss=_share(at, "loss")), "limits")
+
+
+def _set_above(at: PageRequest) -> None:
+    """A limit on every attack: success above its baseline, in percentage points."""
+    above = _share(at, "above")
     every = None if above is None else {"above_baseline": above}
     at.change(with_part(at.study.plain, "limits", every_attack=every), "limits")
 
@@ -114,6 +124,6 @@ def _score_elsewhere(at: PageRequest) -> None:
 
 
 COMPARE_ACTIONS: Mapping[str, Action] = {
-    "tier": _set_tier, "above": _set_above, "no_limits": _no_limits, "elsewhere": _score_elsewhere, "drop": _drop_elsewhere,
-    "search": start_search, "add_found": add_search_result,
+    "tier": _set_tier, "above": _set_above, "loss": _set_loss, "no_limits": _no_limits, "elsewhere": _score_elsewhere,
+    "drop": _drop_elsewhere, "search": start_search, "add_found": add_search_result,
 }

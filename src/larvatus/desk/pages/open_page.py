@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.desk.forms import typed_value
-from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest
 from larvatus.desk.study_edits import RELEASED_ROLES, role_of, with_kind, with_label, with_missing_codes, with_setting
 from larvatus.desk.study_folder import StudyFolder
+from larvatus.engines._files.text_stream import is_csv
 
 _CSV = ("delimiter", "decimal", "thousands", "encoding", "quote")
 
@@ -19,7 +20,8 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     preview = at.desk.preview(at.study)
     if found is None or preview is None:
         job = at.desk.worker.latest(at.study.id, "examine")
-        return {"found": found, "job": job, "rows": 0, "columns": [], "preview": None, "formats": {}, "others": []}
+        stated = _formats(at) if job and job.state == "failed" and is_csv(at.desk.source(at.study)) else {}
+        return {"found": found, "job": job, "rows": 0, "columns": [], "preview": None, "formats": stated, "others": []}
     plain, roles = at.study.plain, at.study.plain.get("roles", {})
     columns = [
         {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
@@ -27,12 +29,16 @@ def show_open(at: PageRequest) -> dict[str, Any]:
          "stated": roles.get("missing", {}).get(c["name"]), "released": role_of(plain, c["name"]) in RELEASED_ROLES}
         for c in found["columns"]
     ]
-    source = plain.get("source")
-    formats = dict(source) if isinstance(source, Mapping) else {}
-    is_csv = bool(found["dialect"])
     return {"found": found, "job": None, "rows": preview.rows, "columns": columns, "preview": preview,
             "value_labels": {i: dict(c["values"]) for i, c in enumerate(columns) if c["values"]}, "others": _other_studies(at),
-            "formats": {n: formats.get(n, "") for n in _CSV} if is_csv else {}}
+            "formats": _formats(at) if found["dialect"] else {}}
+
+
+def _formats(at: PageRequest) -> dict[str, Any]:
+    """The format of a text file as the user stated it; empty fields are recognised from the file."""
+    source = at.study.plain.get("source")
+    stated = source if isinstance(source, Mapping) else {}
+    return {n: stated.get(n, "") for n in _CSV}
 
 
 def _range_or_code(code: Sequence[str], at: PageRequest) -> str:
@@ -85,11 +91,16 @@ def _set_format(at: PageRequest) -> None:
     at.desk.examine(at.study)
 
 
+def _give_up(at: PageRequest) -> str:
+    at.desk.give_up(at.study)
+    return LIST_OF_FILES
+
+
 def _set_purpose(at: PageRequest) -> None:
     at.change(with_setting(at.study.plain, "purpose", at.value("purpose").strip()), "purpose")
 
 
 OPEN_ACTIONS: Mapping[str, Action] = {
     "look": _look, "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format,
-    "purpose": _set_purpose,
+    "purpose": _set_purpose, "give_up": _give_up,
 }

@@ -41,12 +41,18 @@ function showCard(number) {
   card.scrollIntoView({ block: "center" });
 }
 
-// The slider shows at once which releases would stay below it; the server judges when it is let go.
+// The sliders show at once which releases would stay below them; the server judges when one is let go.
 document.addEventListener("input", (event) => {
-  if (event.target.id !== "above") return;
-  const most = Number(event.target.value) / 100, points = JSON.parse(document.querySelector("figure.map").dataset.points);
-  const low = new Set(points.filter((p) => p.excess !== null && p.excess <= most).map((p) => p.number));
+  if (event.target.id !== "above" && event.target.id !== "loss") return;
+  const points = JSON.parse(document.querySelector("figure.map").dataset.points);
+  const risk = limitOf("above"), loss = limitOf("loss");
+  const low = new Set(points.filter((p) => p.excess !== null && p.excess <= risk && (p.loss ?? 0) <= loss).map((p) => p.number));
   document.querySelectorAll(".map .point").forEach((point) => {
     point.classList.toggle("dimmed", !low.has(numberOf(point)));
   });
 });
+
+function limitOf(id) { // a slider at its right end sets no limit until it is moved
+  const slider = document.getElementById(id);
+  return slider.value === slider.max ? Infinity : Number(slider.value) / 100;
+}

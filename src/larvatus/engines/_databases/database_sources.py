@@ -67,6 +67,11 @@ def is_database(source: Any) -> bool:
     return bool(database_kind(source)) or is_connection(source)
 
 
+def is_unordered(asked: SourceQuery) -> bool:
+    """Whether the rows of what is read from a database have no defined order."""
+    return asked.table is not None or (asked.query is not None and not query_has_order(asked.query))
+
+
 def is_connection(source: Any) -> bool:
     """Whether a source is a DB-API connection."""
     return callable(getattr(source, "cursor", None)) and callable(getattr(source, "close", None))

@@ -59,7 +59,8 @@ class _Numbers:
         self.stored = StoredColumn(room.folder, np.float64)
         self.missing = False
         self._dates: DateKind | None = None
-        self.exact = StoredColumn(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
+        stored = conversion.needs_exact(kind) and not confidential
+        self.exact = StoredColumn(room.folder, conversion.exact_type(kind)) if stored else None
 
     def take(self, column: Any) -> None:
         described, values = conversion.as_number(self.name, column, self.kind, self.confidential)

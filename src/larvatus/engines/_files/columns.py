@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EXACT = 2**53
-_MOST_DIGITS = 18  # of a decimal number in 64 bits
+_BITS = 64
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
@@ -53,8 +53,6 @@ def check_type(name: str, kind: Any) -> None:
 
     if t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind):
         raise ReadError(f"{name!r} has type {kind}, which is neither numeric nor text. Convert it to text, or give it no role.")
-    if t.is_decimal(kind) and kind.precision > _MOST_DIGITS:
-        raise ReadError(f"{name!r} of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
 
 
 def as_released(name: str, column: Any, roles: Roles, sub_groups: SubGroups) -> Any:
@@ -84,8 +82,15 @@ def needs_exact(kind: Any) -> bool:
     return bool((t.is_integer(kind) and kind.bit_width == 64) or t.is_temporal(kind) or t.is_decimal(kind))
 
 
-def exact(name: str, column: Any, kind: Any) -> NDArray[np.int64]:
-    """Whole numbers, dates and short decimals as 64-bit integers; 0 if missing."""
+def exact_type(kind: Any) -> np.dtype[Any]:
+    """The type in which `exact` returns a column: integers of 64 bits, or the bytes of a decimal number with more digits."""
+    import pyarrow.types as t
+
+    return np.dtype(f"V{kind.bit_width // 8}" if t.is_decimal(kind) and kind.bit_width > _BITS else np.int64)
+
+
+def exact(name: str, column: Any, kind: Any) -> Array:
+    """Whole numbers, dates and decimals without loss; 0 if missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,20 +99,36 @@ def exact(name: str, column: Any, kind: Any) -> NDArray[np.int64]:
     if pa.types.is_uint64(kind):
         return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False), dtype=np.uint64).view(np.int64)
     if pa.types.is_decimal(kind):
-        return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
+        return _decimal_bytes(column, kind)
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())
     return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def from_exact(values: NDArray[np.int64], missing: NDArray[np.bool_], kind: Any) -> Any:
+def _decimal_bytes(column: Any, kind: Any) -> Array:
+    """Decimal numbers as Arrow stores them; those of 32 bits as integers of 64."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    stored = f"V{kind.bit_width // 8}" if kind.bit_width > _BITS else f"i{kind.bit_width // 8}"
+    out = [np.zeros(0, dtype=stored)]
+    for part in parts:
+        full = pc.fill_null(part, Decimal(0))
+        if len(full):
+            out.append(np.frombuffer(full.buffers()[1], dtype=stored, count=full.offset + len(full))[full.offset:])
+    return np.concatenate(out).astype(exact_type(kind))
+
+
+def from_exact(values: Array, missing: NDArray[np.bool_], kind: Any) -> Any:
     """The inverse of `exact`."""
     import pyarrow as pa
 
-    whole = pa.array(values.view(np.uint64) if pa.types.is_uint64(kind) else values, mask=missing)
     if pa.types.is_decimal(kind):
-        step = Decimal(1).scaleb(-kind.scale)
-        return pa.array([None if v is None else v * step for v in whole.to_pylist()], type=kind)
+        stored = np.ascontiguousarray(values if kind.bit_width > _BITS else values.astype(f"i{kind.bit_width // 8}"))
+        present = pa.array(~missing)  # a bitmap, as Arrow stores it
+        return pa.Array.from_buffers(kind, len(values), [present.buffers()[1], pa.py_buffer(stored.tobytes())])
+    whole = pa.array(values.view(np.uint64) if pa.types.is_uint64(kind) else values, mask=missing)
     return whole.cast(pa.int32()).cast(kind) if pa.types.is_temporal(kind) and kind.bit_width == 32 else whole.cast(kind)
 
 

@@ -93,8 +93,10 @@ def _unlinked(path: Path) -> None:
         path.unlink()
 
 
-def blank_value(dtype: Any) -> float | int:
-    return np.nan if np.dtype(dtype).kind == "f" else -1
+def blank_value(dtype: Any) -> Any:
+    """What stands in rows without a value: NaN, -1, or zero bytes."""
+    kind = np.dtype(dtype).kind
+    return np.zeros((), dtype=dtype)[()] if kind == "V" else np.nan if kind == "f" else -1
 
 
 def scatter_on_disk(parts: Scattered, into: Sequence[StoredColumn], low: int, high: int, bucket: int) -> int:

@@ -73,7 +73,8 @@ def read_to_cluster(
         raise ReadError("the source has a header but no records.")
     columns, maps = _described(found_in.schema, wanted, named, found, roles)
     local = {scratch("local", n) for n in named}
-    held = {n: _spread(place, folder, n, found) for n in found[0].pieces if n not in local}
+    exact = {scratch("exact", n): conversion.exact_type(_plain(found_in.schema.field(n).type)) for n in wanted}
+    held = {n: _spread(place, folder, n, found, exact.get(n)) for n in found[0].pieces if n not in local}
     given = held.pop(_RECORD, None)
     crossed = [columns[n] for n in sub_groups.columns]
     named_ids = given if pairing is None and roles.record_id else None
@@ -132,8 +133,8 @@ def _taken(
     return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing)
 
 
-def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> SpreadColumn:
-    dtype = np.int64 if name == _RECORD or name.startswith(scratch("exact")) else np.float64
+def _spread(place: Place, folder: str, name: str, found: Sequence[_Read], exact: Any = None) -> SpreadColumn:
+    dtype = exact or (np.int64 if name == _RECORD else np.float64)
     return SpreadColumn.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{sort_key(name)}")
 
 

@@ -10,6 +10,7 @@ from larvatus.comparison.attack_limits import limit_above_baseline
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
+from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
@@ -73,7 +74,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
     sentence = _sentence(subject, known, few, limits, upward)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
-                   limits, first)
+                   limits, first, _most_loss(subject))
 
 
 def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
@@ -96,6 +97,12 @@ def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, flo
     allowed = [limit_above_baseline(h.attack, subject.limits, h.name) for h in heads if h.attack]
     found = [v for v in allowed if v is not None]
     return (min(found), max(found)) if found else None
+
+
+def _most_loss(subject: Subject) -> float | None:
+    """The limit on the mean loss; None if there is none."""
+    rows = (r for own in subject.limits.rows.values() for r in own) if subject.limits else ()
+    return next((float(str(r["limit"])) for r in rows if r["score"] == LIMIT_ON_MEAN_LOSS), None)
 
 
 def _hint(head: Headline, subject: Subject) -> str:
@@ -143,12 +150,13 @@ def _best(subject: Subject, known: Sequence[Headline]) -> str:
 
 def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, float] | None) -> str:
     """That some limits are lower than others, and that squares may lie elsewhere; the drawing names what is shaded."""
+    right = " Shaded on the right: beyond the limit on the mean loss." if _most_loss(subject) is not None else ""
     if limits is None:
-        return ""
+        return right
     low, high = limits
     said = " Lightly shaded: beyond the limit for some releases." if high > low + EXACT else ""
     below = any((h.excess or 0.0) < low and not passes_rule(h, subject.limits) for h in known)
-    return said + (" A square below the shading breaks another limit." if below else "")
+    return said + (" A square below the shading breaks another limit." if below else "") + right
 
 
 def live_geometry(subject: Subject, drawn: RiskMap) -> str:
@@ -164,6 +172,8 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     if len(subject.measures) > 1:
         said = [mean_loss_text(v, len(subject.measures)) for v in means]
         axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said))
+        if drawn.most_loss is not None:
+            axes[-1]["most"] = _short(drawn.across.at(drawn.most_loss), 5)
     axes += [_loss_axis(name, scores) for name, scores in losses.items()]
     first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
     points = [_map_point(h, subject, drawn) for h in heads]

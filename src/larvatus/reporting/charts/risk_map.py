@@ -76,7 +76,10 @@ class MapPoint:
 
 @dataclass(frozen=True, slots=True)
 class RiskMap:
-    """Everything that the map shows; `limits` are the lowest and the highest limit among the releases."""
+    """Everything that the map shows.
+
+    `limits` are the lowest and the highest limit on risk among the releases, `most_loss` is the limit on the mean loss.
+    """
 
     title: str
     sentence: str
@@ -87,6 +90,7 @@ class RiskMap:
     y_name: str
     limits: tuple[float, float] | None
     favourite: int
+    most_loss: float | None = None
 
 
 def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
@@ -101,7 +105,7 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     taken = [limit] if limit else []
     labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges,
                                 [str(p.number) for p in order])
-    body = [_limits(drawn, frame, limit), _axes(drawn, frame), _frontier(corners)]
+    body = [_limits(drawn, frame, limit), _loss_limit(drawn, frame), _axes(drawn, frame), _frontier(corners)]
     body += [line(*label.leader, "leader") for label in labels if label.leader]
     body += [_point(p, *at[p.number], p.number == drawn.favourite) for p in reversed(order)]
     body += [text_lines(label.x, label.y, list(label.lines), "label name", label.anchor) for label in labels]
@@ -128,6 +132,16 @@ def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
         out.append(element("rect", x=frame.left, y=high, width=wide, height=low - high, class_="forbidden some"))
     out.append(line(frame.left, low, frame.right, low, "limit"))
     return "".join(out) + text(name.right - 4, low - 5, LIMIT_NAME, "tick", "end")
+
+
+def _loss_limit(drawn: RiskMap, frame: MapFrame) -> str:
+    """What lies beyond the limit on the mean loss, shaded."""
+    x = frame.x(drawn.across.at(drawn.most_loss)) if drawn.most_loss is not None else frame.right
+    if x >= frame.right:
+        return ""
+    high = frame.bottom - frame.top
+    return element("rect", x=x, y=frame.top, width=frame.right - x, height=high, class_="forbidden") + line(
+        x, frame.top, x, frame.bottom, "limit")
 
 
 def _limit_name(drawn: RiskMap, frame: MapFrame, points: Iterable[tuple[float, float]]) -> Box | None:

@@ -117,6 +117,10 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   // A drawing for other axes, from the places and ticks that the page gives.
   function otherDrawing(x, y, points, best, numbers) {
     var inside = [], taken = [], size = data.frames.indexOf(frame);
+    if (x.most < 1) {
+      inside.push(part("rect", { x: px(x.most), y: frame.top, width: frame.right - px(x.most), height: frame.bottom - frame.top, "class": "forbidden" }));
+      inside.push(part("line", { x1: px(x.most), y1: frame.top, x2: px(x.most), y2: frame.bottom, "class": "limit" }));
+    }
     if (y.limits) {
       var low = py(y.limits[0]), high = py(y.limits[1]);
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));

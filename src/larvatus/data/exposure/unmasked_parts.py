@@ -1,0 +1,78 @@
+"""Confidential columns that are not masked in a part of the file: a sub-group, a category of S, or a tenth of a number of S.
+
+    e = (k − nf) / n(1 − f),   k of n values unchanged in the part,   f the share of values that a permutation leaves unchanged
+
+A column counts as not masked in a part of five or more records if e is at least .9 and a permutation of the part would leave
+that number of values unchanged with a probability of at most 1 % over all parts and columns together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.data.exposure.unchanged_records import WHOLE_COLUMN
+from larvatus.data.score import Row, Rows
+
+_LEAST = 5  # fewer records may be unchanged by coincidence
+_UNMASKED = 0.9
+_LEVEL = 0.01
+_MOST_VALUES, _PARTS = 50, 10  # a number of S with more values is cut into tenths
+
+
+class FilePart:
+    """A division of the file: the part of each record, and the name of each part."""
+
+    def __init__(self, part: Ints, names: Sequence[str]) -> None:
+        self.part, self.names = part, tuple(names)
+
+    @classmethod
+    def of_numbers(cls, name: str, values: Floats) -> FilePart:
+        """By the values of a number of S, or by its tenths."""
+        there = ~np.isnan(values)
+        different = np.unique(values[there])
+        if len(different) <= _MOST_VALUES:
+            return cls(np.where(there, np.searchsorted(different, values), -1), [f"{name}={v:.12g}" for v in different])
+        cuts = np.quantile(values[there], np.linspace(0, 1, _PARTS + 1)[1:-1])
+        part = np.where(there, np.searchsorted(cuts, values, side="right"), -1)
+        return cls(part, [f"tenth {i + 1} of {name}" for i in range(_PARTS)])
+
+
+def unmasked_parts(
+    divisions: Sequence[FilePart], originals: Mapping[str, Ints], same: Mapping[str, NDArray[np.bool_]], covered: Sequence[str]
+) -> Rows:
+    """One row for each column and part in which the column is not masked.
+
+    `originals` are codes of the original values, −1 if missing; `same` says which values are unchanged. `covered` are parts
+    that are known to be unmasked in all columns.
+    """
+    from scipy.special import gammaln
+    from scipy.stats import binom
+
+    n = len(next(iter(same.values()), ()))
+    found: list[tuple[float, Row]] = []
+    for division in divisions:
+        for column, codes in originals.items():
+            used = (division.part >= 0) & (codes >= 0)
+            part, values, kept = division.part[used], codes[used], same[column][used]
+            parts = len(division.names)
+            size, unchanged = np.bincount(part, minlength=parts), np.bincount(part, weights=kept, minlength=parts)
+            pair, count = np.unique(part * (values.max(initial=0) + 1) + values, return_counts=True)
+            owner = pair // (values.max(initial=0) + 1)
+            alike = np.bincount(owner, weights=count.astype(float) ** 2, minlength=parts) / np.maximum(size, 1.0) ** 2
+            whole = np.bincount(owner, weights=gammaln(count + 1.0), minlength=parts) - gammaln(size + 1.0)
+            for g in np.flatnonzero((size >= _LEAST) & (alike < 1)):
+                excess = (unchanged[g] / size[g] - alike[g]) / (1 - alike[g])
+                if excess < _UNMASKED or division.names[g] in covered:
+                    continue
+                all_kept = unchanged[g] == size[g]
+                luck = float(np.exp(whole[g])) if all_kept else float(binom.sf(unchanged[g] - 1, size[g], alike[g]))
+                found.append((luck, {
+                    "records": WHOLE_COLUMN, "sub_group": f"{column} where {division.names[g]}", "count": int(unchanged[g]),
+                    "share": float(unchanged[g] / max(n, 1)), "beyond": int(unchanged[g])}))
+    tried = max(sum(len(d.names) for d in divisions) * len(originals), 1)
+    sure = [row for luck, row in found if luck * tried <= _LEVEL]
+    return Rows.of(sorted(sure, key=lambda row: -int(row["count"] or 0)))
