@@ -88,8 +88,8 @@ class Design:
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, frequent: bool = False) -> Design:
     """The terms for the columns. A categorical column with more than fifty levels is refused.
 
-    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So has a
-    sub-group column, which varies only inside pools of small sub-groups.
+    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So
+    has a sub-group column, which varies only inside pools of small sub-groups.
     """
     terms: list[Term] = []
     for name in columns:
