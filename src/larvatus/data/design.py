@@ -93,8 +93,8 @@ class Design:
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, frequent: bool = False) -> Design:
     """The terms for the columns. A categorical column with more than fifty levels is refused.
 
-    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So has a
-    sub-group column, which varies only inside pools of small sub-groups.
+    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So
+    has a sub-group column, which varies only inside pools of small sub-groups.
     """
     held, ordered = data.table.columns, tuple(n for n in columns if n in data.roles.ordered)
     what = "design", tuple(held[n] for n in columns), ordered, data.sub_groups.columns, drop_first

@@ -1,8 +1,8 @@
 """Scores of pairs of a record and a released row, under laws learnt from simulated releases.
 
 A column can recur (values of other records, categories, missing cells), vary continuously, or do both. Its recurring values
-follow a law of atoms. The others follow a joint normal law on one of three scales, or a law of places. Which combination suits
-a mask is not known beforehand, so each is tried.
+follow a law of atoms. The others follow a joint normal law on one of three scales, a law of places or a law of nearness. Which
+combination suits a mask is not known beforehand, so each is tried.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.linkage.learnt_law import log_scale
 from larvatus.stats.simulated_laws.atom_law import AtomColumn, AtomLaw
+from larvatus.stats.simulated_laws.nearness_law import NearnessLaw
 from larvatus.stats.simulated_laws.normal_law import NormalLaw, local_spread
 from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
@@ -24,7 +25,8 @@ _APART = ("recurring values apart", "all values continuous")
 _KINDS = (("values", "one variance"), ("values", "one variance and shape"), ("values", "variance by record"),
           ("values", "variance and shape by record"), ("values", "variance by record, long tails"),
           ("logarithms", "one variance"), ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
-          ("evened values", "one variance"), ("places", "among simulated values"), ("none", ""))
+          ("evened values", "one variance"), ("places", "among simulated values"),
+          ("nearness", "to the original"), ("nearness", "to the nearest simulated value"), ("none", ""))
 TRIALS = tuple(f"{how}; {scale}, {kind}" if kind else "recurring values only"
                for how, (scale, kind) in product(_APART, _KINDS) if kind or how == _APART[0])
 _RECURS, _FEW = 0.05, 1e-3  # agreement of two simulations from which a column recurs, and shares that do not count
@@ -112,7 +114,10 @@ class _Laws:
             self._made[kind] = _sum_of(self._atoms, self._law(scale, form))
         return self._made[kind]
 
-    def _law(self, scale: str, form: str) -> NormalLaw | PlaceLaw:
+    def _law(self, scale: str, form: str) -> NormalLaw | PlaceLaw | NearnessLaw:
+        if scale == "nearness":
+            c = self._continuous
+            return NearnessLaw(c.x, c.simulated, c.y, image="simulated" in form)
         if scale == "places":
             return PlaceLaw(self._continuous.x, self._continuous.simulated, self._continuous.y)
         if scale not in self._scales:
@@ -137,7 +142,7 @@ class _AtomScores:
         return self._last[2]
 
 
-def _sum_of(atoms: PairScores, law: NormalLaw | PlaceLaw) -> PairScores:
+def _sum_of(atoms: PairScores, law: NormalLaw | PlaceLaw | NearnessLaw) -> PairScores:
     return lambda records, rows: atoms(records, rows) + law.log_densities(records, rows)
 
 
