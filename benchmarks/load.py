@@ -4,9 +4,9 @@
     python benchmarks/load.py --case columns --most 500
     python benchmarks/load.py --save                 also write benchmarks/load.json
 
-Each size runs in a process of its own, with one thread, after a small run that loads the code. Times are processor seconds of the
-step; memory is what the peak of the process grows by. The growth exponent is the slope of log seconds on log size between the
-last two sizes: 1 is linear, 2 is quadratic.
+Each size runs in a process of its own, with one thread, after a small run that loads the code. Times are processor seconds of
+the step; memory is what the peak of the process grows by. The growth exponent is the slope of log seconds on log size between
+the last two sizes: 1 is linear, 2 is quadratic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 SECRET = b"sixteen bytes or more, kept for the benchmark"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 RESULTS = Path(__file__).with_name("load.json")
-MOST = {"columns": 1_000, "sub-groups": 10_000, "records": 2_000_000, "levels": 100_000, "candidates": 200, "trials": 200}
+MOST = {"columns": 1_000, "sub-groups": 10_000, "records": 10_000_000, "levels": 100_000, "candidates": 200, "trials": 200}
 SMALL = {"columns": 8, "sub-groups": 10, "records": 1_000, "levels": 20, "candidates": 2, "trials": 4}
 _HALVINGS = 3
 
@@ -132,7 +132,8 @@ def trials(size: int, clock: Clock) -> None:
     from larvatus.pipeline.run_search import search_study
 
     study = _study({
-        "search": [{"steps": [{"method": "additive_noise", "range": {"variance": [0.1, 0.9]}}]}], "limits": {"exact_match": {"at_most": 1.0}},
+        "search": [{"steps": [{"method": "additive_noise", "range": {"variance": [0.1, 0.9]}}]}],
+        "limits": {"exact_match": {"at_most": 1.0}},
         "goal": {"trials": size, "finalists": 1, "secrets": 1, "objective": "moments"},
     })
     with clock.step("search"):

@@ -92,7 +92,12 @@ class Duckdb:
         connection = duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **CLOSED})
         connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
         _lock(connection)
-        return connection.sql(text)
+        relation = connection.sql(text)
+        if relation.columns == list(names):
+            return relation
+        from pyarrow import parquet  # DuckDB renames columns that differ in case only, and cuts names at a zero byte
+
+        return parquet.read_table(target)
 
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
