@@ -34,6 +34,7 @@ _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_co
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _WITH_FIGURES, _FEW_CARDS = (2, 4), 3  # broken limits with figures on a card that names all; the second for few cards
 _ENDS = (0.05, 0.2, 1.0)  # what a full risk bar may stand for
+_LEFT_OUT = f" (not{SPACE}in{SPACE}the{SPACE}mean)"
 _Tone = Literal["good", "bad", "open"]
 
 
@@ -80,7 +81,7 @@ def worst_in_words(head: Headline, subject: Subject) -> str:
     if worst is None:
         return no_loss_text(candidate)
     left_out = worst.method not in subject.measures and len(subject.measures) > 1
-    return f"{plain_title(worst.method)} {relative_text(worst)}{' (not in the mean)' if left_out else ''}"
+    return f"{plain_title(worst.method)} {relative_text(worst)}{_LEFT_OUT if left_out else ''}"
 
 
 def _broken_in_words(broken: list[BrokenLimit], shown: int, named: bool, what: str) -> tuple[tuple[str, ...], str]:
