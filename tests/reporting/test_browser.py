@@ -67,7 +67,7 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     assert tab.run(PLACE) != before
     assert "nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
     said = tab.run("document.querySelector('.live .quiet').textContent")
-    assert said == "On the dashed line: “noise 2”."
+    assert said == "Best trade-offs (filled): “noise 2”."
 
 
 def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):

@@ -11,6 +11,7 @@ from larvatus.reporting.charts.risk_map import PHONE, SCREEN
 from larvatus.reporting.charts.scales import LinearScale
 from reporting.browser import PROGRAM
 from reporting.conftest import built
+from reporting.shapes import found_by_unmasked_columns
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
 
@@ -25,6 +26,8 @@ SEEN = """(svg => { const n = (e, ...a) => a.map(k => Number(e.getAttribute(k)))
     frontier: of('path.frontier', e => e.getAttribute('d').match(/[0-9.]+/g).map(Number)),
     texts: of('text', e => [[...e.querySelectorAll('tspan')].map(t => t.textContent).join('|') || e.textContent,
       e.getAttribute('text-anchor'), ...n(e, 'x', 'y')]) }); })(document.querySelector('%s'))"""
+BOX = """(b => JSON.stringify([b.left, b.top, b.right, b.bottom]))(
+  document.querySelector('.live %s').getBoundingClientRect())"""
 NAMES = {0: "sufficiency-based, d = 0.5", 1: "数据洗牌之后加入噪声", 2: "a_name_without_a_space_that_is_longer_than_any_line",
          4: "шум"}
 
@@ -52,6 +55,25 @@ def test_the_script_draws_what_the_page_draws(tab, tmp_path, many, width, drawin
     assert drawn[0] == live[0]
     assert drawn[1] == pytest.approx(live[1], abs=NEAR)
     assert len(drawn[1]) > 20
+
+
+@pytest.mark.parametrize(("width", "drawing"), [(1400, ".static .at-wide svg"), (390, ".static .at-narrow svg")])
+def test_a_map_without_a_point_that_may_be_released_says_why_inside_its_shade(tab, tmp_path, width, drawing):
+    page = tmp_path / "page.html"
+    page.write_text(found_by_unmasked_columns().html(), encoding="utf-8")
+    tab.open(page, width)
+    drawn, live = (flat(json.loads(tab.run(SEEN % where))) for where in (drawing, ".live svg"))
+    assert drawn[0] == live[0]
+    assert drawn[1] == pytest.approx(live[1], abs=NEAR)
+    boxes = [json.loads(tab.run(BOX % part)) for part in ("rect.forbidden", ".reason")]
+    (left, top, right, bottom), (start, above, end, below) = boxes
+    assert left < start
+    assert top < above
+    assert end < right
+    points = json.loads(tab.run("JSON.stringify([...document.querySelectorAll('.live .point')]"
+                                ".map(e => e.getBoundingClientRect().top))"))
+    assert below < min(points)
+    assert max(points) < bottom
 
 
 @pytest.mark.parametrize(("width", "frame"), [(1400, SCREEN), (390, PHONE)])

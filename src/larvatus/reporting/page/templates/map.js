@@ -213,8 +213,8 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
     });
     hide();
-    var best = data.points.some(function (p) { return p.passes; }) ? unbeaten(points) : [], numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
-    var own = x.key === data.x && y.key === data.y;
+    var own = x.key === data.x && y.key === data.y, some = data.points.some(function (p) { return p.passes; });
+    var best = some || !own ? unbeaten(points) : [], numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
     scroll.replaceChildren(own ? pageDrawing(x, y, points, numbers) : otherDrawing(x, y, points, best, numbers));
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
       (best.length ? "Best trade-offs (filled): " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
