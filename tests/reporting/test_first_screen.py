@@ -331,6 +331,21 @@ def test_the_whole_map_is_shaded_if_the_unmasked_columns_alone_find_too_many():
         replace(c, scores=Scores([s for s in c.scores if s.s_alone is None])) for c in made.candidates)))).closed
 
 
+def test_best_trade_offs_are_drawn_and_named_only_if_a_release_may_go_out(comparison):
+    low, high = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.9, 0.1)
+    some, none = (risk_map(subject_of(scored(comparison(2), [high], [own]))) for own in (low, high))
+    assert "Filled, on the dashed line: the best trade-offs." in some.sentence
+    assert 'class="frontier"' in draw_risk_map(some)
+    assert "No point may be released: all are squares." in none.sentence
+    assert 'class="frontier"' not in draw_risk_map(none)
+
+
+def test_the_map_says_that_differences_that_may_be_luck_are_drawn_at_0(comparison):
+    wide, clear = attack("value_disclosure", 0.11, 0.1, width=0.02), attack("value_disclosure", 0.11, 0.1)
+    said = [risk_map(subject_of(scored(comparison(2), [clear], [own]))).sentence for own in (wide, clear)]
+    assert ["Differences that may be luck are drawn at 0." in s for s in said] == [True, False]
+
+
 def test_the_weight_is_to_be_changed_only_if_it_singles_out_records(comparison):
     rows = Rows.of([{"column": "all", "singled_out": 0.4}, {"column": "age", "singled_out": 0.4}])
     text = first_screen(with_detail(comparison(2), singled_out=rows).html())
