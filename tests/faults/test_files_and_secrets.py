@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,11 @@ def test_an_error_of_the_system_is_reported_without_its_text(monkeypatch, capsys
     said = capsys.readouterr().err
     assert "the disk is full" in said
     assert "4711" not in said
+
+
+def test_a_crash_leaves_no_image_of_the_memory():
+    code = ("import sys; sys.argv = ['larvatus', '--version']\nfrom larvatus.cli.main import main\nmain()\n"
+            "import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0])")
+    ran = subprocess.run(["bash", "-c", 'ulimit -S -c "$(ulimit -H -c)"; exec "$0" -c "$1"', sys.executable, code],
+                         capture_output=True, text=True)
+    assert ran.stdout.split()[-1] == "0", ran.stderr
