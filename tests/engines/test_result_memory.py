@@ -99,6 +99,16 @@ def test_changed_values_have_results_of_their_own(data):
     assert whole.table.quantiles("income", [0.25]).shape == (1, 1)
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_other_sub_groups_of_rows_in_place_have_results_of_their_own(engine):
+    frame = people(120).sort_values(["region", "sex"])
+    frame["id"] = np.arange(len(frame))  # so that the rows of one group are in the same order
+    data = lv.read(frame, **ROLES, engine=engine)
+    inside, whole = (moments_by_group(d, ["wealth"]) for d in (data, as_one_group(data)))
+    assert (len(inside), len(whole)) == (len(data.groups), 1)
+    assert as_one_group(data).table.quantiles("wealth", [0.5]).shape == (1, 1)
+
+
 def test_ranks_are_shared_under_any_name_but_not_if_ties_are_broken(data):
     one, other = add_ranks(data, {"a": "wealth"}), add_ranks(doubled(data), {"b": "wealth", "c": "income"})
     assert held(one, "a") is held(other, "b")
