@@ -80,7 +80,8 @@ def test_moments_are_computed_once_and_cannot_be_changed(data, monkeypatch):
     first = moments_by_group(data, ["income", "wealth"])
     count = len(calls)
     again = moments_by_group(replace(data), ["income", "wealth"])
-    assert count > 0 and len(calls) == count
+    assert count > 0
+    assert len(calls) == count
     assert all(a is b for a, b in zip(first, again, strict=True))
     with pytest.raises(ValueError, match="read-only"):
         first[0].scatter[0, 0] = 1.0
