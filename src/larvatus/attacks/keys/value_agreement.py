@@ -34,6 +34,7 @@ def agreement(
 ) -> Callable[[int, Block], NDArray[np.bool_]]:
     """Whether the released values of a record that are not blanked equal its original ones; if `whole`, nothing is blanked."""
     mine, theirs = original.table.columns, pool.table.columns
+    codes = {n: codes_in(theirs[n], mine[n]) for n in names if mine[n].kind == theirs[n].kind == "nominal"}
 
     def agree(group: int, block: Block) -> NDArray[np.bool_]:
         out = np.ones(len(block), dtype=bool)
@@ -43,7 +44,7 @@ def agreement(
                 out &= not whole
             elif theirs[n].kind == "nominal":
                 blank = (now < 0) & (was < 0) if whole else now < 0
-                out &= blank | (codes_in(theirs[n], mine[n])[now] == was)
+                out &= blank | (codes[n][now] == was)
             else:
                 blank = np.isnan(now) & np.isnan(was) if whole else np.isnan(now)
                 out &= blank | (np.abs(now - was) <= _SAME * spread[n][group] + _ROUNDING * np.abs(was))
