@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.desk.desk import Desk
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording
+
+
+class NoSuchStudy(ReadError):
+    """The address names no study, or one whose folder was removed."""
 
 
 class StaleStudy(LarvatusError):
