@@ -77,7 +77,7 @@ class DataShuffling(Mask):
         drawn = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = place_by_rank(drawn, {n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
         ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
-        return Masked(placed, [ends, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
+        return Masked(placed, [ends, *source.notes, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
 
     def change_clause(self) -> str:
         return ""
