@@ -1,8 +1,8 @@
 """An intruder who knows S, and takes the released value of the only record with its category for the truth.
 
 If the model gave the lone category an effect of its own, that effect would be the record's value. Released values of a record
-at 2.5 standard deviations, over 12 secrets, before rare categories were pooled: 2.91 (data_shuffling), 2.66 (copula_perturbation),
-2.56 (multiple_imputation), 2.50 (blank_and_impute). Values drawn given nothing are 0 ± 1.
+at 2.5 standard deviations, over 12 secrets, before rare categories were pooled: 2.91 (data_shuffling), 2.66
+(copula_perturbation), 2.56 (multiple_imputation), 2.50 (blank_and_impute). Values drawn given nothing are 0 ± 1.
 """
 
 from __future__ import annotations
