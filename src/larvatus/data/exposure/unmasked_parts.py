@@ -77,11 +77,12 @@ def unmasked_parts(
                     continue
                 all_kept = unchanged[g] == size[g]
                 luck = float(np.exp(whole[g])) if all_kept else float(binom.sf(unchanged[g] - 1, size[g], alike[g]))
+                where = f"{column} where {', '.join(division.names[g])}"
                 found.append((luck, column, division.names[g], {
-                    "records": WHOLE_COLUMN, "sub_group": f"{column} where {', '.join(division.names[g])}", "count": int(unchanged[g]),
+                    "records": WHOLE_COLUMN, "sub_group": where, "count": int(unchanged[g]),
                     "share": float(unchanged[g] / max(n, 1)), "beyond": int(unchanged[g])}))
     tried = max(sum(len(d.names) for d in divisions) * len(originals), 1)
     sure = [(column, names, row) for luck, column, names, row in found if luck * tried <= _LEVEL]
-    whole = {(column, names[0]) for column, names, _ in sure if len(names) == 1}
-    rows = [row for column, names, row in sure if len(names) == 1 or not any((column, n) in whole for n in names)]
+    single = {(column, names[0]) for column, names, _ in sure if len(names) == 1}
+    rows = [row for column, names, row in sure if len(names) == 1 or not any((column, n) in single for n in names)]
     return Rows.of(sorted(rows, key=lambda row: -int(row["count"] or 0)))
