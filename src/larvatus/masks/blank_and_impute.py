@@ -37,8 +37,9 @@ class BlankAndImpute(Mask):
     """Blank selected cells and impute them from their regression on S and on the other cells of the record.
 
     The other cells keep their original values, so most analyses change little, and linear relations are preserved in
-    expectation. An intruder cannot tell which cells were imputed at random. But a cell that the rest of its record nearly
-    determines comes back nearly unchanged, and an intruder who knows values that were kept can still find the record.
+    expectation. An intruder can often tell kept cells from imputed ones: by their decimals, and in several copies because
+    kept cells are equal in all of them. A cell that the rest of its record nearly determines comes back nearly unchanged, and
+    an intruder who knows values that were kept can still find the record.
 
     Parameters:
         rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).

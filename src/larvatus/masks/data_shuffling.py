@@ -30,8 +30,8 @@ class DataShuffling(Mask):
     """Give every record values of X from other records of its sub-group so that rank correlations are preserved.
 
     In every sub-group each column keeps exactly its values. Rank correlations among X and with S are preserved in expectation.
-    Given S the new values are independent of the original ones, so an intruder learns nothing beyond S. Non-monotone relations
-    are lost. The smallest and largest values of each column are released unchanged, though in other records.
+    Given S and the relations of X with S, the new values are independent of the original ones. Non-monotone relations are lost.
+    The smallest and largest values of each column are released unchanged, though in other records.
 
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
