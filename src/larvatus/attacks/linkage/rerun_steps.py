@@ -216,6 +216,20 @@ def _other_rerun(
         return None
 
 
+def after_exact_steps(data: Microdata, steps: Sequence[Mask], random: RecordRandom) -> Microdata:
+    """The data as if every random step left them as they are: after the other steps, as far as they can be computed."""
+    current, exact = data, set(data.confidential)
+    for i, step in enumerate(steps):
+        taken = columns_of_step(step, current)
+        if step.drops:
+            continue
+        if not step.random and not _reverses(step) and not _obstacle(step, taken, exact, ()):
+            current = _again(step, current, data, random.child("image", str(i))) or current
+        elif set(taken) <= set(current.confidential):
+            exact -= set(taken)
+    return current
+
+
 def as_masked(original: Microdata, release: Release) -> Microdata:
     """The original as the first step had it: without columns that rules derive, in the sub-groups in which it was masked."""
     derived = derived_columns(release)
