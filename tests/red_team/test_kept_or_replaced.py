@@ -7,8 +7,7 @@ NumPy and SciPy alone. The intruder knows original records and the settings of t
 with the rate r of replaced values, the density d of small noise (or equality after rounding), and the density g of released
 values. Links are one to one at the largest sum over the columns. The product's strongest link must find no fewer records.
 Both rules link the same records, so the standard error of the difference of their shares is at most √(2 share (1 − share) / n);
-4.75 of them are exceeded by chance once in a million. Figures in comments: mean of three secrets on eight census columns, the
-intruder, the product without these laws, and the product with them.
+4.75 of them are exceeded by chance once in a million.
 """
 
 from __future__ import annotations
@@ -75,10 +74,9 @@ def linked(x: np.ndarray, y: np.ndarray, own: np.ndarray, score: Score) -> float
     return float((order[linear_sum_assignment(-total[:, order])[1]] == own).mean())
 
 
-SWAP, BLANK = "random_swap(rate=0.7)", "blank_and_impute(rate=0.7)"
+SWAP = "random_swap(rate=0.7)"
 CASES = {
     "swap, noise": ([SWAP, "additive_noise(variance=0.0001)"], small_noise(0.7, 1e-4)),
-    "imputation, noise": ([BLANK, "additive_noise(variance=0.0001)"], small_noise(0.7, 1e-4)),
     "swap, more noise": ([SWAP, "additive_noise(variance=0.001)"], small_noise(0.7, 1e-3)),
     "swap, rounding": ([SWAP, "rounding(base=500)"], equal_after(0.7, to_multiples(500))),
 }
@@ -98,6 +96,12 @@ def check(frame: pd.DataFrame, steps: list[str], score: Score, secret: int, atta
 @pytest.mark.parametrize("case", CASES)
 def test_values_that_are_kept_or_replaced(case):
     check(incomes(), *CASES[case], secret=1)
+
+
+def test_imputed_values():
+    """The law is learnt from true pairs; simulations of this mask take long."""
+    check(incomes(), ["blank_and_impute(rate=0.7)", "additive_noise(variance=0.0001)"], small_noise(0.7, 1e-4), 1,
+          ("optimal_assignment",))
 
 
 CENSUS = {  # 300 records

@@ -23,6 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
+from larvatus.masks.linear.leverage import movable_records
 from larvatus.stats.linear.portable_algebra import product
 
 _Share = Annotated[float, Field(gt=0, le=1)]
@@ -77,7 +78,8 @@ class BlankAndImpute(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        design = design_of(current, current.non_confidential)
+        current, design, held = movable_records(current, [names] * len(current.groups), self.name(), self.smallest(current),
+                                                drawn=True)
         fits = regressions(current, names, design)
         draws = draw_coefficients(fits, current, random, self.name())
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
@@ -103,7 +105,7 @@ class BlankAndImpute(Mask):
             return {n: np.where(blank[j] & whole[j], np.rint(y[j]), y[j]) for j, n in enumerate(names)}
 
         columns = list(dict.fromkeys([*names, *design.columns]))
-        return Masked(map_rows(current, impute, columns), notes)
+        return Masked(map_rows(current, impute, columns), [*notes, *held])
 
     def change_clause(self) -> str:
         return ""

@@ -12,7 +12,7 @@ from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import design_of, with_terms
+from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import Pairs, agreeing
 from larvatus.data.verbs import add_ranks, map_rows, reduce_groups
@@ -67,9 +67,9 @@ class RankedColumns:
         return [scratch("rank", n) for n in (*self.names, *self.numeric)]
 
 
-def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
-    """Add the columns that the copula is estimated and drawn from."""
-    design = design_of(data, data.non_confidential)
+def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom, design: Design | None = None) -> RankedColumns:
+    """Add the columns that the copula is estimated and drawn from; by default S is the design of all its columns."""
+    design = design_of(data, data.non_confidential) if design is None else design
     numeric = tuple(t.new_column for t in design.terms if t.level is None and not t.missing)
     indicators = tuple(t.new_column for t in design.terms if t.new_column not in numeric)
     out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)

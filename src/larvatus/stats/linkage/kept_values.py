@@ -53,7 +53,7 @@ def kept_value_costs(x: Floats, y: Floats, known: Ints, half: Ints) -> Costs | N
 
 
 class KeptValues:
-    """The law of one column. `edges` are the upper ends of the steps, `height` is k on them, `shown` are all released values."""
+    """The law of one column: upper ends of the steps, k on them, the share of replaced values, and all released values."""
 
     def __init__(self, edges: Floats, height: Floats, replaced: float, shown: Floats) -> None:
         self.edges, self.height, self.replaced = edges, height, replaced
