@@ -3,8 +3,10 @@
 The file is census.csv in the folder LARVATUS_DATA, with the eight columns of `COLUMNS` (1,080 records). The intruder holds all
 original records unless a row says otherwise. Every row of the table has a release, the attacks that must break it, the share
 of records (or of true categories) that an intruder outside the package found, and mean and least value of the strongest of the
-attacks over the secrets. The command ends with exit code 1 if the mean of a row is below what is asked. `--secrets 2` is a
-quick look.
+attacks over the secrets. The command ends with exit code 1 if the mean of a row is below what is asked; a share of few targets
+may be below it by three standard errors of the two (rows with a part of the records known, and the diagnosis). `--secrets 2`
+is a quick look. The figure of .40 for windows of .5 with 20 % known was not published: it is what the intruder of
+`tests/red_team/test_swaps.py` finds.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import pandas as pd
 import larvatus as lv
 
 COLUMNS = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "FICA", "ERNVAL", "EMCONTRB", "INTVAL"]
+SE = 3.0
 KNOWN = 0.2  # share of the records that the intruder of some rows holds
 EQUALITY = ("exact_match", "probabilistic_linkage")
 
@@ -71,7 +74,7 @@ def rows(census: pd.DataFrame) -> Iterator[Row]:
     for window in (0.15, 0.5):
         step = f"rank_swap(window={window}, pairs=true)"
         yield Row(step, ("swap_chain",), 0.99, eight, (step,))
-        yield Row(f"{step}, 20 % known", ("swap_chain",), {0.15: 0.9, 0.5: 0.4}[window], eight, (step,), known=KNOWN)
+        yield Row(f"{step}, 20 % known", ("swap_chain",), {0.15: 0.92, 0.5: 0.4}[window], eight, (step,), known=KNOWN)
     yield Row("random_swap(rate=1, pairs=true)", ("swap_chain",), 0.99, eight, ("random_swap(rate=1.0, pairs=true)",))
     for step, asked in (("blank_and_impute(rate=0.7)", 0.817), ("blank_and_impute(rate=0.85)", 0.546),
                         ("random_swap(rate=0.85)", 0.369)):
@@ -89,8 +92,8 @@ def rows(census: pd.DataFrame) -> Iterator[Row]:
     for d in (0.0, 0.5):
         yield Row(f"sufficiency_based(similarity={d}), sub-groups of 8, p = 2", ("exact_equations",), 0.99,
                   lambda: small_groups(8), (f"sufficiency_based(similarity={d})",), {"sub_groups": ["g"]})
-    yield Row("diagnosis, post_randomisation(stay=0.7, invariant=false)", ("category_disclosure",), 0.67, diagnoses,
-              ("post_randomisation(stay=0.7, invariant=false)",), {"non_confidential": ["registered"]})
+    step = "post_randomisation(stay=0.67, invariant=false)"
+    yield Row(f"diagnosis, {step}", ("category_disclosure",), 0.67, diagnoses, (step,), {"non_confidential": ["registered"]})
 
 
 def measure(row: Row, k: int, folder: Path) -> tuple[float, bool]:
@@ -108,6 +111,14 @@ def measure(row: Row, k: int, folder: Path) -> tuple[float, bool]:
     values = [s.value for s in scores]
     wrong = "swap_chain" in row.attacks and any((s.by_record == 0).any() for s in scores if s.by_record is not None)
     return (min if row.each else max)(values), wrong
+
+
+def allowance(row: Row, secrets: int) -> float:
+    """Half a unit of the last digit that is asked, or three standard errors if single targets decide: one file, and secrets."""
+    targets = round(row.known * len(row.frame()))
+    if row.known == 1 and "diagnosis" not in row.name:
+        return 5e-4
+    return SE * float(np.sqrt(row.asked * (1 - row.asked) / targets * (1 + 1 / secrets)))
 
 
 def insiders(k: int) -> set[int]:
@@ -130,7 +141,7 @@ def main() -> int:
             found = [measure(row, k, Path(folder)) for k in range(given.secrets)]
             value = np.array([v for v, _ in found])
             wrong = sum(w for _, w in found)
-            missed += value.mean() < row.asked - 5e-4 or (wrong and row.known == 1)
+            missed += value.mean() < row.asked - allowance(row, given.secrets) or (wrong and row.known == 1)
             shown = ("none" if not wrong else f"in {wrong}") if "swap_chain" in row.attacks and row.known == 1 else ""
             figures = " | ".join(f"{v:.3f}" for v in (row.asked, value.mean(), value.min()))
             print(f"| {row.name} | {', '.join(row.attacks)} | {figures} | {shown} |", flush=True)

@@ -84,9 +84,10 @@ def estimates(codes: np.ndarray, cell: np.ndarray, size: np.ndarray, fraction: f
     uniques = float((size == 1).sum())
     for e in population_uniques(f, part):
         value = e.uniques if e.converged else np.nan
-        yield f"uniques: {e.model}", uniques, value, np.nan, np.nan
+        low, high = e.ends or (np.nan, np.nan)
+        yield f"uniques: {e.model}", uniques, value, low, high
         if e.chosen:
-            yield "uniques: chosen", uniques, value, np.nan, np.nan
+            yield "uniques: chosen", uniques, value, low, high
 
 
 def main() -> None:

@@ -46,9 +46,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test stays to the end: the collector of garbage need not look at it again and again."""
+    """What is there before the first test stays to the end: the collector of garbage need not look at it again and again.
+
+    It also looks less often at what comes later. With the usual thresholds it takes a tenth of the processor time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_unconfigure() -> None:

@@ -50,11 +50,15 @@ TYPES = {
     "date32": pa.array(gaps(DAYS)),
     "date64": pa.array(DAYS, pa.date64()),
     "timestamp us": pa.array(gaps(TIMES), pa.timestamp("us")),
+    "timestamp in 151": pa.array([datetime(151, 4, 4, 23, 50, 41, 1903 + i % 6) for i in range(N)], pa.timestamp("us")),
+    "timestamp ns": pa.array([10**18 + 1 + i % 6 for i in range(N)], pa.timestamp("ns")),
     "timestamp ns with zone": pa.array(TIMES, pa.timestamp("ns", "Europe/Berlin")),
     "time32": pa.array([time(1 + i % 6, 2, 3) for i in range(N)], pa.time32("s")),
     "time64": pa.array(gaps([time(1 + i % 6, 2, 3, 4) for i in range(N)]), pa.time64("us")),
     "duration": pa.array([timedelta(hours=i % 6) for i in range(N)], pa.duration("us")),
     "decimal": pa.array(gaps([Decimal(i % 6) / 4 for i in range(N)]), pa.decimal128(10, 2)),
+    "decimal of three places": pa.array([Decimal("-3.961") * (1 + i % 6) for i in range(N)], pa.decimal128(12, 3)),
+    "decimal of 17 digits": pa.array([Decimal(10**16 + i % 6) / 4 for i in range(N)], pa.decimal128(18, 2)),
     "long decimal": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal128(30, 2)),
     "decimal of 38 digits": pa.array(gaps([Decimal(10**37 + i % 6).scaleb(-9) for i in range(N)]), pa.decimal128(38, 9)),
     "decimal256": pa.array([Decimal(i % 6) / 4 for i in range(N)], pa.decimal256(50, 2)),
@@ -102,12 +106,20 @@ def test_memory_and_duckdb_agree_or_both_refuse(kind, role):
     one, other = (released(table, role, engine) for engine in ("memory", "duckdb"))
     assert isinstance(one, str) == isinstance(other, str), (one, other)
     if not isinstance(one, str):
-        assert {n: v for n, (_, v) in one.items()} == {n: v for n, (_, v) in other.items()}
-        if kind != "null":
-            assert one == other
-        if role in ("non-confidential", "nominal", "weight", "sub-group"):
+        assert one == other
+        if role in ("non-confidential", "nominal", "weight", "sub-group", "key"):
             assert one["c"][1] == [as_released(v, role) for v in TYPES[kind].to_pylist()]
-            assert one["c"][0] == str(TYPES[kind].type) or kind in ("text view", "null")
+            assert one["c"][0] == released_type(TYPES[kind].type, role)
+
+
+def released_type(kind: pa.DataType, role: str) -> str:
+    """Arrow has no functions for views of texts. Steps may change a key, so that it is a 64-bit float if it has decimals."""
+    if kind == pa.string_view():
+        return "large_string"
+    if role == "key" and pa.types.is_dictionary(kind) and not pa.types.is_string(kind.value_type):
+        return str(kind.value_type)
+    floats = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+    return "double" if role == "key" and floats else str(kind)
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
@@ -119,7 +131,9 @@ def test_wide_numbers_keep_every_digit(kind, engine):
 
 
 def as_released(value: object, role: str) -> str:
-    """NaN is missing; as a category -0.0 is 0.0. All else comes out as it was."""
+    """NaN is missing, as a category -0.0 is 0.0, and a key with decimals is a float. All else comes out as it was."""
     if isinstance(value, float) and np.isnan(value):
         return "None"
+    if isinstance(value, Decimal) and role == "key":
+        return repr(float(value))
     return "0.0" if value == 0 and isinstance(value, float) and role in ("nominal", "sub-group") else repr(value)

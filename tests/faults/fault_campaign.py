@@ -186,8 +186,8 @@ class Trial:
 
     def prepare(self) -> Trial:
         folder = self.home / "base"
-        (folder / "work" / "pairs").mkdir(parents=True)
-        (folder / "temp").mkdir()
+        for name in ("work/pairs", "work/.larvatus-cache", "temp"):
+            (folder / name).mkdir(parents=True)
         write_inputs(folder / "work", self.engine)
         for command in self.scenario.before:
             done = self.server.run(folder, in_engine(command, self.engine))

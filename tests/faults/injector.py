@@ -62,7 +62,8 @@ class Injector:
             return
         self.done += 1
         self.seen.append(f"{event} {path}")
-        later = self.fault == "full" and self.at and self.done > self.at and event in _GROWS
+        grows = event in _GROWS and not (event == "open" and os.path.exists(path))
+        later = self.fault == "full" and self.at and self.done > self.at and grows
         if self.done != self.at and not later:
             return
         if self.fault in SIGNALS:

@@ -57,8 +57,8 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as made, open(os.devnull, "w") as no, redirect_stdout(no), redirect_stderr(no):
         for number, scenario in enumerate(SCENARIOS.values()):
             folder = Path(made) / str(number)
-            (folder / "pairs").mkdir(parents=True)
-            (folder / "temp").mkdir()
+            for name in ("pairs", ".larvatus-cache", "temp"):
+                (folder / name).mkdir(parents=True)
             os.chdir(folder)
             os.environ["LARVATUS_TEMP"] = str(folder / "temp")
             write_inputs(folder, "memory")
@@ -80,7 +80,7 @@ def carry_out(arguments: list[str]) -> int:
     from larvatus.study import Study
 
     here = Path.cwd()
-    (cache := here / ".larvatus-cache").mkdir(exist_ok=True)
+    cache = here / ".larvatus-cache"
     given = {
         "study": Study.read(here / "study.toml").plain(), "folder": str(here), "results": str(here / "out"),
         "secret_file": str(here / "secret.txt"), "cache": str(cache), "source": str(here / "people.csv"),
@@ -103,6 +103,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     """Run the command in this copy, which ends with it."""
+    from larvatus.core.remains import report_to
+
     seen.unlink(missing_ok=True)
     out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(out, 1)
@@ -110,6 +112,8 @@ def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
     os.chdir(asked["folder"])
     os.environ["LARVATUS_TEMP"] = asked["temp"]
     os.umask(0o022)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started this in the background has it ignored
+    report_to(os.open(os.devnull, os.O_WRONLY))  # as in the child process of a command
     injector = Injector((asked["folder"] + "/", asked["temp"] + "/"), asked["at"], asked["fault"])
     if asked.get("size"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

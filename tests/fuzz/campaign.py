@@ -13,6 +13,7 @@ import argparse
 import base64
 import hashlib
 import json
+import multiprocessing
 import sys
 import time
 import traceback
@@ -107,6 +108,12 @@ def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) 
     return outcomes, faults
 
 
+def run_kind(task: tuple[str, float, float, int, int]) -> Outcomes:
+    """One kind, for its share of the time that is left."""
+    kind, until, share, cases, first_seed = task
+    return run(kind, TARGETS[kind], max(until - time.monotonic(), 1.0) * min(share, 1.0), cases, first_seed)
+
+
 def figures(arguments: Sequence[str], first_seed: int, seconds: float, found: Mapping[str, Outcomes]) -> str:
     """The report of a campaign in Markdown."""
     rows = [f"| {kind} | {sum(n.values()):,} | {n['ok']:,} | {n['refused']:,} | {len(faults)} |"
@@ -136,13 +143,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--cases", type=int, default=AIM, help="largest number of cases for each kind")
     parser.add_argument("--kinds", default="", help="kinds, separated by commas (default: all)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes; the cases are the same")
     parser.add_argument("--page", action="store_true", help="put what is printed into docs/reliability-fuzz.md")
     asked = parser.parse_args(arguments)
     kinds = [k for k in asked.kinds.split(",") if k] or list(TARGETS)
-    started, found = time.monotonic(), dict[str, Outcomes]()
-    for done, kind in enumerate(kinds):
-        left = max(started + asked.seconds - time.monotonic(), 1.0)
-        found[kind] = run(kind, TARGETS[kind], left / (len(kinds) - done), asked.cases, asked.seed)
+    started = time.monotonic()
+    tasks = [(kind, started + asked.seconds, asked.jobs / (len(kinds) - i), asked.cases, asked.seed)
+             for i, kind in enumerate(kinds)]
+    if asked.jobs == 1:
+        found = dict(zip(kinds, map(run_kind, tasks), strict=True))
+    else:
+        with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
+            found = dict(zip(kinds, pool.map(run_kind, tasks, chunksize=1), strict=True))
     text = figures(arguments, asked.seed, time.monotonic() - started, found)
     print("\n" + text)
     if asked.page:

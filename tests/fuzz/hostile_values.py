@@ -101,7 +101,7 @@ def tables(draw: Any, kinds: tuple[Any, ...] = COLUMNS, roles: tuple[str, ...] =
 
     The role of each column is in the metadata of the schema.
     """
-    n = draw(st.integers(0, 30))
+    n = draw(st.integers(0, 12))
     name = st.one_of(st.sampled_from(["b", "c", "d"]), st.text(min_size=1, max_size=5))
     names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
     names = [name for name in names if name != "x" and _encodes(name)]

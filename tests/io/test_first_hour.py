@@ -192,3 +192,13 @@ def test_check_names_missing_cells(capsys):
     assert "debt" in out
     main(["check", "out", "--release", "r", "--json"])
     assert any(said.startswith("Missing cells of") for said in json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_many_columns_with_few_patterns_each_single_out_together():
+    """A few columns of missing cells have few patterns; ten columns together single out most records."""
+    draws = np.random.default_rng(8)
+    n, names = 400, list("abcdefghij")
+    frame = pd.DataFrame(draws.normal(size=(n, len(names))), columns=names).where(draws.random((n, len(names))) > 0.4)
+    found = singled_out_by_missing(lv.read(frame, confidential=names), (), names)
+    assert found[0]["singled_out"] == pytest.approx((frame.isna().value_counts() == 1).sum() / n)
+    assert "and other columns single out a further" in missing_cells_in_words([found])

@@ -19,7 +19,7 @@ from pyarrow import parquet
 import larvatus as lv
 from labelled_sample import CONFIDENTIAL, KNOWN, read_spss, read_stata, survey, write_spss, write_stata
 from larvatus.cli.main import main
-from larvatus.core.errors import EngineError, LarvatusWarning, ReadError, RolesError, StudyError, WriteError
+from larvatus.core.errors import EngineError, LarvatusWarning, MaskError, ReadError, RolesError, StudyError, WriteError
 from larvatus.engines._files import labelled_targets
 from larvatus.pipeline import export
 from sample import SECRET
@@ -496,3 +496,9 @@ def test_large_files_are_read_in_chunks(tmp_path, monkeypatch):
         data = lv.read(path, confidential="income", non_confidential=["town", "born", "mood"], engine=engine)
         parts = data.to_arrow() if engine == "memory" else data.frame().to_arrow_table()
         assert parts.equals(whole)
+
+
+def test_a_mask_of_numbers_says_that_a_labelled_column_is_categorical(tmp_path):
+    data = lv.read(write_spss(tmp_path / "in.sav"), confidential=["mood"])
+    with pytest.raises(MaskError, match=r"'mood' is categorical, by its value labels .* declare it numeric"):
+        lv.mask(data, "additive_noise")

@@ -44,6 +44,13 @@ def test_reports_show_labels_and_scores_keep_codes(tmp_path):
     assert "sex=2" not in page
 
 
+def test_a_plot_of_a_release_shows_labels(tmp_path):
+    data = lv.read(write_spss(tmp_path / "in.sav"), confidential=["income"], sub_groups=["sex"])
+    drawn = lv.mask(data, lv.masks.AdditiveNoise(), secret=SECRET).plot("sex")._repr_svg_()
+    assert ">Female (2)<" in drawn
+    assert ">2<" not in drawn
+
+
 def test_check_shows_labels(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_spss(Path("in.sav"))

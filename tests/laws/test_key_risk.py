@@ -187,6 +187,14 @@ def test_missing_keys_that_agree_with_nothing_have_their_mean_weight():
     assert score.by_record[:2] == pytest.approx([one(1 / 20)] * 2)
 
 
+def test_every_confidential_column_counts_for_diversity():
+    """The last of 25 columns is the same for all: l is 1, whatever the others are."""
+    more = {f"x{i}": np.arange(8.0) for i in range(24)} | {"last": 1.0}
+    frame = SURVEY[["region", "sex"]].assign(**more)
+    score = examine(frame, {"confidential": list(more), "non_confidential": ["region", "sex"]})
+    assert {row["variable"]: row["distinct l"] for row in score.details["diversity"]}["last"] == 1
+
+
 def test_too_many_combinations_are_refused(monkeypatch):
     monkeypatch.setattr(key_table, "MOST_COMBINATIONS", 4)
     with pytest.raises(lv.LarvatusError, match="more than 4 combinations of the key variables occur"):
@@ -319,9 +327,11 @@ def test_perturbed_keys_of_a_sample_with_weights(settings):
     right, found, naive = [], [], []
     for i in range(10):
         taken = units[rng.random(len(units)) < 0.2]
-        frame = pd.DataFrame(cells[taken], columns=["region", "age", "job"]).astype(str).assign(w=5.0, x=rng.normal(size=len(taken)))
+        frame = pd.DataFrame(cells[taken], columns=["region", "age", "job"]).astype(str)
+        frame = frame.assign(w=5.0, x=rng.normal(size=len(taken)))
         data = lv.read(frame, confidential=["x"], key=["region", "age", "job"], weight="w")
-        release = lv.mask(data, [f"post_randomisation({settings}, columns=['job'])", "additive_noise"], secret=SECRET + bytes([i]))
+        steps = [f"post_randomisation({settings}, columns=['job'])", "additive_noise"]
+        release = lv.mask(data, steps, secret=SECRET + bytes([i]))
         score = lv.risk(data, release, [attack])[0]
         same = (release.frame()["job"] == frame["job"]).to_numpy()
         right.append(float((same / size[taken]).sum()))

@@ -60,6 +60,19 @@ def test_other_limits(frame):
         masked(frame, "k=200, known=['sex']")
 
 
+def test_the_threshold_can_be_held_against_the_log_linear_model(frame):
+    """All records above the threshold by the value of key_risk lose their keys; by weights they are other records."""
+    data = lv.read(frame, confidential=["ill"], key=[*KEYS, "sex"], weight="w")
+    score = lv.risk(data, lv.mask(data, "post_randomisation(columns=['ill'])", secret=SECRET), ["key_risk"])[0]
+    limit = float(np.quantile(score.by_record, 0.8))
+    by = {how: masked(frame, f"k=1, threshold={limit}, known=['sex'], estimate='{how}'", weight="w").job.isna()
+          for how in ("model", "weights")}
+    above = score.by_record > limit
+    assert above.sum() > 10
+    assert by["model"][above].all()
+    assert (by["model"] != by["weights"]).any()
+
+
 def test_households_stay_consistent(frame):
     """A household key that is suppressed in one member is suppressed in all, and every combination is still frequent."""
     rng = np.random.default_rng(6)

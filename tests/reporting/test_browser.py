@@ -207,7 +207,8 @@ def test_every_point_of_the_map_has_its_name_or_number(tab, files):
         data = json.loads(tab.run("document.querySelector('.map').dataset.points"))
         labels = tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent)")
         texts = ",".join(labels).replace(" ", "")
-        found = {str(n) for a, b in re.findall(r"(?<![^,])(\d+)(?:–(\d+))?(?![^,])", texts) for n in range(int(a), int(b or a) + 1)}
+        ranges = re.findall(r"(?<![^,])(\d+)(?:–(\d+))?(?![^,])", texts)
+        found = {str(n) for a, b in ranges for n in range(int(a), int(b or a) + 1)}
         hidden = sum(int(more) for more in re.findall(r"(\d+)more", texts))
         missing = [p["number"] for p in data["points"]
                    if p["name"].replace(" ", "") not in texts and str(p["number"]) not in found]

@@ -253,8 +253,8 @@ def test_limits_broken_by_intervals_alone_are_counted(comparison):
 
 
 def test_the_default_rule_is_stated(comparison):
-    assert "three limits for an attack: 1.5 times what guessing finds, 5 percentage points above it, and 20 in 100" in first_screen(
-        comparison(2).html())
+    rule = "three limits for an attack: 1.5 times what guessing finds, 5 percentage points above it, and 20 in 100 records"
+    assert rule in first_screen(comparison(2).html())
 
 
 def test_releases_that_fail_are_counted_and_a_tie_is_explained(comparison):

@@ -14,6 +14,7 @@ from reporting.conftest import built
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
 
+CHOOSE = "(s => { s.value = %r; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[%d])"
 NEAR = 0.06  # the drawing has one decimal
 SEEN = """(svg => { const n = (e, ...a) => a.map(k => Number(e.getAttribute(k)));
   const of = (s, f) => [...svg.querySelectorAll(s)].map(f).sort((a, b) => JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
@@ -59,7 +60,7 @@ def test_other_axes_are_drawn_from_the_places_of_the_page(tab, tmp_path, width, 
     made = built(5)
     page.write_text(made.html(), encoding="utf-8")
     tab.open(page, width)
-    tab.run("(s => { s.value = 'loss: moments'; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[1])")
+    tab.run(CHOOSE % ("loss: moments", 1))
     seen = json.loads(tab.run(SEEN % ".live svg"))
     scale = LinearScale.up_to(0.05, False, steps=5)
     middles = sorted([x + wide / 2 for x, _, wide in seen["squares"]] + [x for x, _, _ in seen["circles"]])

@@ -123,7 +123,7 @@ def brute_force(frame: pd.DataFrame, limits: dict[str, float], weight: bool) -> 
 def test_the_least_loss_is_that_of_brute_force(limits, weight):
     frame = people()
     data = read(frame, **({"weight": "w"} if weight else {}))
-    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), KeyRisk(), "keys")
+    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), WEIGHTS, "keys")
     expected, levels = brute_force(frame, limits, weight)
     assert found.result.exact
     assert found.result.best is not None
@@ -140,7 +140,24 @@ def test_a_note_says_that_the_search_estimates_by_weights(estimate, weight, note
     data = read(people(seed=2), **({"weight": "w"} if weight else {}))
     method = KeyRisk(estimate=estimate)
     found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": {"at_most": 0.12}}), method, "keys")
-    assert ("The risk was estimated by weights" in found.note) == noted
+    assert ("searched with the risk by weights" in found.note) == noted
+
+
+@pytest.mark.parametrize("limits", [
+    {"at_most": 0.06}, {"re_identifications": 10}, {"above_threshold": 0}, {"above_threshold": 10},
+], ids=str)
+def test_the_release_meets_the_limits_by_the_log_linear_model_too(limits):
+    """The risk by weights is lower than that of the model here, so the search is repeated with tighter limits."""
+    data = read(people(seed=2).assign(w=3.0), weight="w")
+    method = KeyRisk(threshold=0.15)
+    found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), method, "keys")
+    assert "rounds with tighter and tighter limits, until the release met the limits by the log-linear model" in found.note
+    release = lv.mask(data, *found.steps, "post_randomisation(columns=['ill'])", secret=SECRET)
+    score = lv.risk(data, release, [method])[0]
+    summary = {row["figure"]: row for row in score.details["key_summary"]}
+    assert score.interval[1] <= limits.get("at_most", 1)
+    assert summary["expected re-identifications"]["high"] <= limits.get("re_identifications", 1e9)
+    assert summary["records with a risk above 0.15"]["value"] <= limits.get("above_threshold", 1e9)
 
 
 @pytest.mark.parametrize(("limits", "weight"), [(m, i % 2 == 0) for i, m in enumerate(LIMITS)], ids=str)

@@ -15,7 +15,6 @@ from larvatus.advice.key_advice import key_sentences
 from larvatus.advice.likely_codes import code_sentence, likely_codes
 from larvatus.advice.mask_reasons import (
     COMPARED,
-    CUT,
     MANY_MISSING,
     MANY_OUTLIERS,
     MANY_ZEROS,
@@ -23,6 +22,7 @@ from larvatus.advice.mask_reasons import (
     REVERSED,
     SMALL_GROUP,
     TAIL,
+    TOPS_CUT,
     Opinion,
     categorical_opinions,
     first_names,
@@ -319,7 +319,7 @@ def _plan(
             planned.append(("sufficiency-based", exact))
         planned.append(("shuffled", [{"method": "data_shuffling"}]))
         if "top_coding" in suits:
-            planned.append((CUT, [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
+            planned.append((TOPS_CUT, [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
         if exact and "sufficiency_based" not in suits:
             planned.append((f"sufficiency-based{COMPARED}", exact))
         noise = {"method": "correlated_noise", "variance": NOISE_VARIANCE}

@@ -21,7 +21,7 @@ SMALL_GROUP, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, _NAMED = 30, 0.05, 0.01, 0
 NOISE_VARIANCE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
 COMPARED = ", to compare"  # end of the names of releases that are in the study for comparison only
 REVERSED = f"noise, reverse-mapped{COMPARED}"
-CUT = "shuffled, tops cut"
+TOPS_CUT = "shuffled, tops cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def opinions(
     if loud:
         which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:_NAMED])
         why = f"after a mask that keeps values; otherwise the largest values of {which} are released unchanged."
-        why += f" The study cuts the outermost {TAIL:.1%}." if CUT not in left_out else ""
+        why += f" The study cuts the outermost {TAIL:.1%}." if TOPS_CUT not in left_out else ""
         out.append(Opinion("top_coding", True, why))
     if gone and exact:
         which = ", ".join(f"{c.name} {percent(c.missing)}" for c in gone[:_NAMED])

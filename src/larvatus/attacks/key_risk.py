@@ -60,12 +60,12 @@ class KeyRisk(Attack):
     slide negative binomial models), special uniques (SUDA and DIS scores; a sampling fraction of .1 if none is known),
     k-anonymity under three conventions for missing keys, diversity of the confidential columns (l-diversity, t-closeness,
     δ-disclosure, β-likeness), and the risk that remains without each key. With the role `household`, they also give the risk
-    of households: that any member is found. If `post_randomisation` changed keys, or a step exchanged the values of one key
-    between records, the risk is the probability of a right match under the transition probabilities; keys changed at random
-    in another way, or several keys exchanged in one step, are treated as true. For changed keys the details also show the
-    risk before and after, the cells that were suppressed or recoded, and the share of the information in the keys that is
-    lost. The attack runs by default if columns have the role `key`, otherwise only if it is named. It decides only against
-    limits that are set on it.
+    of households: that any member is found. If `post_randomisation` changed keys, or a step exchanged the values of keys
+    between records, the risk is the probability of a right match: that the released key is true, times the risk of the true
+    key. Keys changed at random in another way are treated as true. The population is estimated by the weights of the original,
+    also if the released ones are masked. For changed keys the details also show the risk before and after, the cells that were
+    suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if columns have
+    the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).

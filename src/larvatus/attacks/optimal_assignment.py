@@ -155,7 +155,7 @@ class _Linker:
 
     def __call__(self, sides: LinkedGroup) -> Floats:
         alone = without_s(sides, self.by)
-        windows = {width: self._windows(sides, width, alone) for width in (self.bounds.width, self.bounds.wide)}
+        windows = {width: self._windows(sides, width, alone) for width in {self.bounds.width, self.bounds.wide}}
         costs, level = self._costs(sides, self.trials)
         out = np.array([self._credit(t, sides, windows[self.bounds.width_of(t)], costs[t], level) for t in self.trials])
         every = self.bounds.every_alone if alone else self.bounds.every

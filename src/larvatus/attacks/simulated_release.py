@@ -38,7 +38,8 @@ class SimulatedRelease(Attack):
     what is imputed, what copies share, whatever the sequence of steps. Values that recur (other records' values, classes,
     missing cells) and continuous ones are modelled apart, the latter on three scales, or as values that are nearly kept or
     else replaced. Each combination is a trial, and the most successful one is scored. Links are one to one: the probability of
-    each link is that over all one-to-one links at once (belief propagation). All copies of a release are used together. Records that differ in S are never linked.
+    each link is that over all one-to-one links at once (belief propagation). All copies of a release are used together. Records
+    that differ in S are never linked.
 
     Parameters:
         largest: largest number of records linked at once; larger sets are linked in overlapping windows along the direction

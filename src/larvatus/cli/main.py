@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import warnings
@@ -32,6 +31,7 @@ from larvatus.cli.commands.verify import verify
 from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
+from larvatus.core.system_errors import system_refusal
 
 _NOW_CALLED = {
     "--force": "--overwrite", "--at-once": "--jobs", "--null": "--null-resamples", "--why": "--reason",
@@ -90,14 +90,6 @@ def _interrupted(given: Sequence[str]) -> None:
     elif given[:1] == ["search"] and secret:
         again = " Rerunning resumes: finished trials are not repeated."
     print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
-
-
-def _system_error(error: OSError) -> str:
-    """What the operating system refused, without the text of the error, which may contain data."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full. Free some space, or set LARVATUS_TEMP to a folder on another disk for temporary files."
-    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
-    return f"the system refused to read or write a file{where}: {os.strerror(error.errno or 0)}."
 
 
 def _mask_names() -> str:
@@ -169,7 +161,7 @@ def _run(given: Sequence[str]) -> int:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
         if isinstance(error, OSError) and error.errno:
-            print(f"larvatus: {_system_error(error)}", file=sys.stderr)
+            print(f"larvatus: {system_refusal(error)}", file=sys.stderr)
             return WRONG_INPUT
         print(
             f"larvatus: unexpected {type(error).__name__}; details hidden because they may contain data. "

@@ -83,8 +83,9 @@ _ATTACKS = {
     "rerun": PlainName(
         "a rerun of the steps", _IDENTIFICATION, "Applies the masking steps to the known original again and compares."),
     "shared_values": PlainName(
-        "averages over records that share a value", _VALUES, "Averages the released values of records that share a value, such as "
-        "employees of one firm.", "of the differences between shared values known"),
+        "averages over records that share a value", _VALUES,
+        "Averages the released values of records that share a value, such as employees of one firm.",
+        "of the differences between shared values known"),
     "simulated_release": PlainName(
         "linkage by simulated releases", _IDENTIFICATION, "Makes the release again with other secrets and learns how values "
         "move."),

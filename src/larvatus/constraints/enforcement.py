@@ -70,6 +70,10 @@ class ConstraintEnforcer:
         """The data as the steps see them: without derived columns."""
         return data.with_confidential([n for n in data.roles.confidential if n not in self.derived])
 
+    def columns_of_rules(self) -> frozenset[str]:
+        """The columns that a rule ties to other columns, or that are computed from them."""
+        return frozenset(n for rule in self.asked.read_rules() for n in rule.columns)
+
     def steps(self, masks: tuple[Mask, ...], data: Microdata) -> tuple[Mask, ...]:
         """The steps, followed by reverse_map if that is the repair and the last mask of some column does not permute."""
         names = data.numeric(self.without_derived(data).confidential)

@@ -18,7 +18,8 @@ class LarvatusError(Exception):
 
     def __init__(self, reason: str = "", *, subject: str = "") -> None:
         self.subject, self.reason = subject, reason
-        super().__init__(f"{subject}: {reason}" if subject else reason)
+        text = f"{subject}: {reason}" if subject else reason
+        super().__init__(text.encode("utf-8", "backslashreplace").decode())  # halves of surrogate pairs cannot be printed
 
     def reason_for(self, subject: str) -> str:
         """The message without the subject, for a text that names this subject already; else the whole message."""

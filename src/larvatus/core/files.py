@@ -135,12 +135,13 @@ def folder_in_place(path: Path) -> Iterator[Path]:
                 os.replace(path, old)
             try:
                 os.replace(temporary, path)
+                (path / _LOCK).unlink(missing_ok=True)
             except BaseException:
+                if not temporary.exists():
+                    os.replace(path, temporary)
                 if old.exists():
                     os.replace(old, path)
                 raise
-            with suppress(OSError):
-                (path / _LOCK).unlink()
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise not_written(path, error) from None

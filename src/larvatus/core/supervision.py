@@ -16,8 +16,10 @@ import threading
 import time
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import NoReturn
 
 from larvatus.core.memory_size import return_large_arrays
@@ -25,6 +27,7 @@ from larvatus.core.remains import Remains, report_pipe, report_to
 
 GRACE = 1.2  # seconds; with the removal of files, the command ends within two
 _SAME = 0.3  # a terminal sends its signal to parent and child, and the parent passes it on: the child obeys it once
+_AGAIN = 0.02
 _DRAIN = 0.5  # seconds in which the last reports of killed processes are awaited
 _WATCH = 1.0
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -80,13 +83,19 @@ def _leave(code: int) -> NoReturn:
 def obey_signals() -> None:
     """Turn signals that ask a process to end into SystemExit, and in a supervised process interrupts into KeyboardInterrupt.
 
-    A signal that comes twice at once is obeyed once.
+    A signal that comes twice at once is obeyed once. One that comes while an object is finalised is sent again a moment later:
+    Python would print the exception and go on.
     """
     if threading.current_thread() is not threading.main_thread():
         return
     last: dict[int, float] = {}
 
-    def obey(number: int, _: object) -> None:
+    def obey(number: int, frame: FrameType | None) -> None:
+        if _in_finalizer(frame):
+            again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
         before, last[number] = last.get(number, -_SAME), time.monotonic()
         if last[number] - before < _SAME:
             return
@@ -98,6 +107,14 @@ def obey_signals() -> None:
         usual = (signal.SIG_DFL, signal.default_int_handler)
         if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) in usual:
             signal.signal(number, obey)
+
+
+def _in_finalizer(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code is weakref.finalize.__call__.__code__ or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Supervisor:

@@ -21,7 +21,8 @@ _GROUP = scratch("sub-group")
 
 def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
     """Numeric confidential columns that the release has, in role order."""
-    names = tuple(n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential))
+    there = frozenset(released.numeric(released.confidential))
+    names = tuple(n for n in original.numeric(original.confidential) if n in there)
     if not names:
         raise UtilityError("the release has no numeric confidential column in common with the original.")
     return names

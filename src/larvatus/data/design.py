@@ -14,7 +14,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
-from larvatus.data.verbs import map_rows, reduce_groups
+from larvatus.data.verbs import map_rows, reduce_groups, remember, remember_columns, with_table
 
 MOST_LEVELS = 50
 
@@ -40,6 +40,11 @@ class Term:
         if self.level is None and not self.missing:
             return scratch("term", self.column)
         return scratch("term", scratch("missing" if self.missing else f"level {self.level}", self.column))
+
+    @property
+    def is_column(self) -> bool:
+        """Whether the term is the column as it stands, if that is numeric."""
+        return self.level is None and not self.missing and not self.fill and not self.pooled
 
     def of(self, group: int, block: Block) -> NDArray[np.float64]:
         values = block[self.column]
@@ -88,9 +93,15 @@ class Design:
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, frequent: bool = False) -> Design:
     """The terms for the columns. A categorical column with more than fifty levels is refused.
 
-    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So has a
-    sub-group column, which varies only inside pools of small sub-groups.
+    If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So
+    has a sub-group column, which varies only inside pools of small sub-groups.
     """
+    held, ordered = data.table.columns, tuple(n for n in columns if n in data.roles.ordered)
+    what = "design", tuple(held[n] for n in columns), ordered, data.sub_groups.columns, drop_first
+    return remember(data, what, columns, lambda: _design_of(data, columns, drop_first))
+
+
+def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool) -> Design:
     terms: list[Term] = []
     for name in columns:
         column = data.table.columns[name]
@@ -145,12 +156,17 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
 
 
 def with_terms(data: Microdata, design: Design) -> Microdata:
-    """The data with every term of the design as an additional column."""
-    if not design.terms:
+    """The data with every term of the design as an additional column. A term that is a column as it stands is not copied."""
+    same = {t.new_column: t.column for t in design.terms if t.is_column and data.table.columns[t.column].kind == "number"}
+    if same:
+        data = with_table(data, data.table.pair(data.table, same))
+    rest = Design(tuple(t for t in design.terms if t.new_column not in same))
+    if not rest.terms:
         return data
-    terms = design.new_columns
+    terms = rest.new_columns
 
     def expand(group: int, block: Block) -> Mapping[str, Array]:
-        return dict(zip(terms, design.matrix(group, block).T, strict=True))
+        return dict(zip(terms, rest.matrix(group, block).T, strict=True))
 
-    return map_rows(data, expand, design.columns, [Column(t, "number") for t in terms])
+    return remember_columns(data, ("terms", rest), rest.columns, terms,
+                            lambda: map_rows(data, expand, rest.columns, [Column(t, "number") for t in terms]))

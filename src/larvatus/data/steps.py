@@ -29,7 +29,7 @@ TAKEN, _KEPT = scratch("taken"), scratch("kept")
 
 def columns_of_step(step: Mask, data: Microdata) -> tuple[str, ...]:
     """The columns that a step masks, in role order: those it names, else all confidential ones of the kinds it handles."""
-    asked = step.columns or data.confidential
+    asked = frozenset(step.columns or data.confidential)
     return tuple(n for n in data.changeable if n in asked and is_maskable(step, n, data))
 
 
@@ -68,8 +68,8 @@ def columns_by_step(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, .
     made: set[str] = set()
     out = []
     for step in masks:
-        now = columns_of_step(step, data)
-        asked = step.columns or data.confidential
+        now = frozenset(columns_of_step(step, data))
+        asked = frozenset(step.columns or data.confidential)
         more = {n for n in made if n in asked and "nominal" in step.handles}
         out.append(tuple(n for n in data.changeable if n in now or n in more))
         made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.kind_after("number") == "nominal"}
@@ -124,8 +124,9 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
 
     Only confidential columns, and keys that the step names, may change.
     """
+    changeable, now = frozenset(current.changeable), frozenset(columns_of_step(step, current))
     for name in columns_of_step(step, original):
-        if name in current.changeable and name not in columns_of_step(step, current):
+        if name in changeable and name not in now:
             raise MaskError(f"{step.name()}: needs numbers, and an earlier step made {name!r} categorical. Put it before that "
                             "step, or leave the column out of its columns.")
     whole, current = current, view_of_step(step, current)

@@ -5,7 +5,7 @@ The verbs are those of `RecordTable` in `data.contracts`, which says what each o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, TypeVar
@@ -49,11 +49,32 @@ def reduce_groups(
     return data.table.reduce(names, function, combine)
 
 
+def remember(data: Microdata, what: Hashable, names: Sequence[str], compute: Callable[[], _T]) -> _T:
+    """The result of a function that depends only on `what`, the columns and the sub-groups. It is computed once.
+
+    The result is shared, so nobody may change it. An engine from elsewhere may compute it each time.
+    """
+    known = getattr(data.table, "remember", None)
+    return compute() if known is None else known(what, names, compute)
+
+
+def remember_columns(
+    data: Microdata, what: Hashable, names: Sequence[str], made: Sequence[str], compute: Callable[[], Microdata]
+) -> Microdata:
+    """The data with the columns `made` of what the function returns. They depend only on `what`, the columns and sub-groups."""
+    known = getattr(data.table, "remember_columns", None)
+    return compute() if known is None else with_table(data, known(what, names, made, lambda: compute().table))
+
+
 def moments_by_group(data: Microdata, names: Sequence[str]) -> list[SampleMoments]:
     """Counts, means and covariances per sub-group, over pairs of non-missing values."""
     from larvatus.stats.linear.moments import SampleMoments
 
-    return reduce_groups(data, names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
+    def compute() -> tuple[SampleMoments, ...]:
+        found = reduce_groups(data, names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
+        return tuple(m.read_only() for m in found)
+
+    return list(remember(data, "moments", names, compute))
 
 
 def add_ranks(data: Microdata, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:

@@ -70,6 +70,8 @@ def _beside(manifest: Path, copies: int) -> Iterator[Path]:
 def _codebook(manifest: Path, files: Sequence[Path], known: Any) -> list[dict[str, Any]]:
     if not isinstance(known, dict):
         return []
+    if not isinstance(known.get("bytes"), int):
+        raise ReadError(f"{manifest.name} is not a manifest that this version can read: its codebook has no size.")
     stem = next((manifest.name.removesuffix(e) for e in _ENDS if manifest.name.endswith(e)), manifest.stem)
     name = f"{stem}.codebook.csv"
     places = [manifest.with_name(name), *(f.with_name(name) for f in files), *(codebook_path(f) for f in files)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
-from larvatus.data.contracts import RecordTable, Words
+from larvatus.data.contracts import Array, RecordTable, Words
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import reading, writing
@@ -92,7 +92,12 @@ class Duckdb:
         connection = duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **CLOSED})
         connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
         _lock(connection)
-        return connection.sql(text)
+        relation = connection.sql(text)
+        if relation.columns == list(names):
+            return relation
+        from pyarrow import parquet  # DuckDB renames columns that differ in case only, and cuts names at a zero byte
+
+        return parquet.read_table(target)
 
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool,
@@ -155,7 +160,7 @@ class _Sorter:
                 cursor.register(name, _reader(rows, dtypes))
             for batch in cursor.sql(text).to_arrow_reader(WIDE):
                 if batch.num_rows:
-                    yield {n: np.asarray(batch.column(n).to_numpy(zero_copy_only=False)) for n in wanted}
+                    yield {n: _numpy(batch.column(n)) for n in wanted}
         except duckdb.Error as error:
             raise _explained(error, self._folder) from None
         finally:
@@ -197,9 +202,29 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
 def _reader(rows: ColumnBlocks, dtypes: dict[str, str]) -> pa.RecordBatchReader:
     import pyarrow as pa
 
-    schema = pa.schema([(n, getattr(pa, d)()) for n, d in dtypes.items()])
-    batches = (pa.record_batch([pa.array(block[n]) for n in dtypes], schema=schema) for block in rows)
+    wide = {n: np.dtype(d).itemsize for n, d in dtypes.items() if np.dtype(d).kind == "V"}
+    schema = pa.schema([(n, pa.binary(wide[n]) if n in wide else getattr(pa, d)()) for n, d in dtypes.items()])
+    batches = (pa.record_batch([_arrow(block[n]) for n in dtypes], schema=schema) for block in rows)
     return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _arrow(values: Array) -> pa.Array:
+    """Numbers, or the bytes of decimals, for the database."""
+    import pyarrow as pa
+
+    if values.dtype.kind != "V":
+        return pa.array(values)
+    return pa.Array.from_buffers(pa.binary(values.dtype.itemsize), len(values), [None, pa.py_buffer(values.tobytes())])
+
+
+def _numpy(column: pa.Array) -> Array:
+    """The inverse of `_arrow`; the database gives bytes back without their length."""
+    import pyarrow as pa
+
+    if not (pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type)):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    found = column.to_pylist()
+    return np.frombuffer(b"".join(found), dtype=f"V{len(found[0])}")
 
 
 def _explained(error: Exception, folder: WorkFolder) -> EngineError:

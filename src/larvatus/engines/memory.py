@@ -125,10 +125,10 @@ class Memory:
         import pyarrow as pa
 
         source: _Source = table.source
-        out = {}
+        out, kept, places = {}, frozenset(source.kept.column_names), pa.array(table.position[rows])
         for name in names:
-            if name in source.kept.column_names and not table.columns[name].replaced:
-                out[name] = used_levels(source.kept.column(name).take(pa.array(table.position[rows])))
+            if name in kept and not table.columns[name].replaced:
+                out[name] = used_levels(source.kept.column(name).take(places))
             else:
                 like = source.types.get(name) if as_read(table.columns[name], source.columns) else None
                 out[name] = to_arrow(table.columns[name], table.values[name][rows], like)

@@ -16,7 +16,8 @@ from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._memory.table import MemoryTable, blank, dtype_of, frozen, ties
+from larvatus.engines._memory.row_order import frozen
+from larvatus.engines._memory.table import MemoryTable, blank, dtype_of, ties
 from larvatus.engines.memory import Memory
 from larvatus.stats.ranks.quantiles import quantiles
 

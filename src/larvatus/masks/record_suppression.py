@@ -22,7 +22,7 @@ from larvatus.data.households.household_steps import blank_whole_households, hou
 from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.verbs import map_rows
+from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.masks.categories.record_classes import RecordClasses, record_classes
 
 
@@ -38,7 +38,9 @@ class RecordSuppression(Mask):
         k: smallest number of records that may share a combination of the key.
         l: smallest number of different values of each column in `of` among the records that share a combination.
         t: largest distance of the values of each column in `of` in a class from those in the file, between 0 and 1.
-        threshold: largest individual risk, estimated by the survey weight or `sampled`; without them it is 1 / count.
+        threshold: largest individual risk, estimated with the survey weight or `sampled`; without them it is 1 / count.
+        estimate: "weights": the individual risk by weights alone, as in sdcMicro. "model": that of the log-linear model which
+            key_risk searches for these keys, and that by weights if no model can be fitted.
         sampled: sampling fraction of the file, for `threshold`.
         of: confidential columns for l and t that this step does not mask.
         known: other released columns that the intruder knows; they are part of the key and are never suppressed.
@@ -67,6 +69,9 @@ class RecordSuppression(Mask):
         default=None, description="largest distance of confidential values in a class from those in the file"
     )
     threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, description="largest individual risk")
+    estimate: Literal["weights", "model"] = Field(
+        default="weights", description="individual risk by weights alone, or by a log-linear model"
+    )
     sampled: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="sampling fraction of the file (default: by the survey weight, else 1)"
     )
@@ -91,7 +96,8 @@ class RecordSuppression(Mask):
         shared = household_variables(original, household_units(original) or households, names) if households else ()
         data, lost, apart = current, 0, True
         while apart:
-            found = record_classes(data, names, self.known, self._values(), self._weight(current), self.sampled or 1.0)
+            found = record_classes(data, names, self.known, self._values(), self._weight(current), self._fraction(current),
+                                   self.threshold is not None and self.estimate == "model")
             gone = self._suppressed(found, data)
             lost += int(found.classes.count[gone].sum())
             data = _without_keys(data, names, found, gone)
@@ -119,6 +125,14 @@ class RecordSuppression(Mask):
             raise MaskError(f"record_suppression: the weight {weight!r} is not numeric. State the sampling fraction (sampled).")
         return weight
 
+    def _fraction(self, data: Microdata) -> float:
+        """The sampling fraction of the file: as stated, else by the weight, else 1."""
+        weight = self._weight(data)
+        if self.sampled is not None or weight is None:
+            return self.sampled or 1.0
+        total = float(sum(reduce_groups(data, [weight], lambda group, block: float(np.nansum(block[weight])), float.__add__)))
+        return min(data.rows / total, 1.0) if total > 0 else 1.0
+
     def _suppressed(self, found: RecordClasses, data: Microdata) -> Bools:
         from larvatus.stats.grouping.rare_classes import ClassLimits, classes_to_suppress
 
@@ -136,6 +150,9 @@ class RecordSuppression(Mask):
         gone = f"{lost:,} of {data.rows:,} records lost {', '.join(data.confidential)}"
         heavy = lost > data.rows / 20
         notes = [Note(f"{gone}, because their combination of {key} is too rare", "warning" if heavy else "information")]
+        if self.threshold is not None and self._fraction(data) < 1:
+            how = "by weights alone, which is often too low" if self.estimate == "weights" else "by a log-linear model"
+            notes.append(Note(f"the individual risk that is compared with threshold is estimated {how}"))
         other = [n for n in data.known if n not in self.known and n != data.roles.weight]
         if other:
             notes.append(Note(f"{', '.join(other)}: also released, and not part of the key", "warning"))

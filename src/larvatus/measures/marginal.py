@@ -25,6 +25,7 @@ from larvatus.data.sub_groups import GroupLabel
 from larvatus.data.verbs import as_one_group, fold_in_order, moments_by_group, reduce_groups, with_table
 
 _RELEASED = scratch("released")
+_TOGETHER = 32  # columns whose moments are computed at once: the time grows with the square of their number
 _MOST_ROWS = 20_000_000  # rows of which one column of both files is held at once
 
 
@@ -123,10 +124,11 @@ def _sorted_by_group(data: Microdata, name: str) -> list[Floats]:
 
 def _spreads(data: Microdata, names: Sequence[str]) -> dict[GroupLabel, list[float]]:
     """The standard deviation of each column in each sub-group; 1 if it is constant."""
-    return {
-        label: [1.0 if m.constant[j] else float(np.sqrt(m.variance[j])) for j in range(len(names))]
-        for label, m in zip(data.groups.labels, moments_by_group(data, names), strict=True)
-    }
+    found: dict[GroupLabel, list[float]] = {label: [] for label in data.groups.labels}
+    for low in range(0, len(names), _TOGETHER):
+        for label, m in zip(data.groups.labels, moments_by_group(data, names[low : low + _TOGETHER]), strict=True):
+            found[label] += np.where(m.constant, 1.0, np.sqrt(m.variance)).tolist()
+    return found
 
 
 def _distances_in_order(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:

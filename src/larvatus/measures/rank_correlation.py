@@ -20,7 +20,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import RANKS_TOGETHER, rank_pair
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
-from larvatus.data.verbs import add_ranks, as_one_group, reduce_groups
+from larvatus.data.verbs import add_ranks, as_one_group, moments_by_group
 from larvatus.measures.scoring.correlation_pairs import (
     NO_PAIRS,
     SHOWN,
@@ -81,17 +81,13 @@ class RankCorrelation(Measure):
 def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
     """Rank correlations per sub-group; pairs with values missing in different records are ranked again, pair by pair."""
     ranks = {scratch("rank", c): c for c in columns}
-    moments = _moments(add_ranks(data, ranks), list(ranks))
+    moments = moments_by_group(add_ranks(data, ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):
-        together = _moments(rank_pair(data, columns[i], columns[j]), RANKS_TOGETHER)
+        together = moments_by_group(rank_pair(data, columns[i], columns[j]), RANKS_TOGETHER)
         for r, m in zip(out, together, strict=True):
             r[i, j] = r[j, i] = m.correlation[0, 1]
     return out
-
-
-def _moments(data: Microdata, columns: Sequence[str]) -> list[SampleMoments]:
-    return reduce_groups(data, columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
 
 
 def _missing_apart(moments: Sequence[SampleMoments], masked: int) -> list[tuple[int, int]]:

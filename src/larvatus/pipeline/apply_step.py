@@ -80,6 +80,10 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
     if data.table.columns[name].kind == "nominal" and "ordered" in step.handles:
         return (f"{step.name()}: needs numeric or ordered categorical columns, and {name!r} is categorical without an "
                 "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")
+    if _has_numeric_codes(data, name):
+        return (f"{step.name()}: needs numbers, and {name!r} is categorical, by its value labels or because it is declared so. "
+                f"Add a step for categories (post_randomisation), declare it numeric (numeric = [{name!r}]), or do not "
+                "declare it confidential.")
     if data.table.columns[name].kind == "nominal":
         spoilt = [t for t in texts(data, [name]) if t.spoilt]
         places = text_places(data, name) if spoilt else ""
@@ -93,6 +97,12 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
                 "missing values (missing = …), or do not declare it confidential.")
     return (f"{step.name()}: needs categorical columns (text, or numeric codes declared nominal), and {name!r} is numeric. "
             "Add a step for numbers, declare it nominal, or do not declare it confidential.")
+
+
+def _has_numeric_codes(data: Microdata, name: str) -> bool:
+    """Whether a categorical column has numbers as its levels."""
+    levels = data.table.columns[name].levels
+    return bool(levels) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
 
 
 def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:

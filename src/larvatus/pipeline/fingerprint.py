@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.core.arrays import UInts
 from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata
-from larvatus.data.verbs import reduce_groups
+from larvatus.data.verbs import reduce_groups, remember
 
 _MODULUS = 1 << 256
 _DIGEST_WORDS = 4
@@ -33,8 +33,12 @@ def confidential_fingerprint(data: Microdata, key: bytes) -> str:
 
         return sum_of_digests(_words(block, tuple(columns), texts), key)
 
-    parts = reduce_groups(data, tuple(columns), add, lambda a, b: (a + b) % _MODULUS)
-    return f"{sum(parts) % _MODULUS:064x}"
+    def fingerprint() -> str:
+        parts = reduce_groups(data, tuple(columns), add, lambda a, b: (a + b) % _MODULUS)
+        return f"{sum(parts) % _MODULUS:064x}"
+
+    what = "fingerprint", hashlib.blake2b(key, digest_size=32).digest(), tuple(columns.values())
+    return remember(data, what, tuple(columns), fingerprint)
 
 
 def _digests(column: Column) -> UInts:

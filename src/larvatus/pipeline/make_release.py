@@ -18,6 +18,7 @@ from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_of_steps, notes_of_copies
 from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.households.household_steps import check_households
+from larvatus.data.labelling.code_collisions import off_missing_codes
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
@@ -101,6 +102,11 @@ def mask(
         current, said, table = rules.enforce(current, original, lambda k: again(f"attempt {k}")[0], masks)
         current = [round_dates(original, copy) for copy in current]  # rules may have put dates between two days
         notes = [*(n for n in notes if not n.promise), *said]
+    held = rules.columns_of_rules() if rules is not None else ()
+    moved = [off_missing_codes(copy, held) for copy in current]
+    if any(said for _, said in moved):
+        current = [copy for copy, _ in moved]
+        notes = [*(n for n in notes if not n.promise), *notes_of_copies([said for _, said in moved])]
     changes = [column_changes(copy, original) for copy in current]
     for copy, found in zip(current, changes, strict=True):
         check_households(original, copy)

@@ -51,11 +51,19 @@ def advise(data: Microdata, *, progress: Progress = silent) -> Advice: ...
 def advise(
     data: SourceLike, *, sheet: str | None = None, catalog: str | Path | None = None, query: str | None = None,
     table: str | None = None, password_file: str | Path | None = None,
-    missing: Mapping[str, Sequence[MissingCode]] | None = None, progress: Progress = silent, **csv: Any,
+    missing: Mapping[str, Sequence[MissingCode]] | None = None, delimiter: str | None = None, decimal: str | None = None,
+    thousands: str | None = None, encoding: str | None = None, quote: str | None = None, dates: Mapping[str, str] | None = None,
+    progress: Progress = silent,
 ) -> RoleGuesses: ...
 
 
-def advise(data: Microdata | SourceLike, *, progress: Progress = silent, **source: Any) -> Advice | RoleGuesses:
+def advise(
+    data: Microdata | SourceLike, *, sheet: str | None = None, catalog: str | Path | None = None, query: str | None = None,
+    table: str | None = None, password_file: str | Path | None = None,
+    missing: Mapping[str, Sequence[MissingCode]] | None = None, delimiter: str | None = None, decimal: str | None = None,
+    thousands: str | None = None, encoding: str | None = None, quote: str | None = None, dates: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Advice | RoleGuesses:
     """Describe the data and recommend masks, with reasons.
 
     The study of the advice is tried first, on at most 30,000 records: what cannot be carried out is changed or left out, and
@@ -63,6 +71,10 @@ def advise(data: Microdata | SourceLike, *, progress: Progress = silent, **sourc
     columns with a first guess of their roles, to confirm or change. `sheet`, `catalog`, `query`, `table`, `password_file`,
     `missing` and what states how a CSV file is written are as in `lv.read`.
     """
+    given = {"sheet": sheet, "catalog": catalog, "query": query, "table": table, "password_file": password_file,
+             "missing": missing, "delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding,
+             "quote": quote, "dates": dates}
+    source: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if isinstance(data, Microdata):
         if source:
             raise RolesError(f"advise: these data are read already, so that {next(iter(source))} has no use. Leave it out, or "

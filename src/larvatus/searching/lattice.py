@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from larvatus.attacks.key_risk import KeyRisk
-from larvatus.attacks.keys.key_population import population_of
-from larvatus.attacks.keys.key_table import KeyTable, class_values, key_table
+from larvatus.attacks.keys.class_risk import mean_with_interval
 from larvatus.comparison.key_figures import KEY_RISK
 from larvatus.comparison.limits import Limit, Limits
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, StudyError, nearest_names
 from larvatus.core.number_format import share
-from larvatus.data.contracts import Block
-from larvatus.data.hierarchies.key_ladders import CategoryLadder, Ladder, NumberLadder, ladder_of, range_of_values, usual_widths
+from larvatus.data.hierarchies.key_ladders import Ladder, NumberLadder, ladder_of, range_of_values, usual_widths
 from larvatus.data.households.household_steps import household_variables
 from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata
-from larvatus.data.verbs import as_one_group, reduce_groups
+from larvatus.searching.lattice_keys import recoded_keys
 from larvatus.searching.lattice_settings import Lattice
 from larvatus.stats.grouping.file_limits import FileLimits, threshold_for
 from larvatus.stats.grouping.lattice_cells import search_with_cells
-from larvatus.stats.grouping.rare_classes import ClassLimits, ClassValues, KeyClasses
+from larvatus.stats.grouping.rare_classes import ClassLimits, classes_to_suppress
 from larvatus.stats.grouping.recoding_lattice import LatticeResult, Node, RecodedKeys, search_lattice
+from larvatus.stats.key_risk.individual_risk import individual_risk, inverse_variance, sampled_share
+from larvatus.stats.key_risk.model_risk import model_risk
 
 Step = dict[str, Any]
+_MOST_ROUNDS = 8
+_CLOSER = 0.98  # how much tighter than in proportion the next limit is
+_STEP_DOWN = 0.7  # of a threshold of the individual risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +58,88 @@ class _Problem:
     limits: ClassLimits
     whole: FileLimits | None
     of: tuple[str, ...]
+    fixed_codes: Ints
 
 
 def solve_lattice(
     data: Microdata, settings: Lattice, limits: Limits, method: KeyRisk, name: str,
     progress: Callable[[int], None] = lambda examined: None,
 ) -> LatticeSolution:
-    """The levels of the keys with the least loss under the limits on key risk, as steps."""
-    problem = _problem(data, settings, limits, method, f"search {name!r}: lattice")
-    found = _searched(problem, progress)
-    if found.best is None:
-        raise StudyError([f"search {name!r}: lattice: no levels of the keys meet the limits on key_risk, even if every key is "
-                          "suppressed as far as allowed. Set weaker limits, allow more suppression, or name fewer keys."])
-    node = found.best.node
-    return LatticeSolution(tuple(_steps(problem, node, found)), dict(zip(problem.free, node, strict=True)), found,
-                           _note(problem, found))
+    """The levels of the keys with the least loss under the limits on key risk, as steps.
+
+    The search estimates risks by weights, because a log-linear model for every node would take too long. If the value of
+    key_risk is that of a model, the best node is compared with the limits by the model, and if it breaks them, the search is
+    repeated with limits by weights that are tighter in proportion.
+    """
+    problem = asked = _problem(data, settings, limits, method, f"search {name!r}: lattice")
+    for rounds in range(1, _MOST_ROUNDS + 1):
+        found = _searched(problem, progress)
+        if found.best is None:
+            break
+        tighter = _tighter(asked, problem, found)
+        if tighter is None or rounds == _MOST_ROUNDS:
+            levels = dict(zip(problem.free, found.best.node, strict=True))
+            note = _note(problem, found, rounds, is_met=tighter is None)
+            return LatticeSolution(tuple(_steps(problem, found.best.node, found)), levels, found, note)
+        problem = tighter
+    raise StudyError([f"search {name!r}: lattice: no levels of the keys meet the limits on key_risk, even if every key is "
+                      "suppressed as far as allowed. Set weaker limits, allow more suppression, or name fewer keys."])
+
+
+def _tighter(asked: _Problem, problem: _Problem, found: LatticeResult) -> _Problem | None:
+    """The problem with tighter limits by weights; None if the best node meets the limits that were asked for by the model."""
+    assert found.best is not None
+    whole, threshold = asked.whole, asked.limits.threshold
+    if problem.method.estimate == "weights" or problem.keys.classes.fraction >= 1 or (whole is None and threshold is None):
+        return None
+    high, above = _by_model(problem, found.best.node, _threshold_above(asked), whole is None or whole.upper)
+    n = float(max(problem.keys.classes.count.sum(), 1))
+    most = min(np.inf if whole is None or whole.mean is None else whole.mean,
+               np.inf if whole is None or whole.expected is None else whole.expected / n)
+    allowed = 0.0 if whole is None or whole.above is None else whole.above[1]
+    limits, own = problem.limits, problem.whole
+    if high > most and own is not None:
+        factor = _CLOSER * most / high
+        own = replace(own, mean=own.mean and own.mean * factor, expected=own.expected and own.expected * factor)
+    elif (threshold is not None or (whole is not None and whole.above is not None)) and above > allowed:
+        if limits.threshold is not None:
+            limits = replace(limits, threshold=limits.threshold * _STEP_DOWN)
+        if own is not None and own.above is not None:
+            own = replace(own, above=(own.above[0] * _STEP_DOWN, own.above[1]))
+    else:
+        return None
+    return replace(problem, limits=limits, whole=own)
+
+
+def _threshold_above(problem: _Problem) -> float:
+    if problem.whole is not None and problem.whole.above is not None:
+        return problem.whole.above[0]
+    return 1.0 if problem.limits.threshold is None else problem.limits.threshold
+
+
+def _by_model(problem: _Problem, node: Node, threshold: float, upper: bool) -> tuple[float, int]:
+    """The mean risk that is compared with limits, and the records above a threshold, of a node by the value of key_risk."""
+    place, classes = problem.keys.classes_at(node)
+    limits = problem.limits
+    if problem.whole is not None:
+        limits = replace(limits, threshold=threshold_for(classes, limits, problem.whole))
+    lost = classes_to_suppress(classes, limits)
+    codes = np.column_stack([problem.keys.new[j][level][problem.keys.codes[:, j]] for j, level in enumerate(node)])
+    if lost is not None:
+        codes[lost[place]] = 0
+    rows, at = np.unique(np.column_stack((problem.fixed_codes, codes)), axis=0, return_inverse=True)
+    size = np.bincount(at.reshape(-1), weights=problem.keys.classes.count).astype(np.int64)
+    own = problem.keys.classes.weight
+    weight = None if own is None else np.asarray(np.bincount(at.reshape(-1), weights=own), dtype=np.float64)
+    share, n = sampled_share(size, weight, problem.keys.classes.fraction), float(size.sum())
+    plain = individual_risk(size, share)
+    by_weights = mean_with_interval(size, plain, inverse_variance(size, share), n)
+    risk = model_risk(rows, size, weight, problem.keys.classes.fraction, problem.method.model).risk
+    if risk is None:
+        return by_weights[2 if upper else 0], int(size[plain > threshold].sum())
+    by_model = mean_with_interval(size, risk.risk, risk.spread, n, risk.doubt)
+    value = max(by_model[2], by_weights[2]) if upper else by_model[0]
+    return value, int(size[risk.risk > threshold].sum())
 
 
 def _searched(problem: _Problem, progress: Callable[[int], None]) -> LatticeResult:
@@ -106,8 +176,10 @@ def _problem(data: Microdata, settings: Lattice, limits: Limits, method: KeyRisk
         ladders = tuple(ladder_of(data, n, widths, data.roles.taxonomies) for n in free)
     except MaskError as error:
         raise StudyError([f"{where}: {error}"]) from None
-    keys = _recoded_keys(data, method, (*fixed, *free), fixed, ladders, settings, of if own.l > 1 or own.t is not None else ())
-    return _Problem(data, settings.model_copy(update={"widths": widths}), method, free, fixed, ladders, keys, own, whole, of)
+    keys, codes = recoded_keys(data, method, (*fixed, *free), fixed, ladders, settings,
+                                of if own.l > 1 or own.t is not None else ())
+    given = settings.model_copy(update={"widths": widths})
+    return _Problem(data, given, method, free, fixed, ladders, keys, own, whole, of, codes)
 
 
 def _limits(
@@ -124,68 +196,6 @@ def _limits(
         raise StudyError([f"{where}: single cells are suppressed for a limit on k alone. Use suppress = \"records\", or limit "
                           "only k."])
     return every, whole
-
-
-def _recoded_keys(
-    data: Microdata, method: KeyRisk, names: tuple[str, ...], fixed: tuple[str, ...], ladders: Sequence[Ladder],
-    settings: Lattice, of: Sequence[str],
-) -> RecodedKeys:
-    population = population_of(data, data.rows, method.sampled)
-    table = key_table(as_one_group(data), names, population.weight)
-    part = np.unique(table.codes[:, : len(fixed)], axis=0, return_inverse=True)[1].reshape(-1) if fixed else (
-        np.zeros(len(table.count), dtype=np.int64))
-    values = []
-    for name in of:
-        ordered = data.table.columns[name].kind == "number" or name in data.roles.ordered
-        values.append(ClassValues(*class_values(as_one_group(data), table, name), ordered))
-    classes = KeyClasses(part, table.count, table.weight, population.fraction, tuple(values))
-    codes, new, losses = table.codes[:, len(fixed) :] + 1, [], []
-    total = sum(settings.importance.get(n, 1.0) for n in names)
-    for j, (name, ladder) in enumerate(zip(names[len(fixed) :], ladders, strict=True)):
-        maps = _maps(data, table, name, len(fixed) + j, ladder)
-        new.append(tuple(maps))
-        losses.append(_losses(codes[:, j], table.count, maps) * settings.importance.get(name, 1.0) / total)
-    return RecodedKeys(codes, classes, tuple(new), tuple(losses))
-
-
-def _maps(data: Microdata, table: KeyTable, name: str, j: int, ladder: Ladder) -> list[Ints]:
-    """The code at each level of every code of a key; 0 is missing, at all levels."""
-    column = data.table.columns[name]
-    out: list[Ints] = []
-    for level in range(ladder.height + 1):
-        if isinstance(ladder, CategoryLadder):
-            labels = ladder.labels(column.levels, level)
-            first = {label: i for i, label in enumerate(dict.fromkeys(labels))}  # the order of the recoded column
-            number = np.array([first[label] for label in labels], dtype=np.int64)
-        else:
-            values = _values(data, name)
-            ends = (values[0], values[-1]) if len(values) else (0.0, 0.0)
-            cuts = ladder.cuts(float(ends[0]), float(ends[1]), level)
-            number = np.arange(len(values)) if level == 0 else np.searchsorted(np.array(cuts), values, side="right")
-        out.append(np.concatenate(([0], number + 1)).astype(np.int64))
-    return out
-
-
-def _values(data: Microdata, name: str) -> Floats:
-    """The different values of a numeric column, ascending."""
-    def of(group: int, block: Block) -> Floats:
-        return np.unique(block[name][~np.isnan(block[name])])
-
-    return reduce_groups(as_one_group(data), [name], of, lambda a, b: np.unique(np.concatenate((a, b))))[0]
-
-
-def _losses(codes: Ints, count: Ints, maps: Sequence[Ints]) -> Floats:
-    """Levels and suppression × codes: the loss of a cell, as a share of the loss if all cells of the key are suppressed."""
-    n = np.bincount(codes, weights=count, minlength=len(maps[0])).astype(np.float64)
-    n[0] = 0.0
-    there, total = n > 0, n.sum()
-    out = np.zeros((len(maps) + 1, len(n)))
-    for level, new in enumerate(maps):
-        joined = np.bincount(new, weights=n)[new]
-        out[level, there] = np.log(joined[there] / n[there])
-    out[-1, there] = np.log(total / n[there])
-    most = float(out[-1] @ n)
-    return out / most if most > 0 else np.zeros_like(out)
 
 
 def _steps(problem: _Problem, node: Node, found: LatticeResult) -> list[Step]:
@@ -215,7 +225,7 @@ def _steps(problem: _Problem, node: Node, found: LatticeResult) -> list[Step]:
     return [*steps, {"method": "record_suppression", **key, **{k: v for k, v in own.items() if v is not None}}]
 
 
-def _note(problem: _Problem, found: LatticeResult) -> str:
+def _note(problem: _Problem, found: LatticeResult, rounds: int, is_met: bool) -> str:
     assert found.best is not None
     levels = ", ".join(f"{n} {level} of {ladder.height}" for n, level, ladder in
                        zip(problem.free, found.best.node, problem.ladders, strict=True))
@@ -225,7 +235,10 @@ def _note(problem: _Problem, found: LatticeResult) -> str:
             "levels were examined")
     limits_risk = problem.whole is not None or problem.limits.threshold is not None
     if limits_risk and problem.keys.classes.fraction < 1 and problem.method.estimate == "model":
-        said += ". The risk was estimated by weights, and the release is compared with the limit by the log-linear model"
+        said += ". The levels were searched with the risk by weights"
+        said += (f", in {rounds} rounds with tighter and tighter limits, until the release met" if rounds > 1 and is_met else
+                 ". The release meets" if is_met else f"; even after {rounds} rounds with tighter limits it breaks")
+        said += " the limits by the log-linear model too" if is_met else " the limits by the log-linear model"
     if problem.settings.suppress == "cells":
         return (f"{said}. Cells are suppressed step by step, which may lose too much: no solution loses less than "
                 f"{share(found.bound)}")
@@ -233,7 +246,7 @@ def _note(problem: _Problem, found: LatticeResult) -> str:
         return (f"{said}. Keys that are equal within households are suppressed in all members, which the search does not "
                 "count: more is lost than stated, and another combination may lose less")
     if found.exact:
-        return f"{said}; no other loses less"
+        return f"{said}; no other loses less{' under the tighter limits' if rounds > 1 else ''}"
     return f"{said}. There were too many to examine all: no other loses less than {share(found.bound)}"
 
 

@@ -31,7 +31,6 @@ from larvatus.stats.key_risk.superpopulation import population_uniques
 BY_MODEL = "mean individual risk by the log-linear model"
 BY_WEIGHTS = "mean individual risk by weights; sdcMicro's global risk"
 ANONYMITY = (2, 3, 5, 10)
-_MOST_COLUMNS = 20
 _MOST_SETS = 15
 _SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
 
@@ -53,11 +52,13 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
 def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
     """τ₁ and τ₂ under log-linear models, in the order tried."""
     uniques = int((table.count == 1).sum())
+    keys = len(table.names)
     rows: list[Row] = []
     for i, found in enumerate(models.path):
         pairs = [f"{table.names[a]}:{table.names[b]}" for a, b in (m for m in found.margins if len(m) == 2)]
         rows.append({
-            "model": "independence" if not pairs else "with " + ", ".join(pairs) if len(pairs) <= 6 else "all two-way",
+            "model": "independence" if not pairs else "all two-way" if len(pairs) == keys * (keys - 1) // 2 else
+            "with " + ", ".join(pairs) if len(pairs) <= 6 else f"with {len(pairs)} two-way interactions",
             "tau1": found.tau1, **_ends("tau1", found.tau1, found.error1, uniques),
             "tau2": found.tau2, **_ends("tau2", found.tau2, found.error2, uniques),
             "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged,
@@ -88,11 +89,14 @@ def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | 
 def superpopulation_rows(table: KeyTable, population: Population) -> Rows:
     """Population uniques under superpopulation models; a model that has not converged has no estimate."""
     size = table.records / population.fraction
-    return Rows.of(
-        {"model": e.model, "population uniques": e.uniques if e.converged else None,
-         "share of population": e.uniques / size if e.converged else None, "converged": e.converged, "chosen": e.chosen}
-        for e in population_uniques(table.count, population.fraction)
-    )
+    rows: list[Row] = []
+    for e in population_uniques(table.count, population.fraction):
+        low, high = e.ends or (None, None)
+        rows.append({"model": e.model, "population uniques": e.uniques if e.converged else None, "low": low,
+                     "high": None if high is None else min(high, size),
+                     "share of population": e.uniques / size if e.converged else None, "converged": e.converged,
+                     "chosen": e.chosen})
+    return Rows.of(rows)
 
 
 def suda_rows(table: KeyTable, most: int, fraction: float) -> tuple[dict[str, Rows], str]:
@@ -138,7 +142,7 @@ def anonymity_rows(table: KeyTable) -> tuple[Rows, str]:
 
 def diversity_rows(data: Microdata, table: KeyTable, names: Sequence[str]) -> Iterator[Row]:
     """l-diversity, t-closeness, δ-disclosure and β-likeness of each column: the worst class, and the mean over records."""
-    for name in names[:_MOST_COLUMNS]:
+    for name in names:
         ordered = data.table.columns[name].kind == "number" or name in data.roles.ordered
         d = class_diversity(*class_values(data, table, name), ordered)
         if not len(d.records):
@@ -180,10 +184,11 @@ def weight_rows(original: Microdata, data: Microdata, keys: Sequence[str]) -> di
     if original.table.columns[name].kind != "number" or data.table.columns[name].kind != "number":
         return {}
     others = [n for n in keys if n != name]
+    what_for = "records whose household is singled out by" if original.roles.household else "records singled out by"
     sets = {"the weight alone": [name], "the keys": others, "the keys and the weight": [*others, name]}
     noisy = data.table.columns[name].noisy
     figures: list[Row] = [
-        {"figure": f"records singled out by {what}", "original": _alone(original, names),
+        {"figure": f"{what_for} {what}", "original": _alone(original, names),
          "release": None if noisy and name in names else _alone(data, names)}
         for what, names in sets.items() if names
     ]

@@ -52,7 +52,7 @@ def population_of(data: Microdata, original_rows: int, sampled: float | None, we
     name, column = data.roles.weight, weight or data.roles.weight
     if sampled is not None:
         return Population(sampled, None, f"the file is a sample of {sampled:.4g} of the population, as stated")
-    if name is not None and column in data.table.columns:
+    if name is not None and column is not None and column in data.table.columns:
         total = _total_weight(data, name, column)
         if total > 0:
             return Population(min(data.rows / total, 1.0), column,

@@ -10,6 +10,7 @@ Times with a time zone are counted in UTC. The calendar is the Gregorian one thr
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -151,17 +152,40 @@ def out_of_calendar(days: NDArray[np.float64]) -> int:
 
 
 def dates_of_texts(texts: Sequence[str], like: Any) -> pa.Array:
-    """Dates in ISO form as dates of an Arrow type."""
-    days = [days_of_text(text) for text in texts]
-    return dates_from("", np.array([np.nan if d is None else d for d in days]), DateKind("microsecond"), like)
+    """Dates in ISO form as dates of an Arrow type, to the last nanosecond."""
+    import pyarrow as pa
+
+    moments = [_moment_of(text) for text in texts]
+    if pa.types.is_timestamp(like) and like.unit == "ns":
+        return pa.array([None if m is None else _microseconds(m) * 1000 + _nanoseconds(t)
+                         for m, t in zip(moments, texts, strict=True)], type=pa.int64()).cast(like)
+    stamps = pa.array([None if m is None else _microseconds(m) for m in moments], type=pa.int64()).cast(pa.timestamp("us"))
+    return stamps.cast(like, safe=False)
 
 
-def days_of_text(text: str) -> float | None:
-    """A date in ISO form (2024-03-01, 2024-03-01 10:00) as a number of days; None if it is not one."""
+def _moment_of(text: str) -> datetime.datetime | None:
+    """A date in ISO form in coordinated time; None if it is not one."""
     try:
         moment = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    moment = moment.astimezone(datetime.UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _microseconds(moment: datetime.datetime) -> int:
+    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+
+
+def _nanoseconds(text: str) -> int:
+    """The digits after the microseconds, which Python's dates do not have."""
+    digits = re.search(r"\.\d{6}(\d{1,3})", text)
+    return int(digits[1].ljust(3, "0")) if digits else 0
+
+
+def days_of_text(text: str) -> float | None:
+    """A date in ISO form (2024-03-01, 2024-03-01 10:00) as a number of days; None if it is not one."""
+    moment = _moment_of(text)
+    if moment is None:
+        return None
     since = moment - datetime.datetime(1970, 1, 1)
     return since.days + (since.seconds + since.microseconds / 1e6) / 86_400

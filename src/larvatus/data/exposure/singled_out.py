@@ -17,6 +17,7 @@ SINGLED_OUT = "singled_out"
 MISSING_CELLS = "missing_cells"
 EVERY_COLUMN = "all"
 TELLING = 0.001
+_ENOUGH = 0.99  # share of the records singled out, at which the columns named are said to do it
 _MOST_ROWS = 200_000
 
 
@@ -103,7 +104,7 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
     codes = {n: np.concatenate(found)[:_MOST_ROWS] for n, found in parts.items()}
     base = _alone_in(codes[""])
     chosen = [(n, v) for n, v in separating_columns(codes, [""]) if n]
-    most = chosen[-1][1] if chosen else base
+    most = _alone_in(combination(list(codes.values()), len(codes[""])))
     rows: list[Row] = [{"column": n, SINGLED_OUT: v, "without_missing_cells": base} for n, v in ((EVERY_COLUMN, most), *chosen)]
     return Rows.of(rows)
 
@@ -127,6 +128,7 @@ def missing_cells_in_words(tables: Iterable[Rows]) -> str:
     if most - base < TELLING:
         return ""
     columns = ", ".join(str(r["column"]) for r in rows[1:])
+    columns += " and other columns" if len(rows) > 1 and float(rows[-1][SINGLED_OUT] or 0.0) < _ENOUGH * most else ""
     return (f"Missing cells of {columns} single out a further {share(most - base)} of records, because they stay where they "
             "are, with their codes. Impute these cells before masking, merge their codes, or release fewer or coarser unmasked "
             "columns.")

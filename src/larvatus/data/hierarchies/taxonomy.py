@@ -50,7 +50,7 @@ class Taxonomy:
 
 def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[str, str]]:
     if not is_unicode(parent):
-        raise RolesError(f"taxonomies: a category of {column!r} is not valid Unicode. Correct it.")
+        raise _not_unicode(column)
     if depth > _DEEPEST:
         raise RolesError(f"taxonomies: the taxonomy of {column!r} has more than {_DEEPEST} levels. Use fewer levels.")
     if isinstance(tree, Mapping):
@@ -63,9 +63,15 @@ def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[s
         for name in tree:
             if not isinstance(name, str | int | float) or str(name) == ROOT:
                 raise RolesError(f"taxonomies: the taxonomy of {column!r} lists something other than categories. List text.")
+            if not is_unicode(str(name)):
+                raise _not_unicode(column)
             yield str(name), parent
     else:
         raise RolesError(f"taxonomies: the taxonomy of {column!r} contains a {type(tree).__name__}. Nest tables and lists.")
+
+
+def _not_unicode(column: str) -> RolesError:
+    return RolesError(f"taxonomies: a category of {column!r} is not valid Unicode. Correct it.")
 
 
 def read_tree(column: str, path: Path) -> dict[str, Any]:

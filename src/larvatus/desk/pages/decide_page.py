@@ -34,7 +34,8 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
     chosen = selected_release(run.comparison)[0]
     suffix = next(iter(run.releases.values())).target.suffix
     return {
-        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen, "passing": passing_names(results),
+        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen,
+        "passing": passing_names(results),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},

@@ -14,16 +14,15 @@ _MOST_ROWS = 20_000_000
 
 def write_preview(source: Any, target: Path, progress: Progress) -> int:
     """Write the rows of a source as they are read, all columns; the number of rows."""
-    import pyarrow.parquet as pq
-
     from larvatus.engines._files.csv import Uses
+    from larvatus.engines._files.parquet_writer import parquet_writer
     from larvatus.engines._files.sources import batches_of, column_names
 
     names = column_names(source)
     schema, batches = batches_of(source, names, Uses(unclear_dates=True))
     rows = 0
     os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+    with parquet_writer(target, schema, compression="zstd") as writer:
         for batch in batches():
             writer.write_batch(batch, row_group_size=GROUP)
             rows += batch.num_rows

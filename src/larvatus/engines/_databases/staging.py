@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
 from larvatus.engines._databases.value_types import ColumnType, array_of, caster, plain_column
+from larvatus.engines._files.parquet_writer import parquet_writer
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def write_staged(stream: ResultStream, folder: WorkFolder, wanted: Collection[st
     if len(parts) == 1 and parquet.read_schema(parts[0]).equals(schema):
         return parts[0]
     target, casters = folder.file(".parquet"), [caster(field.type) for field in schema]
-    with parquet.ParquetWriter(target, schema) as writer:
+    with parquet_writer(target, schema) as writer:
         for part in parts:
             with parquet.ParquetFile(part) as file:
                 for batch in file.iter_batches(BATCH):
@@ -80,7 +81,6 @@ def write_staged(stream: ResultStream, folder: WorkFolder, wanted: Collection[st
 def _write_parts(stream: ResultStream, types: dict[str, ColumnType], folder: WorkFolder, wanted: Collection[str]) -> list[Path]:
     """Write the batches as they come. A new file begins if the types of the columns change."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     parts: list[Path] = []
     schema = None
@@ -97,6 +97,6 @@ def _write_parts(stream: ResultStream, types: dict[str, ColumnType], folder: Wor
                 open_file.close()
                 schema = batch.schema
                 parts.append(folder.file(".parquet"))
-                writer = open_file.enter_context(parquet.ParquetWriter(parts[-1], schema))
+                writer = open_file.enter_context(parquet_writer(parts[-1], schema))
             writer.write_batch(batch)
     return parts

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
+from larvatus.engines._layout.result_memory import ResultMemory
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._layout.work_folder import WorkFolder
 
@@ -54,6 +55,8 @@ class Room:
 class PlacedColumn(Protocol):
     """A column: on disk in its row order, or still to be moved there."""
 
+    @property
+    def dtype(self) -> np.dtype[np.generic]: ...
     def stored(self) -> StoredColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
@@ -63,6 +66,14 @@ class RowPlaces:
 
     def __init__(self, column: StoredColumn) -> None:
         self._column = column
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return self._column.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return self._column.nbytes
 
     def stored(self) -> StoredColumn:
         return self._column
@@ -78,6 +89,10 @@ class Above:
     def __init__(self, one: PlacedColumn, other: PlacedColumn) -> None:
         self._parts = one, other
 
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return self._parts[0].dtype
+
     def stored(self) -> StoredColumn:
         raise NotImplementedError("stacked columns are read as a stream")
 
@@ -87,18 +102,27 @@ class Above:
 
 
 class MovedColumn:
-    """A column that is moved to its row order when first read."""
+    """A column that is moved to its row order when first read, and then remembered."""
 
-    def __init__(self, source: PlacedColumn, move: DiskMove, dtype: np.dtype[np.generic]) -> None:
-        self._source, self._move, self._dtype = source, move, dtype
+    def __init__(
+        self, source: PlacedColumn, move: DiskMove, dtype: np.dtype[np.generic], results: ResultMemory | None = None
+    ) -> None:
+        self._source, self._move, self.dtype, self._results = source, move, dtype, results
         self._lock = threading.Lock()
         self._found: StoredColumn | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self._move.rows * self.dtype.itemsize
 
     def stored(self) -> StoredColumn:
         with self._lock:
             if self._found is None:
-                self._found = self._move.moved(self._source, self._dtype)
-                del self._source
+                known = None if self._results is None else self._results.get("moved", [self._move, self._source])
+                self._found = known.stored() if known else self._move.moved(self._source, self.dtype)
+                if self._results is not None and not known:
+                    self._results.put("moved", [self._move, self._source], self)
+                del self._source, self._results
             return self._found
 
     def stream(self) -> Iterator[Array]:
@@ -151,8 +175,13 @@ class DiskMove:
                 scatter_on_disk(parts, [self._back], 0, self.rows, self.room.bucket)
             return self._back
 
+    def column(self, source: PlacedColumn, dtype: np.dtype[np.generic], results: ResultMemory) -> PlacedColumn:
+        """A column in the new order, moved when it is first read."""
+        known: PlacedColumn | None = results.get("moved", [self, source])
+        return MovedColumn(source, self, dtype, results) if known is None else known
+
     def moved(self, column: PlacedColumn, dtype: np.dtype[np.generic]) -> StoredColumn:
-        """A column in the new order."""
+        """A column in the new order, stored."""
         out = StoredColumn(self.room.folder, dtype, self.rows)
         scatter_on_disk(_kept(column.stream(), self.place), [out], 0, self.rows, self.room.bucket)
         return out

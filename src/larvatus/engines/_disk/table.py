@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,6 +32,7 @@ from larvatus.engines._disk.layout import (
 from larvatus.engines._disk.pairing import pair_on_disk
 from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.result_memory import ResultMemory, digest_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_block, fold_groups, offsets, scan_block, ties
 from larvatus.stats.ranks.quantiles import quantiles
@@ -39,6 +40,7 @@ from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keye
 
 _T = TypeVar("_T")
 AHEAD = 2
+_REMEMBERED = 1 << 32  # bytes, nearly all of them on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,29 @@ class DiskTable(LaidOut):
     room: Room = field(repr=False)
     source: Any = field(default=None, repr=False)
     stacked: tuple[str, DiskTable, DiskTable] | None = field(default=None, repr=False)
+    results: ResultMemory = field(default_factory=partial(ResultMemory, _REMEMBERED), repr=False, compare=False)
+
+    def remember(self, what: Hashable, names: Sequence[str], compute: Callable[[], _T]) -> _T:
+        return self.results.find(self._here(what), self._of(names), compute)
+
+    def remember_columns(
+        self, what: Hashable, names: Sequence[str], made: Sequence[str], compute: Callable[[], RecordTable]
+    ) -> DiskTable:
+        def only_made() -> dict[str, tuple[Column, PlacedColumn]]:
+            done = as_disk(compute())
+            return {n: (done.columns[n], done.held[n]) for n in made}
+
+        found = self.remember(("columns", what), names, only_made)
+        return replace(self, columns={**self.columns, **{n: c for n, (c, _) in found.items()}},
+                       held=replace_columns(self.held, {n: h for n, (_, h) in found.items()}))
+
+    def _here(self, what: Hashable) -> Hashable:
+        """What is asked for, in these sub-groups."""
+        return what, digest_of(self.starts)
+
+    def _of(self, names: Sequence[str]) -> list[object]:
+        """The columns, in this row order."""
+        return [self.layout, *(self.held[n] for n in names)]
 
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
         record = self.layout.record.stored().read(low, high)
@@ -77,14 +102,18 @@ class DiskTable(LaidOut):
         return fold_groups([j[0] for j in jobs], parts, combine)
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
-        out = np.full((len(self.groups), len(probabilities)), np.nan)
-        column = self._in_any_order(name)
-        for g, low, high in self.slices():
-            if high - low <= self.room.rows:
-                out[g] = quantiles(column.read(low, high), probabilities)
-            else:
-                out[g] = sorting.sorted_quantiles(self.room, column, low, high, probabilities)
-        return out
+        def compute() -> NDArray[np.float64]:
+            out = np.full((len(self.groups), len(probabilities)), np.nan)
+            column = self._in_any_order(name)
+            for g, low, high in self.slices():
+                if high - low <= self.room.rows:
+                    out[g] = quantiles(column.read(low, high), probabilities)
+                else:
+                    out[g] = sorting.sorted_quantiles(self.room, column, low, high, probabilities)
+            out.flags.writeable = False
+            return out
+
+        return self.remember(("quantiles", tuple(probabilities)), [name], compute)
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> DiskTable:
         record = self.layout.record.stored()
@@ -99,10 +128,19 @@ class DiskTable(LaidOut):
             words = None if random is None else ties(random, names[new])
             sorting.ranks(self.room, self.held[names[new]].stored(), record, words, out, low, high)
 
-        return self._by_column(
-            {n: Column(n, "number") for n in names}, names.values(), lambda n, g, a, b: in_memory(n, a, b),
+        known = {} if random is not None else {
+            n: found for n, old in names.items()
+            if (found := self.results.get(self._here("average ranks"), self._of([old]))) is not None
+        }
+        new = {n: old for n, old in names.items() if n not in known}
+        done = self._by_column(
+            {n: Column(n, "number") for n in new}, new.values(), lambda n, g, a, b: in_memory(n, a, b),
             lambda n, g, out, a, b: larger(n, out, a, b),
         )
+        for n in new if random is None else ():
+            self.results.put(self._here("average ranks"), self._of([names[n]]), done.held[n])
+        return replace(done, columns={**done.columns, **{n: Column(n, "number") for n in known}},
+                       held=replace_columns(done.held, known)) if known else done
 
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
@@ -189,7 +227,9 @@ class DiskTable(LaidOut):
         )
 
     def _dtype(self, name: str) -> np.dtype[np.generic]:
-        return np.dtype(dtype_of(self.columns[name]) if name in self.columns else np.int64)
+        if name in self.columns:
+            return np.dtype(dtype_of(self.columns[name]))
+        return self.held[name].dtype if name in self.held else np.dtype(np.int64)
 
     def scan(
         self, order: str, names: Sequence[str], start: _T,
@@ -324,7 +364,7 @@ class DiskTable(LaidOut):
             self.layout.moves[key] = after
         held = self.held
         if after is not self.layout and after.move is not None:
-            held = {n: MovedColumn(h, after.move, self._dtype(n)) for n, h in self.held.items()}
+            held = {n: after.move.column(h, self._dtype(n), self.results) for n, h in self.held.items()}
         return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
 
     def materialise(self) -> DiskTable:

@@ -20,7 +20,7 @@ from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array, with_marks
 from larvatus.engines._files.missing_codes import with_codes
 from larvatus.engines._files.targets import check_target, write_batches
-from larvatus.engines._layout.stored_columns import WIDE
+from larvatus.engines._layout.stored_columns import WIDE, type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,7 +90,7 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBl
     beside = [c for n in names for c in (scratch("exact", n), code_column(n)) if c in table.held]
     ways = [*names, *beside]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
-    kinds = {c: h.stored().dtype.name for c, h in columns.items()}
+    kinds = {c: type_name(h.stored().dtype) for c, h in columns.items()}
     if order is None and _ascending(table):
         for low in range(0, table.rows, WIDE):
             high = min(low + WIDE, table.rows)
@@ -167,6 +167,8 @@ def disk_frame(
             coded = like is not None and pa.types.is_dictionary(like) and as_read(column, origin.columns)
             if coded and (column.kind == "nominal" or name in origin.given):
                 out = out.set_column(i, name, out.column(i).combine_chunks().dictionary_encode().cast(like))
+            elif like is not None and pa.types.is_null(like) and name in origin.given:
+                out = out.set_column(i, name, pa.nulls(out.num_rows))
     types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
     return as_frame(out, origin.kind, types, dtypes, index)
 

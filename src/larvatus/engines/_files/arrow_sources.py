@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
+from larvatus.engines._files.parquet_writer import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,13 +45,12 @@ def arrow_names(source: Any) -> list[str]:
 def write_as_parquet(source: Any, target: Path) -> None:
     """Write all record batches of an Arrow file or stream to a Parquet file. A stream without records is refused."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     file = Path(source) if is_arrow_file(source) else None
     rows = 0
     try:
         with _open_file(file) if file is not None else _open_stream(source) as reader, \
-                parquet.ParquetWriter(target, reader.schema) as writer:
+                parquet_writer(target, reader.schema) as writer:
             for batch in reader:
                 writer.write_batch(batch)
                 rows += batch.num_rows

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _EXACT = 2**53
 _BITS = 64
+_MOST_DIGITS = 18  # of a decimal whose digits fit into 64 bits
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
@@ -53,6 +54,8 @@ def check_type(name: str, kind: Any) -> None:
 
     if t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind):
         raise ReadError(f"{name!r} has type {kind}, which is neither numeric nor text. Convert it to text, or give it no role.")
+    if t.is_duration(kind):
+        raise ReadError(f"{name!r} contains durations. Convert it, for example to seconds, or give it no role.")
 
 
 def as_released(name: str, column: Any, roles: Roles, sub_groups: SubGroups) -> Any:
@@ -105,6 +108,17 @@ def exact(name: str, column: Any, kind: Any) -> Array:
     return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
+def _unscaled(column: Any, scale: int) -> NDArray[np.int64]:
+    """Decimals of at most 18 digits times 10^scale, 0 if missing: the lower halves of the 128 bits that Arrow stores."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = pc.fill_null(column.cast(pa.decimal128(38, scale)), Decimal(0))
+    chunks = wide.chunks if isinstance(wide, pa.ChunkedArray) else [wide]
+    halves = [np.frombuffer(c.buffers()[1], dtype="<i8")[2 * c.offset : 2 * (c.offset + len(c)) : 2] for c in chunks if len(c)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *halves])
+
+
 def _decimal_bytes(column: Any, kind: Any) -> Array:
     """Decimal numbers as Arrow stores them; those of 32 bits as integers of 64."""
     import pyarrow as pa
@@ -153,8 +167,8 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
         return Column(name, "number", integer=dates.unit == "day", missing=bool(np.isnan(days).any()), dates=dates), days
     if pa.types.is_temporal(kind):
         if confidential:
-            raise RolesError(f"{name!r} contains times of day or durations, and masks need numbers or dates. Convert it, for "
-                             "example to seconds.")
+            raise RolesError(f"{name!r} contains times of day, and masks need numbers or dates. Convert it, for example to "
+                             "seconds.")
         if pa.types.is_interval(kind):
             raise ReadError(f"{name!r} has type {kind}, which is not supported. Convert it to text, or give it no role.")
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -164,6 +178,8 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
         largest = max((abs(v) for v in (bounds["min"].as_py(), bounds["max"].as_py()) if v is not None), default=0)
         if largest > _EXACT:
             raise ReadError(f"{name!r} has whole numbers above 2**53, which cannot be masked exactly. Rescale it.")
+    if pa.types.is_decimal(kind):
+        return _decimals(name, column, kind, confidential)
     floats = column.cast(pa.float64(), safe=False)
     values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
     values = np.array(values, dtype=np.float64)
@@ -171,6 +187,29 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
     if infinite:
         raise ReadError(f"{name!r} has {infinite} infinite values. Make them missing, or remove these records.")
     return Column(name, "number", integer=integer, missing=bool(np.isnan(values).any())), values
+
+
+def _decimals(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
+    """The nearest float64 of each decimal, which Arrow's own conversion may miss by a digit."""
+    if kind.precision > _MOST_DIGITS:
+        return _wide_decimals(name, column, kind, confidential)
+    whole = _unscaled(column, kind.scale)
+    if confidential and np.abs(whole).max(initial=0) > _EXACT:
+        raise ReadError(f"{name!r} has numbers of more than 15 digits, which cannot be masked exactly. Round it.")
+    present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False) if not hasattr(column, "chunks") else
+                         column.is_valid().to_numpy(), dtype=bool)
+    values = np.where(present, whole / 10.0**kind.scale, np.nan)
+    return Column(name, "number", missing=not present.all()), values
+
+
+def _wide_decimals(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
+    """The same for decimals that may have more than 18 digits, one by one."""
+    found = column.to_pylist()
+    largest = max((abs(v) for v in found if v is not None), default=Decimal(0))
+    if confidential and largest.scaleb(kind.scale) > _EXACT:
+        raise ReadError(f"{name!r} has numbers of more than 15 digits, which cannot be masked exactly. Round it.")
+    values = np.array([np.nan if v is None else float(v) for v in found], dtype=np.float64)
+    return Column(name, "number", missing=None in found), values
 
 
 def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, NDArray[np.int32]]:
@@ -200,8 +239,6 @@ def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]
             flat.validate(full=True)
         except pa.ArrowInvalid:
             raise ReadError(f"{name!r} contains text that is not UTF-8. Convert it.") from None
-    if pa.types.is_duration(flat.type):
-        raise RolesError(f"{name!r} contains durations, which cannot be categories. Convert it, for example to seconds.")
     if pa.types.is_floating(flat.type):
         flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)

@@ -19,6 +19,7 @@ from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValu
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
+from larvatus.engines._files.parquet_writer import close_writer, parquet_writer
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._files.texts_in_numbers import with_sheet_mark
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -195,7 +196,7 @@ def _write_chunks(
             writer.write_batch(batch)
     finally:
         if writer is not None:
-            writer.close()
+            close_writer(writer)
     if writer is None:
         raise ReadError(f"{path.name} has no records.")
     return types
@@ -210,7 +211,7 @@ def _write_typed(
 
     schema = pa.schema(list(types.items()))
     schema = with_sheet_mark(schema) if sheet else schema
-    with parquet.ParquetFile(source) as file, parquet.ParquetWriter(target, schema) as writer:
+    with parquet.ParquetFile(source) as file, parquet_writer(target, schema) as writer:
         for batch in file.iter_batches():
             arrays = [looks[n].typed(batch.column(i), types[n]) for i, n in enumerate(types)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))

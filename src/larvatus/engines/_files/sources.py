@@ -312,7 +312,7 @@ def _parquet_schema(path: Path) -> pa.Schema:
 
     try:
         return parquet.read_schema(path)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         like = likeness(path)
         like = "" if "Parquet" in like else like
         raise ReadError(f"{path.name} is not a readable Parquet file{like}. Check its extension, or copy it again.") from None

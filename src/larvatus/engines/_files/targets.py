@@ -23,6 +23,7 @@ from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 from larvatus.engines._files.file_packages import check_packages
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
+from larvatus.engines._files.parquet_writer import close_writer
 from larvatus.engines._files.texts_in_numbers import has_texts, with_mark
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _File:
     def __exit__(self, *_: object) -> None:
         with self._stack:
             if self._writer is not None:
-                self._writer.close()
+                close_writer(self._writer)
 
 
 def _repeating(schema: pa.Schema) -> list[str]:

@@ -23,6 +23,11 @@ WIDE = 1 << 19
 Scattered = Iterable[tuple[Ints, Sequence[Array]]]
 
 
+def type_name(dtype: np.dtype[np.generic]) -> str:
+    """The name of a type, as NumPy reads it; bytes of a fixed length have a short one."""
+    return dtype.str[1:] if dtype.kind == "V" else str(dtype.name)
+
+
 class StoredColumn:
     """One column on disk, in some row order. Its file is deleted when nothing refers to it."""
 
@@ -31,6 +36,10 @@ class StoredColumn:
         self.path = folder.file(".column")
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         weakref.finalize(self, _unlinked, self.path)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.rows * self.dtype.itemsize)
 
     def read(self, low: int = 0, high: int | None = None) -> Array:
         """Rows from low to high."""

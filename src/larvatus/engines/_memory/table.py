@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from larvatus.core.scratch_names import stream_text
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.result_memory import ResultMemory, digest_of
+from larvatus.engines._memory.row_order import MovedColumns, NewOrder, frozen, groups_of, memory_for, with_columns
 from larvatus.stats.ranks import grouped_ranks as group_ranks
 from larvatus.stats.ranks.quantiles import quantiles
 from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, present_order, values_in_order
@@ -40,10 +43,32 @@ class MemoryTable:
     values: Mapping[str, Array] = field(repr=False)
     starts: Ints = field(repr=False)
     source: Any = field(default=None, repr=False)
+    results: ResultMemory = field(default_factory=partial(memory_for, 0, 0), repr=False, compare=False)
 
     @property
     def rows(self) -> int:
         return len(self.record)
+
+    def remember(self, what: Hashable, names: Sequence[str], compute: Callable[[], _T]) -> _T:
+        return self.results.find(self._here(what), self._of(names), compute)
+
+    def remember_columns(self, what: Hashable, names: Sequence[str], made: Sequence[str],
+                         compute: Callable[[], RecordTable]) -> MemoryTable:
+        def only_made() -> dict[str, tuple[Column, Array]]:
+            done = as_memory(compute())
+            return {n: (done.columns[n], done.values[n]) for n in made}
+
+        found = self.remember(("columns", what), names, only_made)
+        return replace(self, columns={**self.columns, **{n: c for n, (c, _) in found.items()}},
+                       values=with_columns(self.values, {n: v for n, (_, v) in found.items()}))
+
+    def _here(self, what: Hashable) -> Hashable:
+        """What is asked for, in these sub-groups."""
+        return what, digest_of(self.starts)
+
+    def _of(self, names: Sequence[str]) -> list[object]:
+        """The columns, in this row order."""
+        return [self.record, *(self.values[n] for n in names)]
 
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
         return Block(self.record[low:high], {n: self.values[n][low:high] for n in names})
@@ -73,10 +98,14 @@ class MemoryTable:
         return fold_groups([j[0] for j in jobs], parts, combine)
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
-        out = np.full((len(self.groups), len(probabilities)), np.nan)
-        for g, low, high in self.slices():
-            out[g] = quantiles(self.values[name][low:high], probabilities)
-        return out
+        def compute() -> NDArray[np.float64]:
+            out = np.full((len(self.groups), len(probabilities)), np.nan)
+            for g, low, high in self.slices():
+                out[g] = quantiles(self.values[name][low:high], probabilities)
+            out.flags.writeable = False
+            return out
+
+        return self.remember(("quantiles", tuple(probabilities)), [name], compute)
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> MemoryTable:
         def ranked(new: str, first: int, last: int) -> Array:
@@ -88,7 +117,14 @@ class MemoryTable:
                 return group_ranks.grouped_average_ranks(x, starts)
             return group_ranks.grouped_keyed_ranks(x, starts, record, ties(random, names[new]))
 
-        return self._by_column({n: Column(n, "number") for n in names}, ranked)
+        known = {} if random is not None else {
+            n: found for n, old in names.items()
+            if (found := self.results.get(self._here("average ranks"), self._of([old]))) is not None
+        }
+        done = self._by_column({n: Column(n, "number") for n in names}, ranked, known)
+        for n in (n for n in names if random is None and n not in known):
+            self.results.put(self._here("average ranks"), self._of([names[n]]), done.values[n])
+        return done
 
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
@@ -119,16 +155,19 @@ class MemoryTable:
             batches[-1][1] = g + 1
         return batches
 
-    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
+    def _by_column(
+        self, made: Mapping[str, Column], function: Callable[[str, int, int], Array],
+        known: Mapping[str, Array] = MappingProxyType({}),
+    ) -> MemoryTable:
         """New columns from whole sub-groups, small ones together; columns and sub-groups run in parallel on all cores."""
-        new = {n: np.empty(self.rows) for n in made}
+        new = {n: np.empty(self.rows) for n in made if n not in known}
 
         def run(job: tuple[str, int, int]) -> None:
             new[job[0]][self._rows(job[1], job[2])] = function(*job)
 
-        for _ in self._work(run, [(n, first, last) for first, last in self._batches() for n in made]):
+        for _ in self._work(run, [(n, first, last) for first, last in self._batches() for n in new]):
             pass
-        return replace(self, columns={**self.columns, **made}, values={**self.values, **frozen(new)})
+        return replace(self, columns={**self.columns, **made}, values=with_columns(self.values, {**frozen(new), **known}))
 
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
         return self._mapped(function, names, made, CHUNK)
@@ -167,7 +206,7 @@ class MemoryTable:
         for _ in self._work(run, jobs or list(self.slices(size))):
             pass
         columns |= {n: replace(columns[n], missing=True) for n in new}
-        return replace(self, columns=columns, values={**self.values, **frozen(new)})
+        return replace(self, columns=columns, values=with_columns(self.values, frozen(new)))
 
     def scan(
         self, order: str, names: Sequence[str], start: _T,
@@ -191,7 +230,7 @@ class MemoryTable:
     def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
         theirs = as_memory(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
-        if np.array_equal(theirs.record, self.record):
+        if theirs.record is self.record or np.array_equal(theirs.record, self.record):
             added = {new: theirs.values[old] for new, old in names.items()}
         else:
             rows, found = positions_among(self.record, theirs.record)
@@ -204,7 +243,7 @@ class MemoryTable:
             for new, old in names.items():
                 added[new] = blank(columns[new], self.rows)
                 added[new][found] = theirs.values[old][rows[found]]
-        return replace(self, columns={**self.columns, **columns}, values={**self.values, **frozen(added)})
+        return replace(self, columns={**self.columns, **columns}, values=with_columns(self.values, frozen(added)))
 
     def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> MemoryTable:
         theirs = as_memory(other)
@@ -225,8 +264,7 @@ class MemoryTable:
         kept = self._kept(keep, names)
         code = np.where(kept, np.repeat(np.arange(len(self.groups)), np.diff(self.starts)), -1)
         groups = self.groups
-        return lay_out_rows(self.columns, self.record, self.position, self.values, code, groups.columns, groups.labels,
-                        groups.declared, self.source)
+        return self._in_order_of(code, groups.columns, groups.labels, groups.declared)
 
     def _kept(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> NDArray[np.bool_]:
         parts = [np.asarray(keep(g, self.block(a, b, names)), dtype=bool) for g, a, b in self.slices(CHUNK)]
@@ -238,7 +276,23 @@ class MemoryTable:
     ) -> MemoryTable:
         parts = [np.asarray(assign(g, self.block(a, b, names)), dtype=np.int64) for g, a, b in self.slices(CHUNK)]
         code = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return lay_out_rows(self.columns, self.record, self.position, self.values, code, columns, labels, declared, self.source)
+        return self._in_order_of(code, columns, labels, declared)
+
+    def _in_order_of(
+        self, code: Ints, columns: Sequence[str], labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]]
+    ) -> MemoryTable:
+        """Rows by (code, record id). If all stay, each column is moved when it is first read."""
+        if len(code) and code.min() < 0:
+            return lay_out_rows(self.columns, self.record, self.position, self.values, code, columns, labels, declared,
+                                self.source, self.results)
+        what = "row order", digest_of(code)
+        order = self.results.find(what, [self.record], lambda: NewOrder.of(self.record, self.position, code))
+        groups = groups_of(code, columns, labels, declared)
+        there = replace(self, groups=groups, starts=offsets(groups.sizes))
+        if order.rows is None:
+            return there
+        moved = MovedColumns(self.values, order.rows, self.results)
+        return replace(there, record=order.record, position=order.position, values=moved)
 
     def materialise(self) -> MemoryTable:
         return self
@@ -303,21 +357,15 @@ def positions_among(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]
 def lay_out_rows(
     columns: Mapping[str, Column], record: Ints, position: Ints, values: Mapping[str, Array], code: Ints,
     group_columns: Sequence[str], labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
-    source: Any = None,
+    source: Any = None, results: ResultMemory | None = None,
 ) -> MemoryTable:
     """Rows sorted by (code, record id); rows with code -1 and empty sub-groups are dropped."""
-    kept = np.flatnonzero(code >= 0)
-    if not (np.all(np.diff(code[kept]) >= 0) and _ascending(code[kept], record[kept])):
-        kept = kept[np.lexsort((record[kept], code[kept]))]
-    sizes = np.bincount(code[kept], minlength=len(labels)) if len(labels) else np.zeros(0, dtype=np.int64)
-    there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
-    whole = len(kept) == len(code) and bool(np.all(kept[:-1] < kept[1:]))
-    groups = Groups(
-        tuple(group_columns), tuple(labels[int(g)] for g in there), tuple(int(sizes[g]) for g in there),
-        tuple(declared[int(g)] for g in there) if declared else (),
-    )
-    arranged = dict(values) if whole else {n: v[kept] for n, v in values.items()}
-    return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)
+    order, groups = NewOrder.of(record, position, code), groups_of(code, group_columns, labels, declared)
+    results = memory_for(len(record), len(values)) if results is None else results
+    if order.rows is None:
+        return MemoryTable(columns, groups, record, position, frozen(values), offsets(groups.sizes), source, results)
+    arranged = frozen({n: v[order.rows] for n, v in values.items()})
+    return MemoryTable(columns, groups, order.record, order.position, arranged, offsets(groups.sizes), source, results)
 
 
 def joined_rows(table: RecordTable, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
@@ -327,10 +375,6 @@ def joined_rows(table: RecordTable, names: Sequence[str]) -> tuple[Ints, dict[st
     code = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(b), g, dtype=np.int64) for g, b in parts)])
     kinds = {n: dtype_of(table.columns[n]) for n in names}
     return record, {n: np.concatenate([np.zeros(0, dtype=k), *(b[n] for _, b in parts)]) for n, k in kinds.items()}, code
-
-
-def _ascending(code: Ints, record: Ints) -> bool:
-    return bool(np.all((np.diff(record) > 0) | (np.diff(code) != 0)))
 
 
 def offsets(sizes: Sequence[int]) -> Ints:
@@ -355,16 +399,6 @@ def dtype_of(column: Column) -> type:
 
 def blank(column: Column, n: int) -> Array:
     return np.full(n, np.nan) if column.kind == "number" else np.full(n, -1, dtype=np.int32)
-
-
-def frozen(values: Mapping[str, Array]) -> dict[str, Array]:
-    """The same arrays, made read-only."""
-    out = {}
-    for name, array in values.items():
-        view = array.view()
-        view.flags.writeable = False
-        out[name] = view
-    return out
 
 
 def as_memory(table: RecordTable) -> MemoryTable:

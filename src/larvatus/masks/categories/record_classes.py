@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +13,10 @@ from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import reduce_groups
 from larvatus.stats.grouping.rare_classes import ClassValues, KeyClasses
+from larvatus.stats.key_risk.model_risk import fitted_means
 from larvatus.stats.linkage.row_hash import combination
 
-# hash of each class, its values in the columns to suppress, hash of the others, records, weight
+# hash of each class, its values in the columns to suppress and then the others, hash of the others, records, weight
 _Sums = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
@@ -35,16 +36,21 @@ class RecordClasses:
 
 
 def record_classes(
-    data: Microdata, names: Sequence[str], known: Sequence[str], of: Sequence[str], weight: str | None, fraction: float
+    data: Microdata, names: Sequence[str], known: Sequence[str], of: Sequence[str], weight: str | None, fraction: float,
+    by_model: bool = False,
 ) -> RecordClasses:
-    """Classes by `names` and `known`, within sub-groups; `of` are columns whose values are counted in each class."""
+    """Classes by `names` and `known`, within sub-groups; `of` are columns whose values are counted in each class.
+
+    `by_model` fits a log-linear model to the classes, by which their risk is estimated.
+    """
+    keys = list(dict.fromkeys([*names, *known]))
     columns = tuple(dict.fromkeys([*known, *names]))
 
     def count(group: int, block: Block) -> _Sums:
         w = np.asarray(block[weight], dtype=np.float64) if weight else np.zeros(len(block))
         fixed = combination([block[n] for n in known], len(block))
         hashes = combination([block[n] for n in columns], len(block))
-        return _summed(hashes, np.nan_to_num(block.matrix(names), nan=-np.inf), fixed, np.ones(len(block)), np.nan_to_num(w))
+        return _summed(hashes, np.nan_to_num(block.matrix(keys), nan=-np.inf), fixed, np.ones(len(block)), np.nan_to_num(w))
 
     def both(a: _Sums, b: _Sums) -> _Sums:
         return _summed(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
@@ -53,21 +59,28 @@ def record_classes(
     found = reduce_groups(data, read, count, both)
     sizes = [len(part[0]) for part in found]
     _, cells, fixed, records, weights = (np.concatenate([part[i] for part in found]) for i in range(5))
-    order = np.lexsort((*cells.T[::-1], np.repeat(np.arange(len(found)), sizes)))
+    order = np.lexsort((*cells.T[: len(names)][::-1], np.repeat(np.arange(len(found)), sizes)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     parts = np.unique(np.column_stack((np.repeat(np.arange(len(found)), sizes), fixed)), axis=0, return_inverse=True)[1]
-    classes = KeyClasses(
-        parts.reshape(-1)[order], np.rint(records[order]).astype(np.int64), weights[order] if weight else None, fraction
-    )
+    size, total = np.rint(records[order]).astype(np.int64), weights[order] if weight else None
+    mean = None
+    if by_model and fraction < 1:
+        group = np.repeat(np.arange(len(found)), sizes).astype(np.float64)
+        mean = fitted_means(_codes(np.column_stack((group, cells))[order]), size, fraction)
+    classes = KeyClasses(parts.reshape(-1)[order], size, total, fraction, mean=mean)
     ends = np.cumsum([0, *sizes])
     out = RecordClasses(columns, classes, tuple(part[0] for part in found),
                         tuple(place[a:b] for a, b in pairwise(ends.tolist())))
     if not of:
         return out
     values = tuple(_class_values(data, out, n) for n in of)
-    return RecordClasses(columns, KeyClasses(classes.part, classes.count, classes.weight, fraction, values), out.hashes,
-                         out.place)
+    return RecordClasses(columns, replace(classes, values=values), out.hashes, out.place)
+
+
+def _codes(values: Floats) -> Ints:
+    """The place of each value among those of its column."""
+    return np.column_stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in values.T])
 
 
 def _summed(hashes: Floats, values: Floats, fixed: Floats, records: Floats, weight: Floats) -> _Sums:

@@ -15,7 +15,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import Pairs, agreeing
-from larvatus.data.verbs import add_ranks, map_rows, reduce_groups
+from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, reduce_groups
 from larvatus.stats.copula.latent_correlation import (
     Ties,
     conditional,
@@ -113,7 +113,7 @@ def copula_of(source: RankedColumns) -> list[Copula]:
     """The copula of each sub-group, from rank correlations and ties."""
     data, ranks, given = source.data, source.ranks, source.non_confidential
     columns = [*ranks, *given]
-    moments = reduce_groups(data, columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
+    moments = moments_by_group(data, columns)
     tied = _tied(SampleMoments.stack(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
     if tied.any():
@@ -244,7 +244,8 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
     """Ties that hold at least a thousandth of the records."""
     if not found:
         return UNTIED
-    kept = [(v, c) for v, c in found.items() if c >= max(2.0, n / _COUNTED)]
+    least = max(2.0, n / _COUNTED)
+    kept = [(v, c) for v, c in found.items() if c >= least]
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 
 

@@ -58,8 +58,8 @@ def _opponent(score: Score | None) -> str:
 def _caption(subject: Subject, attacks: int) -> str:
     shown, many = len(subject.on_cards), len(subject.heads)
     few = f" The {count(shown)} releases with a card are shown; the appendix has all {count(many)}." if shown < many else ""
-    return ("A mark to the right finds more. A square breaks a limit. The scale grows by powers of ten. “Not run” means that "
-            f"the attack does not apply, not that the risk is 0.{few}")
+    return ("A mark to the right finds more. A square breaks a limit. Each line to the right is ten times the one before. "
+            f"“Not run” means that the attack does not apply, not that the risk is 0.{few}")
 
 
 def attack_plot(subject: Subject, sentence: str) -> LanePlot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from larvatus.comparison.by_method import by_method
-from larvatus.comparison.release_sentences import join_words, property_name
+from larvatus.comparison.release_sentences import capitalise, join_words, property_name
 from larvatus.core.number_format import EXACT, count, finite_number, plural, quote
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, SignOff, Story
@@ -56,7 +56,7 @@ def _rules(subject: Subject) -> str:
 
 def _warnings(subject: Subject) -> list[ReportBlock]:
     """The warnings of the steps of the release, at most three."""
-    found = [str(n) for n in subject.candidate(subject.favourite).notes if n.kind == "warning"]
+    found = [capitalise(n.text) for n in subject.candidate(subject.favourite).notes if n.kind == "warning"]
     more = [("information", f"{plural(len(found) - 3, 'more warning')} in the appendix")] if len(found) > 3 else []
     return [NotesList((*(("warning", said) for said in found[:3]), *more))] if found else []
 

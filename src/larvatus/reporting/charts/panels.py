@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from larvatus.reporting.charts.scales import Scale
 from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wrap_name
@@ -77,16 +78,19 @@ def _row_of_panels(
 
 
 def _ticks(scale: Scale, left: float, wide: float, top: float, bottom: float) -> str:
-    out, taken = [], -1e9
-    for at, said in scale.ticks():
-        x, width = left + wide * at, text_width(said)
-        anchor = "start" if at < 0.1 else "end" if at > 0.9 else "middle"
-        begin = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-        out.append(line(x, top, x, bottom, "grid"))
-        if begin > taken + 5:
-            out.append(text(x, bottom + 15, said, "tick", anchor))
-            taken = begin + width
-    return "".join(out)
+    """A line at every tick, and the text of every tick, or of every second, third … one if there is no room for all."""
+    ticks = scale.ticks()
+    anchors = ["start" if at < 0.1 else "end" if at > 0.9 else "middle" for at, _ in ticks]
+    ends = [_text_ends(left + wide * at, said, anchor) for (at, said), anchor in zip(ticks, anchors, strict=True)]
+    step = next(k for k in range(1, len(ticks) + 1) if all(a[1] + 5 < b[0] for a, b in pairwise(ends[::k])))
+    lines = [line(left + wide * at, top, left + wide * at, bottom, "grid") for at, _ in ticks]
+    return "".join(lines + [text(left + wide * at, bottom + 15, said, "tick", anchor)
+                            for (at, said), anchor in list(zip(ticks, anchors, strict=True))[::step]])
+
+
+def _text_ends(x: float, said: str, anchor: str) -> tuple[float, float]:
+    begin = x - text_width(said) * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+    return begin, begin + text_width(said)
 
 
 def _dot(found: PanelDot, drawn: Panels, left: float, wide: float, y: float) -> str:

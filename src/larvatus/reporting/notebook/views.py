@@ -13,6 +13,7 @@ from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.errors import LarvatusError, nearest_names
 from larvatus.core.number_format import NONE, count, finite_number, list_names
+from larvatus.data.labelling.level_labels import LevelLabels, value_labels
 from larvatus.reporting.board.analyst_losses import loss_plot
 from larvatus.reporting.board.attack_results import attack_plot
 from larvatus.reporting.board.cards import card_verdict
@@ -56,7 +57,7 @@ def plot_scores(scores: Scores, kind: str | None = None) -> Plot:
 
 
 def plot_release(release: Release, column: str) -> Plot:
-    """The released values of one column: a histogram, or one bar per category."""
+    """The released values of one column: a histogram, or one bar per category, with its value label if it has one."""
     if column not in release.columns:
         raise LarvatusError(f"plot: no released column {column!r}; {nearest_names(column, release.columns)}")
     values = _values(release.data, column)
@@ -67,8 +68,9 @@ def plot_release(release: Release, column: str) -> Plot:
             raise LarvatusError(f"plot: column {column!r} has no values. Choose another column.")
         return Plot(title, draw_bars(bars_of_numbers(title, known)))
     tally: dict[str, int] = {}
+    labels = LevelLabels(value_labels(release.data.labels, [column]))
     for v in values:
-        name = "missing" if v is None or (isinstance(v, float) and math.isnan(v)) else str(v)
+        name = "missing" if v is None or (isinstance(v, float) and math.isnan(v)) else labels.level(column, v)
         tally[name] = tally.get(name, 0) + 1
     first = sorted(tally.items(), key=lambda item: -item[1])
     rest = sum(n for _, n in first[_MOST_CATEGORIES:])

@@ -38,7 +38,8 @@ TERMS = (
 
 def glossary_for(methods: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str], ...]:
     """General terms, then every attack and measure that was run, given as name, kind and meaning."""
-    own = {plain_name(name): plain_words(name, kind, meaning).explanation for name, kind, meaning in methods}
+    own = {plain_name(name).removeprefix("the "): plain_words(name, kind, meaning).explanation
+           for name, kind, meaning in methods}
     return (*TERMS, *((name, said) for name, said in own.items() if said))
 
 

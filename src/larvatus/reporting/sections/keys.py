@@ -29,12 +29,19 @@ def keys_story(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> St
     few = found[:FEW]
     pictures = _picture(few, "without_key", "reduction", "Risk by key",
                         "How much lower the mean risk would be without each key.", "reduction of the mean risk")
-    return Story(_TITLE, _finding([s for _, s in found]), (*pictures, _releases(few)), (Paragraph(_ABOUT, "quiet"),))
+    return Story(_TITLE, _finding(found), (*pictures, _releases(few)), (Paragraph(_ABOUT, "quiet"),))
 
 
-def _finding(scores: Sequence[Score]) -> str:
-    names = [str(r["variable"]) for r in scores[0].details.get("without_key", ())]
-    return key_sentence(scores) or f"The keys ({list_names(names)}) identify few records."
+def _finding(found: Sequence[tuple[Headline, Score]]) -> str:
+    """The sentence on the release with the highest risk, which is named if the risks differ."""
+    names = [str(r["variable"]) for r in found[0][1].details.get("without_key", ())]
+    worst, score = max(found, key=lambda pair: pair[1].value)
+    said = key_sentence([score])
+    if not said:
+        return f"The keys ({list_names(names)}) identify few records."
+    if all(s.value == score.value for _, s in found):
+        return said
+    return f"In {quote(worst.name)}, {said[0].lower()}{said[1:]}"
 
 
 def keys_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section | None:
@@ -42,9 +49,8 @@ def keys_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
     found = [(h, s) for h, c in zip(heads, candidates, strict=True) for s in c.scores if s.method == KEY_RISK]
     if not found:
         return None
-    scores = [s for _, s in found]
     few = found[:FEW]
-    blocks: list[ReportBlock] = [Paragraph(_finding(scores)), Paragraph(_ABOUT, "quiet"), _releases(found)]
+    blocks: list[ReportBlock] = [Paragraph(_finding(found)), Paragraph(_ABOUT, "quiet"), _releases(found)]
     blocks += _picture(few, "without_key", "reduction", "Risk by key",
                        "How much lower the mean risk would be without each key.", "reduction of the mean risk")
     blocks += _picture(few, "suda_sets", "share", "Sets of keys that single out records",

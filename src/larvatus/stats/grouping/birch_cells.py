@@ -63,7 +63,8 @@ def _cells(points: Floats, weight: Floats, most: int) -> Ints:
             else:
                 aside[there] = i
                 there += 1
-        order[here:high] = aside[:there]
+        for p in range(there):  # a loop: an assignment between slices takes seconds to compile, for the text of its errors
+            order[here + p] = aside[p]
         if here in (low, high):
             scatter[widest] = 0.0
             continue

@@ -5,7 +5,8 @@
 Classes that break them lose all keys that can be suppressed. Those of one part, which agree in what cannot be suppressed, then
 form one class. If this class breaks the limits too, the smallest further class of the part joins it, and so on.
 
-Count, values and risk are monotone: a class that keeps them keeps them after it is joined with any other. Distance is not.
+Count, values and risk by weights are monotone: a class that keeps them keeps them after it is joined with any other. Distance
+is not, nor is the risk by a model with unequal weights.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.key_risk.class_diversity import class_diversity
 from larvatus.stats.key_risk.individual_risk import individual_risk, sampled_share
+from larvatus.stats.key_risk.model_risk import poisson_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class KeyClasses:
     weight: Floats | None = None
     fraction: float = 1.0
     values: tuple[ClassValues, ...] = ()
+    mean: Floats | None = None  # fitted means of a log-linear model, by which the risk is then estimated
 
     def merged(self, into: Ints) -> KeyClasses:
         """The classes joined: class i becomes part of class `into[i]`; classes of one part only are joined."""
@@ -69,7 +72,10 @@ class KeyClasses:
         weight = None
         if self.weight is not None:
             weight = np.asarray(np.bincount(into, weights=self.weight, minlength=size), dtype=np.float64)
-        return KeyClasses(part, count, weight, self.fraction, tuple(v.merged(into) for v in self.values))
+        mean = None
+        if self.mean is not None:
+            mean = np.asarray(np.bincount(into, weights=self.mean, minlength=size), dtype=np.float64)
+        return KeyClasses(part, count, weight, self.fraction, tuple(v.merged(into) for v in self.values), mean)
 
     @property
     def share(self) -> Floats:
@@ -79,7 +85,9 @@ class KeyClasses:
     @property
     def risk(self) -> Floats:
         """Individual risk of the records of each class."""
-        return individual_risk(self.count, self.share)
+        if self.mean is None:
+            return individual_risk(self.count, self.share)
+        return poisson_risk(self.count, self.mean * (1 - self.share) / self.share).risk
 
 
 def breaking(classes: KeyClasses, limits: ClassLimits) -> tuple[Bools, Bools]:
@@ -118,7 +126,7 @@ def _fewest_more(classes: KeyClasses, gone: Ints, rest: Ints, limits: ClassLimit
 
     A suppressed class that keeps monotone limits keeps them with more classes, so that the number is found by bisection.
     """
-    if not limits.monotone:
+    if not limits.monotone or (classes.mean is not None and classes.weight is not None):
         return next((m for m in range(len(rest) + 1) if _keep_together(classes, [*gone, *rest[:m]], limits)), None)
     if not _keep_together(classes, [*gone, *rest], limits):
         return None
@@ -137,7 +145,8 @@ def _keep_together(classes: KeyClasses, some: Sequence[int], limits: ClassLimits
         into = np.where(joined, 0, 1)  # all other records count for the distribution in the file
         return not breaking(classes.merged(into), limits)[1][0]
     weight = None if classes.weight is None else classes.weight[joined].sum(keepdims=True)
-    one = KeyClasses(np.zeros(1, dtype=np.int64), classes.count[joined].sum(keepdims=True), weight, classes.fraction)
+    mean = None if classes.mean is None else classes.mean[joined].sum(keepdims=True)
+    one = KeyClasses(np.zeros(1, dtype=np.int64), classes.count[joined].sum(keepdims=True), weight, classes.fraction, (), mean)
     if limits.l > 1 and any(len(np.unique(v.value[joined[v.place]])) < limits.l for v in classes.values):
         return False
     return not breaking(one, ClassLimits(limits.k, 1, None, limits.threshold))[1][0]

@@ -12,6 +12,11 @@
 Parameters are maximum likelihood estimates. ARX solves estimating equations for the slide negative binomial model instead, so
 its figures differ. A model whose likelihood has no maximum inside its range has not converged: it gives no estimate.
 
+Interval: log U ± 1.96 √Var U / U, with Var U = Var(fit) + U (1 − π P), P = π U / s_1. The first part is ∇ᵀ H⁻¹ ∇ for the models
+with a likelihood (H: its curvature at the maximum, by differences) and Σ s_j (∂U / ∂s_j)² for Zayatz, whose s_j are taken as
+Poisson numbers. The second is the variance of U itself: Poisson for uniques outside the sample, binomial for those among
+the s_1 sample uniques. `benchmarks/key_risk_coverage.py` measures the coverage in populations that obey the models.
+
 Decision rule (Dankar, El Emam, Neisa and Roffey 2012): if π ≤ .1, Pitman, and Zayatz if it has not converged; otherwise the
 smaller of Zayatz and slide negative binomial, and Zayatz if the latter has not converged.
 """
@@ -19,7 +24,7 @@ smaller of Zayatz and slide negative binomial, and Zayatz if the latter has not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +43,17 @@ class ModelEstimate:
     uniques: float
     converged: bool
     chosen: bool = False
+    error: float = np.nan  # standard error of prediction
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The 95 % interval, on the log scale; None without an estimate or an error."""
+        if not self.converged or not np.isfinite(self.error):
+            return None
+        if self.uniques <= 0:
+            return 0.0, 0.0
+        factor = float(np.exp(min(1.96 * self.error / self.uniques, 50.0)))
+        return self.uniques / factor, self.uniques * factor
 
 
 def class_sizes(count: Ints) -> tuple[Ints, Ints]:
@@ -45,11 +61,11 @@ def class_sizes(count: Ints) -> tuple[Ints, Ints]:
     return np.unique(count, return_counts=True)
 
 
-def zayatz(size: Ints, times: Ints, fraction: float) -> float:
+def zayatz(size: Ints, times: Ints | Floats, fraction: float) -> float:
     """Population uniques by Zayatz's conditional probability."""
     from scipy.special import gammaln
 
-    alone = int(times[size == 1].sum())
+    alone = float(times[size == 1].sum())
     if not alone:
         return 0.0
     n = float((size * times).sum())
@@ -64,6 +80,18 @@ def zayatz(size: Ints, times: Ints, fraction: float) -> float:
     )
     once = np.exp(log_once)
     return float(alone / fraction * alone * fraction / float((times * once).sum()))
+
+
+def _zayatz_estimate(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
+    """Zayatz's estimate with its error."""
+    value = zayatz(size, times, fraction)
+    variance = _own_variance(value, size, times, fraction)
+    for i in range(len(size)):
+        more = times.astype(np.float64).copy()
+        step = max(0.01 * float(times[i]), 1e-3)
+        more[i] += step
+        variance += float(times[i]) * ((zayatz(size, more, fraction) - value) / step) ** 2
+    return ModelEstimate(ZAYATZ, value, True, error=float(np.sqrt(max(variance, 0.0))))
 
 
 def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
@@ -91,9 +119,14 @@ def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
     if not _EDGE < alpha < 1 - _EDGE or theta > 1e3 * n:
         return ModelEstimate(PITMAN, np.nan, False)
     population = n / fraction
-    log_uniques = (np.log(population) + gammaln(theta + 1) + gammaln(theta + alpha + population - 1)
-                   - gammaln(theta + alpha) - gammaln(theta + population))
-    return ModelEstimate(PITMAN, float(np.exp(log_uniques)), True)
+
+    def uniques(z: Floats) -> float:
+        alpha, theta = at(z)
+        return float(np.exp(np.log(population) + gammaln(theta + 1) + gammaln(theta + alpha + population - 1)
+                            - gammaln(theta + alpha) - gammaln(theta + population)))
+
+    own = _own_variance(uniques(found), size, times, fraction)
+    return ModelEstimate(PITMAN, uniques(found), True, error=_error(lambda z: likelihood(*at(z)), uniques, found, own))
 
 
 def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
@@ -123,7 +156,34 @@ def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEs
     alpha, beta = at(found)
     if not _EDGE**2 < beta < 1 - _EDGE or not _EDGE**2 < alpha < 1e4:
         return ModelEstimate(SLIDE, np.nan, False)
-    return ModelEstimate(SLIDE, float(times.sum() / shares(alpha, beta)[1] * beta**alpha), True)
+
+    def uniques(z: Floats) -> float:
+        alpha, beta = at(z)
+        return float(times.sum() / shares(alpha, beta)[1] * beta**alpha)
+
+    own = _own_variance(uniques(found), size, times, fraction)
+    return ModelEstimate(SLIDE, uniques(found), True, error=_error(likelihood, uniques, found, own))
+
+
+def _own_variance(uniques: float, size: Ints, times: Ints, fraction: float) -> float:
+    """Variance of the number of population uniques given the model and the sample."""
+    alone = max(float(times[size == 1].sum()), 1.0)
+    return uniques * (1 - fraction * min(fraction * uniques / alone, 1.0))
+
+
+def _error(likelihood: Callable[[Floats], float], uniques: Callable[[Floats], float], at: Floats, own: float) -> float:
+    """Standard error of the number of uniques; NaN if the likelihood is not curved downwards."""
+    step = 1e-3 * np.eye(2)
+
+    def curvature(i: int, j: int) -> float:
+        signs = [(a, b) for a in (1, -1) for b in (1, -1)]
+        return sum(a * b * likelihood(at + a * step[i] + b * step[j]) for a, b in signs) / (4 * 1e-6)
+
+    h = -np.array([[curvature(i, j) for j in (0, 1)] for i in (0, 1)])
+    slope = np.array([(uniques(at + step[i]) - uniques(at - step[i])) / 2e-3 for i in (0, 1)])
+    if not np.isfinite(h).all() or np.linalg.eigvalsh(h).min() <= 0:
+        return float("nan")
+    return float(np.sqrt(slope @ np.linalg.solve(h, slope) + own))
 
 
 def _largest(function: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
@@ -144,14 +204,13 @@ def population_uniques(count: Ints, fraction: float) -> list[ModelEstimate]:
     size, times = class_sizes(count)
     alone = float(times[size == 1].sum())
     if fraction >= 1 or not alone:
-        known = [ModelEstimate(m, alone, True) for m in (PITMAN, ZAYATZ, SLIDE)]
-        return [known[0], ModelEstimate(ZAYATZ, alone, True, chosen=True), known[2]]
+        return [ModelEstimate(m, alone, True, m == ZAYATZ, 0.0) for m in (PITMAN, ZAYATZ, SLIDE)]
     own = {
-        PITMAN: pitman(size, times, fraction), ZAYATZ: ModelEstimate(ZAYATZ, zayatz(size, times, fraction), True),
+        PITMAN: pitman(size, times, fraction), ZAYATZ: _zayatz_estimate(size, times, fraction),
         SLIDE: slide_negative_binomial(size, times, fraction),
     }
     chosen = decision_rule(own[PITMAN], own[ZAYATZ], own[SLIDE], fraction)
-    return [ModelEstimate(m, e.uniques, e.converged, chosen=m == chosen) for m, e in own.items()]
+    return [replace(e, chosen=m == chosen) for m, e in own.items()]
 
 
 def decision_rule(pitman: ModelEstimate, zayatz: ModelEstimate, slide: ModelEstimate, fraction: float) -> str:

@@ -98,6 +98,12 @@ class SampleMoments:
         """Many moments as one object with a leading axis, so that all can be queried at once."""
         return SampleMoments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
 
+    def read_only(self) -> SampleMoments:
+        """The same moments, which nobody can change."""
+        for figures in (self.count, self.mean_pair, self.square, self.scatter):
+            figures.flags.writeable = False
+        return self
+
     @property
     def present(self) -> Matrix:
         """Number of present values per column."""
@@ -126,20 +132,21 @@ class SampleMoments:
     @property
     def correlation(self) -> Matrix:
         """Pairwise-complete correlation; NaN if a column does not vary over the pairs."""
-        varying = self._varying(self.square)
+        varying = _varying(self.square, self.count, self.mean_pair)
         spread = varying * varying.swapaxes(-1, -2)
         with np.errstate(invalid="ignore"):
             r = _nan_divide(self.scatter, np.sqrt(spread))
         return np.clip(r, -1.0, 1.0)
 
-    def _varying(self, square: Matrix) -> Matrix:
-        """Sums of squares, set to zero if they are only rounding of a constant."""
-        return np.where(square > self.count * (64 * np.finfo(float).eps * self.mean_pair) ** 2, square, 0.0)
-
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Columns that do not vary (or have at most one value)."""
-        return np.asarray(_diagonal(self._varying(self.square)) <= 0)
+        return np.asarray(_varying(*map(_diagonal, (self.square, self.count, self.mean_pair))) <= 0)
+
+
+def _varying(square: Matrix, count: Matrix, mean: Matrix) -> Matrix:
+    """Sums of squares, set to zero if they are only rounding of a constant."""
+    return np.where(square > count * (64 * np.finfo(float).eps * mean) ** 2, square, 0.0)
 
 
 def _diagonal(a: Matrix) -> Matrix:

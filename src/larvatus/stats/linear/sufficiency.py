@@ -31,6 +31,7 @@ THIN = 1e-13
 LEAST_NOISE = 1e-9
 _SLACK = 1e-9
 FAR = 1e7
+MANY_GROUPS = 2000  # fewer are masked one by one in less time than the pass over them takes to compile
 
 
 class MaskedGroup(NamedTuple):
@@ -361,14 +362,15 @@ def _mask_many(
 
 
 def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[MaskedGroup]]:
-    """The same for consecutive groups, with one similarity for all columns, in one compiled pass."""
+    """The same for consecutive groups, with one similarity for all columns; many groups in one compiled pass."""
     d = one_similarity(beta)
     if d is None:
         raise ValueError("one similarity for all columns is needed")
     groups, p = len(starts) - 1, len(x)
     y, (exact, two) = np.empty(x.shape), np.zeros((2, groups), dtype=bool)
     free, far = np.zeros((2, groups, p), dtype=bool)
-    _mask_many(x, s, w, starts, d, y, exact, free, far, two)
+    if groups > MANY_GROUPS:
+        _mask_many(x, s, w, starts, d, y, exact, free, far, two)
     out = [MaskedGroup("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
     for g in np.flatnonzero(~exact):
         rows = slice(starts[g], starts[g + 1])

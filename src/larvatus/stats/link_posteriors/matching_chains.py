@@ -267,17 +267,17 @@ def walk_on(
                     log_ratio += fresh[m] - current[m]
                 chance = math.exp(min(log_ratio, 0.0))
                 if unit(w[2]) < chance:
-                    current[:] = fresh
-                    column[:] = tried
+                    for m in range(known):  # loops here and below: operations on slices take seconds to compile
+                        current[m], column[m] = fresh[m], tried[m]
                 else:
                     bias_sd[j, 0], noise_sd[j, 0] = old_bias, old_noise
                 if adapt:
                     steps[j, move] *= math.exp((chance - WANTED) / math.sqrt(sweep + 1.0))
                     steps[j, move] = min(max(steps[j, move], 1e-4), 3.0)
-        right = 0
+        right, trace[sweep, 0] = 0, 0.0
         for m in range(known):
             right += match[m] >= 0 and match[m] == own[m]
-        trace[sweep, 0] = current.sum()
+            trace[sweep, 0] += current[m]
         trace[sweep, 1] = right / max(known, 1)
         for j in range(len(prior)):
             trace[sweep, 2 + 2 * j] = math.log(bias_sd[j, 0])
@@ -339,7 +339,9 @@ def average_over(
                 logs[i] = -np.inf
                 if cells[i] == cell[t] and kept_free[s, i] > 0:
                     logs[i] = pair_weight(x, t, z, i, one_bias, one_noise, bias, noise, carried, usual) - background[i]
-            best = max(logs.max(), absent[t])
+            best = absent[t]
+            for i in range(n):
+                best = max(best, logs[i])
             if best > top:
                 shrink = math.exp(top - best)
                 for i in range(n):

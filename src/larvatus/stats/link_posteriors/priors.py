@@ -151,11 +151,15 @@ def _law_column(
     for i in range(len(z)):
         if np.isnan(x) or np.isnan(z[i]):
             continue
+        top, carried_top = -np.inf, -np.inf
         for k in range(q):
             a[k], b[k] = law_pair(x, z[i], bias_sd[k], noise_sd[k], bias, noise)
-        top, carried_top = a.max(), b.max()
-        one[i] = top + math.log((weight * np.exp(a - top)).sum())
-        two[i] = carried_top + math.log((weight * np.exp(b - carried_top)).sum())
+            top, carried_top = max(top, a[k]), max(carried_top, b[k])
+        plain, carried = 0.0, 0.0
+        for k in range(q):
+            plain += weight[k] * math.exp(a[k] - top)
+            carried += weight[k] * math.exp(b[k] - carried_top)
+        one[i], two[i] = top + math.log(plain), carried_top + math.log(carried)
 
 
 @kernel(error_model="numpy")

@@ -43,11 +43,14 @@ def annealed_order(terms: Floats, right: Floats, tolerance: Floats, same: Ints) 
 @kernel()
 def _anneal(terms: Floats, goal: Floats, order: Ints, same: Ints, seed: Any, sweeps: Any, cooled: Any) -> Any:
     n, many = terms.shape[0], len(goal)
-    off = -goal.copy()
+    off, best, energy = np.empty(many), np.empty(n, np.int64), 0.0
+    for e in range(many):  # loops: operations on slices take seconds to compile
+        off[e] = -goal[e]
+        for i in range(n):
+            off[e] += terms[i, order[i], e]
+        energy += off[e] * off[e]
     for i in range(n):
-        off += terms[i, order[i]]
-    best = order.copy()
-    energy = (off * off).sum()
+        best[i] = order[i]
     least, heat = energy, energy / n
     state = np.uint64(seed)
     steps = sweeps * n * n
@@ -73,5 +76,6 @@ def _anneal(terms: Floats, goal: Floats, order: Ints, same: Ints, seed: Any, swe
             order[i], order[j], energy = b, a, after
             if energy < least:
                 least = energy
-                best[:] = order
+                for r in range(n):
+                    best[r] = order[r]
     return best

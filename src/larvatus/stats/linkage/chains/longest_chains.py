@@ -17,6 +17,23 @@ from larvatus.stats.linkage.chains.chain_steps import UNKNOWN, follow_chain, set
 
 
 @kernel()
+def _longest_first(tried: Ints, length: Ints) -> Ints:
+    """Records in descending order of the length of their chains, by counting; equal ones stay in their order."""
+    most = 0
+    for a in tried:
+        most = max(most, length[a])
+    place, order = np.zeros(most + 2, dtype=np.int64), np.empty(len(tried), dtype=np.int64)
+    for a in tried:
+        place[most - length[a] + 1] += 1
+    for c in range(most + 1):
+        place[c + 1] += place[c]
+    for a in tried:
+        order[place[most - length[a]]] = a
+        place[most - length[a]] += 1
+    return order
+
+
+@kernel()
 def link_by_length(
     src: Ints, row: Ints, mine: Ints, theirs: Ints, by_kind: Ints, kind_at: Ints, low: Floats, high: Floats, first: Floats,
     last: Floats, tried: Ints, link: Ints, taken: Ints, passes: Any, most: Any,
@@ -54,7 +71,7 @@ def link_by_length(
                 truth[a] += r == a
                 guess[a] = r
         settled = False
-        for a in tried[np.argsort(-length[tried], kind="mergesort")]:
+        for a in _longest_first(tried, length):
             if link[a] >= 0 or count[a] != 1 or taken[guess[a]] != UNKNOWN:
                 continue
             stamp += 1
