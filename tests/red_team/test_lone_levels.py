@@ -12,6 +12,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import SubGroupError
+from larvatus.data.roles import SubGroups
 
 N, FAR = 400, 2.5
 BY_RANK = ("data_shuffling", "copula_perturbation")
@@ -33,7 +34,8 @@ def people(records: int, what: str) -> pd.DataFrame:
 
 
 def read(frame: pd.DataFrame, small: str = "refuse") -> lv.Microdata:
-    return lv.read(frame, confidential=["x", "v"], non_confidential=["region", "s"], nominal=["region"], small=small)
+    return lv.read(frame, confidential=["x", "v"], non_confidential=["region", "s"], nominal=["region"],
+                   sub_groups=SubGroups(small=small))
 
 
 CASES = [(m, k, "category") for m in (*BY_RANK, *FITTED) for k in (1, 2)] + [(m, k, "extreme") for m in FITTED for k in (1, 2)]

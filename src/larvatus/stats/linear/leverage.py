@@ -22,6 +22,7 @@ from larvatus.stats.linear.row_maps import solve_rows
 from larvatus.stats.linear.sufficiency import THIN, independent
 
 _HELD = 0.99  # the residual then has less than a tenth of the standard deviation of the others
+_PAIR = 0.999  # of pairs, of which small sub-groups have many that are far apart by chance
 _WORTH = 0.05  # lower leverages cannot belong to a pair that is held, unless the other is held alone
 
 
@@ -67,7 +68,7 @@ class DesignBasis:
         block = basis[:, rest].T @ basis[:, rest] + 1.0 / self.count
         half = (h[rest][:, None] + h[rest]) / 2
         largest = half + np.sqrt(((h[rest][:, None] - h[rest]) / 2) ** 2 + block**2)
-        first, second = np.nonzero(np.triu(largest > _HELD, 1))
+        first, second = np.nonzero(np.triu(largest > _PAIR, 1))
         return [*out, *(np.array([rest[i], rest[j]]) for i, j in zip(first, second, strict=True))]
 
     def fixed_combination(self, terms: Matrix) -> Matrix:
