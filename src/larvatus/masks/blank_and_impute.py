@@ -23,8 +23,10 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
+from larvatus.masks.imputation.value_steps import value_steps
 from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.linear.portable_algebra import product
+from larvatus.stats.noise.rounding import round_to_base
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 _Chosen = Callable[[int, Block], NDArray[np.bool_]]
@@ -37,9 +39,9 @@ class BlankAndImpute(Mask):
     """Blank selected cells and impute them from their regression on S and on the other cells of the record.
 
     The other cells keep their original values, so most analyses change little, and linear relations are preserved in
-    expectation. An intruder can often tell kept cells from imputed ones: by their decimals, and in several copies because
-    kept cells are equal in all of them. A cell that the rest of its record nearly determines comes back nearly unchanged, and
-    an intruder who knows values that were kept can still find the record.
+    expectation. Imputed values are rounded to the step of their column (cents, whole numbers, hundreds), so that their digits
+    do not mark them. But a cell that the rest of its record nearly determines comes back nearly unchanged, an intruder who
+    knows values that were kept can still find the record, and cells that are equal in all copies are original.
 
     Parameters:
         rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).
@@ -88,7 +90,7 @@ class BlankAndImpute(Mask):
         spread = [product(draw.root.T, draw.root) for draw in draws]
         notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread), *pooling]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
-        whole = [current.table.columns[n].integer for n in names]
+        steps = value_steps(current, names)
 
         def impute(group: int, block: Block) -> Mapping[str, Array]:
             x = np.array([block[n] for n in names]).reshape(len(names), len(block))
@@ -102,8 +104,12 @@ class BlankAndImpute(Mask):
                     laws[group, pattern] = _law(pattern, spread[group])
                 at = np.ix_(np.arange(len(names)), rows)
                 y[at] = _imputed(x[at], mean[at], u[at], (floor[at], ceiling[at]), laws[group, pattern])
-            return {n: np.where(blank[j] & whole[j], np.rint(y[j]), y[j]) for j, n in enumerate(names)}
+            return {n: np.where(blank[j], round_to_base(y[j], steps[j]), y[j]) if steps[j] else y[j]
+                    for j, n in enumerate(names)}
 
+        if self.copies > 1 and self._rate < 1:
+            notes.append(Note("the same cells are blanked in every copy, so a cell that is equal in all copies is original",
+                              "warning"))
         columns = list(dict.fromkeys([*names, *design.columns]))
         return Masked(map_rows(current, impute, columns), notes)
 
