@@ -48,6 +48,17 @@ def _tiers_that_pass(scores: Scores) -> list[str]:
     return [tier for tier in TIERS if limits_of(tier).judge(scores).meets_limits]
 
 
+def test_a_confidential_column_that_s_holds_in_other_units_is_a_warning():
+    frame = _survey(400).assign(euros=lambda f: (0.85 * f["income"] / 200).round() * 200)
+    data = lv.read(frame, confidential=MASKED, non_confidential=["euros"])
+    release = lv.mask(data, lv.masks.AdditiveNoise(variance=100), secret=SECRET)
+    said = limits_of("secure").judge(lv.risk(data, release, ["value_disclosure"])).warnings
+    assert any(w.startswith("The unmasked columns alone predict income (100.0") and "tax" not in w for w in said)
+    without = lv.read(frame, confidential=MASKED, non_confidential=["job"])
+    plain = limits_of("secure").judge(lv.risk(without, lv.mask(without, "additive_noise", secret=SECRET), ["value_disclosure"]))
+    assert not any("predict" in w for w in plain.warnings)
+
+
 def test_a_file_drawn_anew_passes_every_tier():
     frame = _survey(3000)
     assert _tiers_that_pass(_scores(frame, _fresh(frame))) == list(TIERS)
