@@ -49,12 +49,38 @@ def test_a_weight_that_singles_out_records_is_a_warning_with_a_way_out(desk: Run
     assert "release_weight" not in desk.get(f"{place}/study.toml").text
 
 
+@pytest.mark.parametrize("role", ["household", "person"])
+def test_a_number_that_is_never_released_is_no_warning(desk: RunningDesk, role: str):
+    frame = survey(120)
+    frame["hhid"] = np.repeat(np.arange(60.0), 2)
+    write_spss(desk.server.desk.root.path / "persons.sav", frame)
+    place = desk.open("persons.sav")
+    desk.act(place, "roles/role", column="hhid", role="non_confidential")
+    assert "<b>hhid</b>: " in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column="hhid", role=role)
+    assert "<b>hhid</b>: " not in desk.get(f"{place}/roles").text
+
+
 def test_a_weight_that_is_not_released_is_not_called_released(desk: RunningDesk, place: str):
     assert "used in estimates, and released" in desk.get(f"{place}/roles").text
     desk.act(place, "roles/release_weight")
     page = desk.get(f"{place}/roles").text
     assert "used in estimates, not released" in page
     assert "used in estimates, and released" not in page
+
+
+def test_a_step_for_a_column_that_lost_its_role_is_named_before_the_run(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.change(with_release(study.plain, "mine", [{"method": "rounding", "columns": ["income"], "base": 10}]), "release")
+    for page in ("masks", "run"):
+        assert "masks the column income" not in desk.get(f"{place}/{page}").text
+    desk.act(place, "roles/role", column="income", role="none")
+    for page in ("masks", "run"):
+        assert "‘mine’ masks the column income in the step rounding" in desk.get(f"{place}/{page}").text
+    assert desk.act(place, "run/start").status == 422
+    assert 'name="setting.columns" value="income" data-submit checked>' in desk.get(f"{place}/masks").text, "it can be unticked"
+    desk.act(place, "masks/set", release="0", step="0", **{"setting.base": "10"})
+    assert "masks the column income" not in desk.get(f"{place}/run").text
 
 
 def test_keys_can_be_ticked_while_the_page_is_looking(desk: RunningDesk, place: str):

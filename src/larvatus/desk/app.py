@@ -69,7 +69,7 @@ def make_app(desk: Desk, entrance: Entrance, host: str, cookie: str, door: DoorP
         Route(f"{study}/{{step:str}}", pages.show), Route(f"{study}/{{step:str}}/{{action:str}}", pages.act, methods=["POST"]),
         Route("/charts.css", pages.charts), Mount("/static", StaticFiles(directory=str(files("larvatus.desk") / "static"))),
     ]
-    handlers: Any = {Exception: _failed, NoSuchStudy: _not_found, 404: _not_found}
+    handlers = {Exception: _failed, NoSuchStudy: _not_found, 404: _not_found}
     app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers)
     return Guard(app, host, cookie, entrance)
 
