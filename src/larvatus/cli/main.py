@@ -29,9 +29,8 @@ from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
 from larvatus.cli.output.option_words import in_option_words
-from larvatus.core.crash_reports import leave_no_core
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
-from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
+from larvatus.core.supervision import can_supervise, leave_no_core, obey_signals, run_supervised
 from larvatus.core.system_errors import system_refusal
 
 _NOW_CALLED = {

@@ -26,8 +26,8 @@ from larvatus.core.files import make_folders_like, not_written, sync
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.journal import (
-    all_moved,
     move_files,
+    moves_are_complete,
     plan_moves,
     read_journal,
     remove_journal,
@@ -272,7 +272,7 @@ def _finish(staging: Path) -> None:
             move_files(staging, journal)
             remove_journal(staging)
     except OSError as error:
-        if journal is not None and all_moved(staging, journal):
+        if journal is not None and moves_are_complete(staging, journal):
             return  # only the disk was not told: nothing that a reader has to wait for
         raise WriteError(f"{staging.parent}: a command was interrupted while files were moved there, and the moves cannot be "
                          f"finished: {error.strerror or 'unknown error'}. Repeat this command as the owner of the folder, with "

@@ -73,7 +73,7 @@ def move_files(staging: Path, journal: Mapping[str, Any]) -> None:
         sync(folder)
 
 
-def all_moved(staging: Path, journal: Mapping[str, Any]) -> bool:
+def moves_are_complete(staging: Path, journal: Mapping[str, Any]) -> bool:
     """Whether every file of the set is in its place, and every file that it removes is gone."""
     removed = all((staging / aside).exists() or not Path(os.path.normpath(staging / path)).exists()
                   for path, aside, *_ in journal["removals"])
