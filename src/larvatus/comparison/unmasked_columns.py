@@ -11,6 +11,7 @@ from larvatus.data.exposure.singled_out import (
     MISSING_CELLS,
     SINGLED_OUT,
     missing_cells_in_words,
+    most_singled_out,
     singled_out_in_words,
 )
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 def singled_out_sentence(scores: Iterable[Score]) -> str:
     """The share of records that the unmasked columns alone single out, with these columns; empty if there are none."""
     return singled_out_in_words(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
+
+
+def singled_out_columns(scores: Iterable[Score]) -> tuple[str, ...]:
+    """The columns that single out most records; empty if no attack looked for them."""
+    rows = most_singled_out(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
+    return tuple(str(r["column"]) for r in rows[1:])
 
 
 def missing_cells_sentence(scores: Iterable[Score]) -> str:
