@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.rerun_steps import seen_after_steps
+from larvatus.attacks.linkage.rerun_steps import image_after_steps
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -44,7 +44,7 @@ class ExactMatch(Attack):
     targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        seen = seen_after_steps(original, release, intruder, random)
+        seen = image_after_steps(original, release, intruder, random)
         by = GroupKeys.of(self, seen, release, intruder, random, self.targets, categorical_too=True)
         return link_groups(
             self, "share of records whose own released record shares their rarest values", original, release, intruder, by,

@@ -211,7 +211,7 @@ class _Linker:
     def _costs(self, sides: LinkedGroup, trials: Sequence[str]) -> tuple[dict[str, Costs | None], bool]:
         """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
         from larvatus.stats.linkage.assignment import distance_costs
-        from larvatus.stats.linkage.kept_values import kept_value_costs
+        from larvatus.stats.linkage.kept_values import costs_of_kept_values
         from larvatus.stats.linkage.learnt_law import (
             halves_of_pairs,
             learnt_costs,
@@ -234,7 +234,7 @@ class _Linker:
             if trial in trials:
                 out[trial] = learnt_rank_costs(x, y, learners, window, half, ranks)
         if _LEARNT[-1] in trials:
-            out[_LEARNT[-1]] = kept_value_costs(x, y, learners, half)
+            out[_LEARNT[-1]] = costs_of_kept_values(x, y, learners, half)
         under = None
         if self.pairs is not None and sides.block is not None:
             under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)

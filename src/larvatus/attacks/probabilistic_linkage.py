@@ -16,7 +16,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.blocking import without_s
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.rerun_steps import seen_after_steps
+from larvatus.attacks.linkage.rerun_steps import image_after_steps
 from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -57,7 +57,7 @@ class ProbabilisticLinkage(Attack):
     targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        seen = seen_after_steps(original, release, intruder, random)
+        seen = image_after_steps(original, release, intruder, random)
         by = GroupKeys.of(self, seen, release, intruder, random, self.targets, categorical_too=True)
         steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
         link = _Linker(by, intruder.guesses or (1,))

@@ -8,6 +8,7 @@ from the normal regression of X on S in the sub-group, with coefficients drawn f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import gcd
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,16 +24,16 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
-from larvatus.masks.imputation.value_steps import value_steps
 from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.linear.portable_algebra import product
-from larvatus.stats.noise.rounding import round_to_base
+from larvatus.stats.noise.rounding import half_step, round_to_base
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 _Chosen = Callable[[int, Block], NDArray[np.bool_]]
 ValueLimits = tuple[NDArray[np.float64], NDArray[np.float64]]
 _USUAL = 0.2
 NEARLY_DETERMINED = 1e-6
+_DECIMALS = 6  # of values that are multiples of a step
 
 
 class BlankAndImpute(Mask):
@@ -90,7 +91,7 @@ class BlankAndImpute(Mask):
         spread = [product(draw.root.T, draw.root) for draw in draws]
         notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread), *pooling]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
-        steps = value_steps(current, names)
+        steps = _value_steps(current, names)
 
         def impute(group: int, block: Block) -> Mapping[str, Array]:
             x = np.array([block[n] for n in names]).reshape(len(names), len(block))
@@ -221,3 +222,20 @@ def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
                 "warning",
             ))
     return notes
+
+
+def _value_steps(data: Microdata, names: Sequence[str]) -> list[float]:
+    """The step of which all values of a column are multiples (a cent, a whole number, a hundred); 0 if there is none.
+
+    Imputed values are rounded to it. Otherwise their digits would show which values are original.
+    """
+    found = reduce_groups(data, names, lambda g, b: [_millionths(b[n]) for n in names],
+                          lambda a, b: [gcd(x, y) for x, y in zip(a, b, strict=True)])
+    steps = [gcd(*(here[j] for here in found)) for j in range(len(names))]
+    return [step / 10**_DECIMALS if step > 1 else 0.0 for step in steps]
+
+
+def _millionths(values: Array) -> int:
+    """The step of some values in millionths: 0 if all are zero or missing, 1 if there is no larger one."""
+    there = values[~np.isnan(values)]
+    return max(round(2 * half_step(there, decimals=_DECIMALS) * 10**_DECIMALS), 1) if (there != 0).any() else 0

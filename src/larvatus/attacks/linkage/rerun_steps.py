@@ -230,7 +230,7 @@ def after_exact_steps(data: Microdata, steps: Sequence[Mask], random: RecordRand
     return current
 
 
-def seen_after_steps(original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Microdata:
+def image_after_steps(original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Microdata:
     """The original as an intruder compares it with a release: after the steps that draw no random numbers.
 
     A value that a swap leaves where it was, and that is then rounded, equals the rounded original. The original itself is

@@ -30,7 +30,7 @@ _NEAR = 3  # neighbours for the density of released values
 _LEAST = 1e-6
 
 
-def kept_value_costs(x: Floats, y: Floats, known: Ints, half: Ints) -> Costs | None:
+def costs_of_kept_values(x: Floats, y: Floats, known: Ints, half: Ints) -> Costs | None:
     """Costs of pairs of rows of x and y, relative to the density of y; None if there are too few pairs to learn from.
 
     Values are in standard deviations. The law for a record is learnt from the known pairs of the other `half`. A missing value
@@ -98,6 +98,25 @@ class KeptValues:
         place = np.searchsorted(self._shown, at)
         low, high = self._shown[np.maximum(place - near, 0)], self._shown[np.minimum(place + near, n - 1)]
         return np.asarray(np.maximum(kernel_density, 2 * near / (n * np.maximum(high - low, _EQUAL))))
+
+
+class KeptLaw:
+    """The law of several columns, learnt from simulated releases (simulations × records × columns, NaN says nothing).
+
+    x is the value that a record has if every random step leaves it as it is.
+    """
+
+    def __init__(self, x: Floats, simulated: Floats, y: Floats) -> None:
+        self.x, self.y = x, y
+        times = len(simulated)
+        self._laws = [KeptValues.learn(np.tile(x[:, j], times), simulated[..., j].ravel(), y[:, j]) for j in range(y.shape[1])]
+
+    def log_densities(self, records: Ints, rows: Ints) -> Floats:
+        """Logarithms of the ratios of every pair, records × rows."""
+        out = np.zeros((len(records), len(rows)))
+        for j, law in enumerate(self._laws):
+            out += law.log_ratios(self.x[records, j], self.y[rows, j])
+        return out
 
 
 def _within(centre: Floats, ordered: Floats, distance: Floats) -> Floats:

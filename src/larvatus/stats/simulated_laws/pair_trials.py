@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.stats.linkage.kept_values import KeptLaw
 from larvatus.stats.linkage.learnt_law import log_scale
 from larvatus.stats.simulated_laws.atom_law import AtomColumn, AtomLaw
-from larvatus.stats.simulated_laws.kept_law import KeptLaw
 from larvatus.stats.simulated_laws.normal_law import NormalLaw, local_spread
 from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
