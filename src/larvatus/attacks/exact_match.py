@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.rerun_steps import image_after_steps
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -27,7 +28,8 @@ class ExactMatch(Attack):
     shared by few records weighs more than a common one, and zero often weighs little. Values that differ count neither for nor
     against a candidate, so one or two unchanged values are enough to find a record. The attack is strong if a mask changes
     only some values: swapping, blanking with or without imputation, randomised categories, samples, or steps applied to some
-    records. Only records with the same S are candidates. Candidates of equal weight share the credit.
+    records. If steps such as rounding are mixed with random ones and the intruder knows them, they are applied to the known
+    values first. Only records with the same S are candidates. Candidates of equal weight share the credit.
 
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
@@ -35,13 +37,15 @@ class ExactMatch(Attack):
 
     most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
     assumes: ClassVar[str] = (
-        "The intruder knows original values of the targets and how common each value is. Nothing is known about the mask."
+        "The intruder knows original values of the targets and how common each value is. Settings of the mask are used only to "
+        "round or recode the known values as it did."
     )
 
     targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
+        seen = image_after_steps(original, release, intruder, random)
+        by = GroupKeys.of(self, seen, release, intruder, random, self.targets, categorical_too=True)
         return link_groups(
             self, "share of records whose own released record shares their rarest values", original, release, intruder, by,
             _linker(intruder.guesses or (1,)),

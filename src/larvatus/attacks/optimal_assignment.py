@@ -34,7 +34,8 @@ from larvatus.stats.linkage.paired_points import PointWindow
 if TYPE_CHECKING:
     from larvatus.stats.linkage.assignment import Costs
 
-_LEARNT = ("distance", "learnt law", "learnt law of logarithms", "learnt moves of ranks", "learnt window of ranks")
+_LEARNT = ("distance", "learnt law", "learnt law of logarithms", "learnt moves of ranks", "learnt window of ranks",
+           "values nearly kept or replaced")
 _TRIALS = (*_LEARNT, "law", "law, most probable")
 _ASSIGNED = ("distance", "law")  # trials that take the best assignment; the others take the most probable record
 _NARROWEST, _WIDEST = 500, 5000  # records of a window
@@ -50,9 +51,10 @@ class OptimalAssignment(Attack):
     """The intruder knows every record of the sub-group and assigns a released record to each, at the least total cost.
 
     Knowing all targets helps: a released record assigned to one target is not available for another, which a search for
-    nearest records ignores. The cost is squared distance, in standard deviations of the released values. Four further trials
+    nearest records ignores. The cost is squared distance, in standard deviations of the released values. Five further trials
     learn from true pairs how values change, each half of the pairs from the other: a linear law with normal noise, of the
-    values and of their logarithms, and the distribution and the largest of the moves in rank. At most 10,000 pairs of a
+    values and of their logarithms, the distribution and the largest of the moves in rank, and the share of values that are
+    kept, exactly or nearly, while others are replaced. At most 10,000 pairs of a
     sub-group are used. These trials take the most probable record of each target given that every released record belongs to
     one original record. If the mask has a linear law and
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
@@ -209,6 +211,7 @@ class _Linker:
     def _costs(self, sides: LinkedGroup, trials: Sequence[str]) -> tuple[dict[str, Costs | None], bool]:
         """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
         from larvatus.stats.linkage.assignment import distance_costs
+        from larvatus.stats.linkage.kept_values import costs_of_kept_values
         from larvatus.stats.linkage.learnt_law import (
             halves_of_pairs,
             learnt_costs,
@@ -230,6 +233,8 @@ class _Linker:
         for trial, window in by_rank.items():
             if trial in trials:
                 out[trial] = learnt_rank_costs(x, y, learners, window, half, ranks)
+        if _LEARNT[-1] in trials:
+            out[_LEARNT[-1]] = costs_of_kept_values(x, y, learners, half)
         under = None
         if self.pairs is not None and sides.block is not None:
             under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.blocking import without_s
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.rerun_steps import image_after_steps
 from larvatus.attacks.linkage.target_sample import SLOW_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -38,9 +39,10 @@ class ProbabilisticLinkage(Attack):
     deviation, or not at all; categories agree or not. Exact agreement on a rare value weighs more than on a common one. How
     often matching pairs agree is estimated by EM: once with all levels, and once with a share of unchanged values in each
     column and the rest taken as random. If the intruder knows the settings of the mask, the share of unchanged values is
-    known, too. The most successful of these weights count. Columns are treated as independent. Columns that the mask left
-    unchanged get a large weight, columns it destroyed get none. A blanked value has no weight. Only records with the same S
-    are candidates. Candidates of equal weight share the credit.
+    known, too. The most successful of these weights count. If steps such as rounding are mixed with random ones, a known value
+    is compared after these steps. Columns are treated as independent. Columns that the mask left unchanged get a large weight,
+    columns it destroyed get none. A blanked value has no weight. Only records with the same S are candidates. Candidates of
+    equal weight share the credit.
 
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
@@ -55,7 +57,8 @@ class ProbabilisticLinkage(Attack):
     targets: Targets = None
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
+        seen = image_after_steps(original, release, intruder, random)
+        by = GroupKeys.of(self, seen, release, intruder, random, self.targets, categorical_too=True)
         steps = [s for r in (release, *release.internals.other_releases) for s in r.steps]
         link = _Linker(by, intruder.guesses or (1,))
         known = link.unchanged_shares() if steps and intruder.knows_settings_of(steps) else None

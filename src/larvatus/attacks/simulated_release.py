@@ -36,9 +36,10 @@ class SimulatedRelease(Attack):
 
     The simulated releases show where each record's values can go: the law of the noise, the window of a swap, what stays,
     what is imputed, what copies share, whatever the sequence of steps. Values that recur (other records' values, classes,
-    missing cells) and continuous ones are modelled apart, the latter on three scales or by nearness. Each combination is a trial, and the
-    most successful one is scored. Links are one to one: the probability of each link is that over all one-to-one links at
-    once (belief propagation). All copies of a release are used together. Records that differ in S are never linked.
+    missing cells) and continuous ones are modelled apart, the latter on three scales, or as values that are nearly kept or
+    else replaced. Each combination is a trial, and the most successful one is scored. Links are one to one: the probability of
+    each link is that over all one-to-one links at once (belief propagation). All copies of a release are used together. Records
+    that differ in S are never linked.
 
     Parameters:
         largest: largest number of records linked at once; larger sets are linked in overlapping windows along the direction
@@ -145,11 +146,11 @@ def _columns(parts: Sequence[SimulatedPart], record: Ints) -> SimulatedColumns:
         x, simulated, shown = part.of(record)
         unit = np.where(part.categorical, 1.0, _units(shown[0]))
         made.append(SimulatedColumns.of_copies(x / unit, [v / unit for v in simulated], [v / unit for v in shown],
-                                               part.categorical))
+                                               part.categorical, part.image_of(record) / unit))
     times = min(len(m.simulated) for m in made)
     return SimulatedColumns(
         np.hstack([m.x for m in made]), np.concatenate([m.simulated[:times] for m in made], axis=2),
-        np.hstack([m.y for m in made]), tuple(k for m in made for k in m.categorical),
+        np.hstack([m.y for m in made]), tuple(k for m in made for k in m.categorical), np.hstack([m.image for m in made]),
     )
 
 

@@ -8,6 +8,7 @@ from the normal regression of X on S in the sub-group, with coefficients drawn f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import gcd
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,21 +24,25 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
+from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.linear.portable_algebra import product
+from larvatus.stats.noise.rounding import half_step, round_to_base
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 _Chosen = Callable[[int, Block], NDArray[np.bool_]]
 ValueLimits = tuple[NDArray[np.float64], NDArray[np.float64]]
 _USUAL = 0.2
 NEARLY_DETERMINED = 1e-6
+_DECIMALS = 6  # of values that are multiples of a step
 
 
 class BlankAndImpute(Mask):
     """Blank selected cells and impute them from their regression on S and on the other cells of the record.
 
     The other cells keep their original values, so most analyses change little, and linear relations are preserved in
-    expectation. An intruder cannot tell which cells were imputed at random. But a cell that the rest of its record nearly
-    determines comes back nearly unchanged, and an intruder who knows values that were kept can still find the record.
+    expectation. Imputed values are rounded to the step of their column (cents, whole numbers, hundreds), so that their digits
+    do not mark them. But a cell that the rest of its record nearly determines comes back nearly unchanged, an intruder who
+    knows values that were kept can still find the record, and cells that are equal in all copies are original.
 
     Parameters:
         rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).
@@ -77,16 +82,16 @@ class BlankAndImpute(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        design = design_of(current, current.non_confidential)
+        design, pooling = design_without_rare_levels(current, self.name())
         fits = regressions(current, names, design)
         draws = draw_coefficients(fits, current, random, self.name())
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
         fixed = np.array([fit.fixed for fit in fits])
         chosen = _chooser(names, self._rate, cuts, fixed, random.shared_draws())
         spread = [product(draw.root.T, draw.root) for draw in draws]
-        notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread)]
+        notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread), *pooling]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
-        whole = [current.table.columns[n].integer for n in names]
+        steps = _value_steps(current, names)
 
         def impute(group: int, block: Block) -> Mapping[str, Array]:
             x = np.array([block[n] for n in names]).reshape(len(names), len(block))
@@ -100,8 +105,12 @@ class BlankAndImpute(Mask):
                     laws[group, pattern] = _law(pattern, spread[group])
                 at = np.ix_(np.arange(len(names)), rows)
                 y[at] = _imputed(x[at], mean[at], u[at], (floor[at], ceiling[at]), laws[group, pattern])
-            return {n: np.where(blank[j] & whole[j], np.rint(y[j]), y[j]) for j, n in enumerate(names)}
+            return {n: np.where(blank[j], round_to_base(y[j], steps[j]), y[j]) if steps[j] else y[j]
+                    for j, n in enumerate(names)}
 
+        if self.copies > 1 and self._rate < 1:
+            notes.append(Note("the same cells are blanked in every copy, so a cell that is equal in all copies is original",
+                              "warning"))
         columns = list(dict.fromkeys([*names, *design.columns]))
         return Masked(map_rows(current, impute, columns), notes)
 
@@ -213,3 +222,20 @@ def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
                 "warning",
             ))
     return notes
+
+
+def _value_steps(data: Microdata, names: Sequence[str]) -> list[float]:
+    """The step of which all values of a column are multiples (a cent, a whole number, a hundred); 0 if there is none.
+
+    Imputed values are rounded to it. Otherwise their digits would show which values are original.
+    """
+    found = reduce_groups(data, names, lambda g, b: [_millionths(b[n]) for n in names],
+                          lambda a, b: [gcd(x, y) for x, y in zip(a, b, strict=True)])
+    steps = [gcd(*(here[j] for here in found)) for j in range(len(names))]
+    return [step / 10**_DECIMALS if step > 1 else 0.0 for step in steps]
+
+
+def _millionths(values: Array) -> int:
+    """The step of some values in millionths: 0 if all are zero or missing, 1 if there is no larger one."""
+    there = values[~np.isnan(values)]
+    return max(round(2 * half_step(there, decimals=_DECIMALS) * 10**_DECIMALS), 1) if (there != 0).any() else 0

@@ -97,7 +97,8 @@ class CopulaPerturbation(Mask):
         whole = {n for n in names if current.table.columns[n].integer}
         data = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in (*latent, *drawn)])
         data = place_by_rank(data, {s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
-        return Masked(map_rows(data, read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
+        notes = [*source.notes, *copula_notes(current, copulas), *self._notes(current, runs, counts)]
+        return Masked(map_rows(data, read_off, share), notes)
 
     def change_clause(self) -> str:
         return ""

@@ -30,8 +30,8 @@ class DataShuffling(Mask):
     """Give every record values of X from other records of its sub-group so that rank correlations are preserved.
 
     In every sub-group each column keeps exactly its values. Rank correlations among X and with S are preserved in expectation.
-    Given S the new values are independent of the original ones, so an intruder learns nothing beyond S. Non-monotone relations
-    are lost. The smallest and largest values of each column are released unchanged, though in other records.
+    Given S and the relations of X with S, the new values are independent of the original ones. Non-monotone relations are lost.
+    The smallest and largest values of each column are released unchanged, though in other records.
 
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
@@ -77,7 +77,7 @@ class DataShuffling(Mask):
         drawn = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = place_by_rank(drawn, {n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
         ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
-        return Masked(placed, [ends, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
+        return Masked(placed, [ends, *source.notes, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
 
     def change_clause(self) -> str:
         return ""

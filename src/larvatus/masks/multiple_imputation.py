@@ -27,6 +27,7 @@ from larvatus.masks.imputation.regressions import (
     regressions,
     with_missing_unchanged,
 )
+from larvatus.masks.linear.leverage import design_without_rare_levels
 
 
 class MultipleImputation(Mask):
@@ -65,7 +66,7 @@ class MultipleImputation(Mask):
         from larvatus.stats.linear.row_maps import rows_times_weights
 
         names = current.confidential
-        design = design_of(current, current.non_confidential)
+        design, pooling = design_without_rare_levels(current, self.name())
         fits = regressions(current, names, design)
         draws = draw_coefficients(fits, current, random, self.name())
 
@@ -79,14 +80,14 @@ class MultipleImputation(Mask):
         columns = list(dict.fromkeys([*names, *design.columns]))
         least = min((fit.freedom for fit in fits if not fit.fixed.all()), default=0.0)
         fitted = f"regressions on {len(design.terms)} terms of S in {len(fits)} sub-groups, residual degrees of freedom from"
-        notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes()]
+        notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes(), *pooling]
         return Masked(map_rows(current, impute, columns), notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
         names = original.confidential
-        design = design_of(original, original.non_confidential)
+        design, _ = design_without_rare_levels(original, self.name())
         groups = []
         for fit in regressions(original, names, design):
             p, (_, r) = len(names), fit.factor.shape

@@ -91,8 +91,8 @@ def test_columns_that_move_together_count_once():
     rng = np.random.default_rng(10)
     x = np.repeat(np.arange(N, dtype=float)[:, None], 3, axis=1)
     drawn = np.array([np.repeat(swapped(rng, x[:, 0], 0.5)[:, None], 3, axis=1) for _ in range(TIMES)])
-    both = PairTrials(SimulatedColumns(x, drawn, x, (False,) * 3)).scores(0)(ROWS, ROWS)
-    one = PairTrials(SimulatedColumns(x[:, :1], drawn[..., :1], x[:, :1], (False,))).scores(0)(ROWS, ROWS)
+    both = PairTrials(SimulatedColumns(x, drawn, x, (False,) * 3, x)).scores(0)(ROWS, ROWS)
+    one = PairTrials(SimulatedColumns(x[:, :1], drawn[..., :1], x[:, :1], (False,), x[:, :1])).scores(0)(ROWS, ROWS)
     assert both.diagonal() == pytest.approx(one.diagonal(), abs=0.5)
 
 
@@ -112,7 +112,7 @@ def test_cells_that_all_copies_share_become_a_column():
     kept = rng.random((TIMES + 1, N, 1)) < 0.6
     noisy = x + 0.1 * rng.normal(size=(TIMES + 1, N, 1))
     copies = [np.where(kept, noisy, rng.normal(size=noisy.shape)) for _ in range(3)]
-    made = SimulatedColumns.of_copies(x, [c[1:] for c in copies], [c[0] for c in copies], [False])
+    made = SimulatedColumns.of_copies(x, [c[1:] for c in copies], [c[0] for c in copies], [False], x)
     assert made.y.shape[1] == 2
     assert (np.isfinite(made.y[:, 0]) == kept[0, :, 0]).all()
     assert (np.isfinite(made.y).sum(axis=1) == 1).all()
@@ -120,6 +120,6 @@ def test_cells_that_all_copies_share_become_a_column():
 
 def test_trials_are_chosen_on_a_simulated_release():
     x, simulated, y = noise()
-    chosen = choose_trials(SimulatedColumns(x, simulated, y, (False, False)), 3)
+    chosen = choose_trials(SimulatedColumns(x, simulated, y, (False, False), x), 3)
     assert 1 <= len(chosen) <= 3
     assert "values, one variance" in TRIALS[chosen[0]]

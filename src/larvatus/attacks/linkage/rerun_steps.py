@@ -216,6 +216,38 @@ def _other_rerun(
         return None
 
 
+def after_exact_steps(data: Microdata, steps: Sequence[Mask], random: RecordRandom) -> Microdata:
+    """The data as if every random step left them as they are: after the other steps, as far as they can be computed."""
+    current, exact = data, set(data.confidential)
+    for i, step in enumerate(steps):
+        taken = columns_of_step(step, current)
+        if step.drops:
+            continue
+        if not step.random and not _reverses(step) and not _obstacle(step, taken, exact, ()):
+            current = _again(step, current, data, random.child("image", str(i))) or current
+        elif set(taken) <= set(current.confidential):
+            exact -= set(taken)
+    return current
+
+
+def image_after_steps(original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Microdata:
+    """The original as an intruder compares it with a release: after the steps that draw no random numbers.
+
+    A value that a swap leaves where it was, and that is then rounded, equals the rounded original. The original itself is
+    returned if the intruder does not know the steps, knows values with error or from a file, or if no such step is mixed with
+    random ones; without random steps the whole release can be computed again (rerun).
+    """
+    steps = release.steps
+    mixed = any(s.random for s in steps) and any(not s.random and not s.drops and not _reverses(s) for s in steps)
+    if not mixed or intruder.file is not None or intruder.error or not intruder.knows_settings_of(steps):
+        return original
+    data = as_masked(original, release)
+    image = after_exact_steps(data, steps, random)
+    taken = {n for names in columns_by_step(data, steps) for n in names}
+    names = {n: n for n in data.confidential if n in taken and n in original.table.columns and n in image.table.columns}
+    return with_table(original, original.table.pair(image.table, names, partly=True)) if image is not data else original
+
+
 def as_masked(original: Microdata, release: Release) -> Microdata:
     """The original as the first step had it: without columns that rules derive, in the sub-groups in which it was masked."""
     derived = derived_columns(release)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from larvatus.attacks.linkage.rerun_steps import as_masked, in_release
+from larvatus.attacks.linkage.rerun_steps import after_exact_steps, as_masked, in_release
 from larvatus.core.arrays import Floats, Ints, UInts
 from larvatus.core.errors import LarvatusError, RiskError
 from larvatus.core.progress import report_progress
@@ -30,7 +30,8 @@ class SimulatedPart:
 
     `names` are the columns of the joined release. `record`, `group` and `canonical` are the records, their sub-groups and
     their places in an order that does not depend on that of the rows, for each row of the arrays. `simulated` has one array
-    for each copy, simulations × records × columns, and `shown` one, records × columns.
+    for each copy, simulations × records × columns, and `shown` one, records × columns. `image` has the original values after
+    the steps that draw no random numbers.
     """
 
     names: tuple[str, ...]
@@ -41,6 +42,7 @@ class SimulatedPart:
     original: Floats
     simulated: tuple[Floats, ...]
     shown: tuple[Floats, ...]
+    image: Floats
 
     def in_canonical_order(self, record: Ints) -> Ints:
         """The places of these records in an order that does not depend on that of the rows."""
@@ -50,6 +52,10 @@ class SimulatedPart:
         """The original values of these records, and by copy the simulated and the released ones."""
         place = np.searchsorted(self.record, record)
         return self.original[place], [v[:, place] for v in self.simulated], [v[place] for v in self.shown]
+
+    def image_of(self, record: Ints) -> Floats:
+        """The values of these records if every random step leaves them as they are."""
+        return self.image[np.searchsorted(self.record, record)]
 
     @property
     def times(self) -> int:
@@ -114,6 +120,10 @@ def _simulate(
     mine, _, values = collect(original, list(names.values()))
     place = np.searchsorted(mine, record)
     before = np.array([codes.numbers(b, values[b], original.table.columns[b])[place] for b in names.values()]).T
+    same = after_exact_steps(data, release.steps[:upto], random)
+    mine, _, values = collect(same, list(names.values()))
+    place = np.searchsorted(mine, record)
+    image = np.array([codes.numbers(b, values[b], same.table.columns[b])[place] for b in names.values()]).T
     held = joined.copies if release is joined else joined.copies[:1]
     shown = []
     for copy in held:
@@ -129,7 +139,7 @@ def _simulate(
                     seen[:, j] = before_reverse_map(drawn[..., j], seen[:, j], within)
     kinds = tuple(joined.data.table.columns[n].kind == "nominal" for n in names)
     canonical = ids[1][np.searchsorted(ids[0], record)]
-    return SimulatedPart(tuple(names), kinds, record, group, canonical, before, simulated, tuple(shown))
+    return SimulatedPart(tuple(names), kinds, record, group, canonical, before, simulated, tuple(shown), image)
 
 
 def before_reverse_map(simulated: Floats, shown: Floats, group: Ints) -> Floats:

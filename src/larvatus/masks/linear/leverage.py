@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -39,11 +39,31 @@ def movable_records(
         if still:
             raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
                                          "\"suppress\"), recode or top-code the column, or leave it out."))
-        return data, pooled, [Note(
-            f"rare categories or missing values of {name} are pooled with others for masking in {n} sub-groups: relations of "
-            "masked columns with them are not preserved there", "warning",
-        ) for name, n in changed.items()]
+        return data, pooled, _pooling_notes(changed)
     return _suppressed(data, present, method, smallest, held)
+
+
+def design_without_rare_levels(data: Microdata, method: str, by_ranks: bool = False) -> tuple[Design, list[Note]]:
+    """The design of S for a model whose fit at a lone record would be the record itself; rare categories are pooled.
+
+    Extreme numbers that hold a record in place raise an error, unless the model uses ranks (`by_ranks`).
+    """
+    design = design_of(data, data.non_confidential)
+    if not records_in_place(data, design):
+        return design, []
+    pooled, changed = with_pooled_levels(data, design)
+    still = [] if by_ranks else records_in_place(data, pooled)
+    if still:
+        raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Recode or top-code the column, or "
+                                     "leave it out."))
+    return pooled, _pooling_notes(changed)
+
+
+def _pooling_notes(changed: Mapping[str, int]) -> list[Note]:
+    return [Note(
+        f"rare categories or missing values of {name} are pooled with others for masking in {n} sub-groups: relations of "
+        "masked columns with them are not preserved there", "warning",
+    ) for name, n in changed.items()]
 
 
 def _suppressed(

@@ -1,8 +1,8 @@
 """Scores of pairs of a record and a released row, under laws learnt from simulated releases.
 
 A column can recur (values of other records, categories, missing cells), vary continuously, or do both. Its recurring values
-follow a law of atoms. The others follow a joint normal law on one of three scales, a law of places or a law of nearness. Which
-combination suits a mask is not known beforehand, so each is tried.
+follow a law of atoms. The others follow a joint normal law on one of three scales, a law of places, or a law of values that are
+nearly kept or replaced. Which combination suits a mask is not known beforehand, so each is tried.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.stats.linkage.kept_values import KeptLaw
 from larvatus.stats.linkage.learnt_law import log_scale
 from larvatus.stats.simulated_laws.atom_law import AtomColumn, AtomLaw
-from larvatus.stats.simulated_laws.nearness_law import NearnessLaw
 from larvatus.stats.simulated_laws.normal_law import NormalLaw, local_spread
 from larvatus.stats.simulated_laws.place_law import PlaceLaw
 
@@ -26,7 +26,7 @@ _KINDS = (("values", "one variance"), ("values", "one variance and shape"), ("va
           ("values", "variance and shape by record"), ("values", "variance by record, long tails"),
           ("logarithms", "one variance"), ("logarithms", "variance and shape by record"), ("ranks", "one variance"),
           ("evened values", "one variance"), ("places", "among simulated values"),
-          ("nearness", "to the original"), ("nearness", "to the nearest simulated value"), ("none", ""))
+          ("values", "nearly kept or replaced"), ("none", ""))
 TRIALS = tuple(f"{how}; {scale}, {kind}" if kind else "recurring values only"
                for how, (scale, kind) in product(_APART, _KINDS) if kind or how == _APART[0])
 _RECURS, _FEW = 0.05, 1e-3  # agreement of two simulations from which a column recurs, and shares that do not count
@@ -38,45 +38,50 @@ _DISTINCT = 0.6
 class SimulatedColumns:
     """Original values (records × columns), simulated ones (simulations × records × columns), released ones, and their kinds.
 
-    Row i of the release need not belong to record i.
+    `image` has the values that a record has if every random step leaves it as it is: rounded or recoded, for example. Row i of
+    the release need not belong to record i.
     """
 
     x: Floats
     simulated: Floats
     y: Floats
     categorical: tuple[bool, ...]
+    image: Floats
 
     @classmethod
-    def of_copies(cls, x: Floats, simulated: Sequence[Floats], y: Sequence[Floats], categorical: Sequence[bool]
-                  ) -> SimulatedColumns:
+    def of_copies(
+        cls, x: Floats, simulated: Sequence[Floats], y: Sequence[Floats], categorical: Sequence[bool], image: Floats
+    ) -> SimulatedColumns:
         """The columns of all copies of a release.
 
         Values that recur and categories are taken from every copy. A continuous value that is the same in all copies becomes
         a column of its own: it was not drawn anew. The others are averaged.
         """
         if len(y) == 1:
-            return cls(x, simulated[0], y[0], tuple(categorical))
-        made: list[tuple[Floats, Floats, Floats, bool]] = []
+            return cls(x, simulated[0], y[0], tuple(categorical), image)
+        made: list[tuple[int, Floats, Floats, bool]] = []
         for j, named in enumerate(categorical):
             drawn, shown = np.array([s[..., j] for s in simulated]), np.array([v[:, j] for v in y])
             same, seen = ((_equal(v, v[:1])).all(axis=0) for v in (drawn, shown))
             if named or len(np.unique(drawn[0])) < _DISTINCT * drawn[0].size:
-                made += [(x[:, j], d, v, named) for d, v in list(zip(drawn, shown, strict=True))[: 1 if same.all() else None]]
+                made += [(j, d, v, named) for d, v in list(zip(drawn, shown, strict=True))[: 1 if same.all() else None]]
                 continue
             if same.any():
-                made.append((x[:, j], np.where(same, drawn[0], np.nan), np.where(seen, shown[0], np.nan), False))
+                made.append((j, np.where(same, drawn[0], np.nan), np.where(seen, shown[0], np.nan), False))
             if not same.all():
-                made.append((x[:, j], np.where(same, np.nan, drawn.mean(axis=0)),
+                made.append((j, np.where(same, np.nan, drawn.mean(axis=0)),
                              np.where(seen, np.nan, shown.mean(axis=0)), False))
-        return cls(np.array([m[0] for m in made]).T, np.moveaxis(np.array([m[1] for m in made]), 0, 2),
-                   np.array([m[2] for m in made]).T, tuple(m[3] for m in made))
+        which = [m[0] for m in made]
+        return cls(x[:, which], np.moveaxis(np.array([m[1] for m in made]), 0, 2), np.array([m[2] for m in made]).T,
+                   tuple(m[3] for m in made), image[:, which])
 
 
 class PairTrials:
     """The scores of pairs under each trial, by its place in TRIALS. Laws are fitted when they are first asked for."""
 
     def __init__(self, columns: SimulatedColumns) -> None:
-        atoms = [AtomColumn.of(columns.x[:, j], columns.simulated[..., j], columns.y[:, j]) for j in range(columns.y.shape[1])]
+        atoms = [AtomColumn.of(columns.image[:, j], columns.simulated[..., j], columns.y[:, j])
+                 for j in range(columns.y.shape[1])]
         recurs = [named or a.agreement > _RECURS for a, named in zip(atoms, columns.categorical, strict=True)]
         apart = [r or float(a.in_simulations.mean()) > _FEW / 10 for a, r in zip(atoms, recurs, strict=True)]
         first = _Laws(columns, atoms, apart)
@@ -102,7 +107,8 @@ class _Laws:
                 shown[:, j][column.in_release] = np.nan
         live = [j for j in range(shown.shape[1]) if not columns.categorical[j] and np.isfinite(shown[:, j]).any()
                 and np.isfinite(drawn[..., j]).mean() > _FEW]
-        self._continuous = SimulatedColumns(columns.x[:, live], drawn[..., live], shown[:, live], (False,) * len(live))
+        self._continuous = SimulatedColumns(columns.x[:, live], drawn[..., live], shown[:, live], (False,) * len(live),
+                                            columns.image[:, live])
         self._scales: dict[str, SimulatedColumns] = {"values": self._continuous}
         self._made: dict[int, PairScores] = {}
 
@@ -114,12 +120,11 @@ class _Laws:
             self._made[kind] = _sum_of(self._atoms, self._law(scale, form))
         return self._made[kind]
 
-    def _law(self, scale: str, form: str) -> NormalLaw | PlaceLaw | NearnessLaw:
-        if scale == "nearness":
-            c = self._continuous
-            return NearnessLaw(c.x, c.simulated, c.y, image="simulated" in form)
+    def _law(self, scale: str, form: str) -> NormalLaw | PlaceLaw | KeptLaw:
         if scale == "places":
             return PlaceLaw(self._continuous.x, self._continuous.simulated, self._continuous.y)
+        if "kept" in form:
+            return KeptLaw(self._continuous.image, self._continuous.simulated, self._continuous.y)
         if scale not in self._scales:
             self._scales[scale] = _SCALES[scale](self._continuous)
         c = self._scales[scale]
@@ -142,7 +147,7 @@ class _AtomScores:
         return self._last[2]
 
 
-def _sum_of(atoms: PairScores, law: NormalLaw | PlaceLaw | NearnessLaw) -> PairScores:
+def _sum_of(atoms: PairScores, law: NormalLaw | PlaceLaw | KeptLaw) -> PairScores:
     return lambda records, rows: atoms(records, rows) + law.log_densities(records, rows)
 
 
