@@ -47,7 +47,7 @@ def known_values_sentence(scores: Iterable[Score]) -> str:
     rows = [row for s in scores if s.method == VALUE_DISCLOSURE for row in s.by_variable or ()]
     known: dict[str, float] = {}
     for row in rows:
-        share = finite_number(row["s_alone"])
+        share = finite_number(row.get("s_alone"))
         if share is not None and share >= NEARLY_KNOWN:
             known[str(row["variable"])] = max(share, known.get(str(row["variable"]), 0.0))
     if not known:
