@@ -12,6 +12,7 @@ import numpy as np
 from larvatus.core.errors import WriteError
 from larvatus.data.labelling.labels import ColumnLabels, FileLabels, MissingCode
 from larvatus.engines._files.byte_layouts.transport_files import write_transport_tags
+from larvatus.engines._files.byte_layouts.writing_times import fix_writing_time
 from larvatus.engines._files.file_packages import package_of
 from larvatus.engines._files.missing_codes import flat_array, is_tag, is_text, tags_of
 from larvatus.engines._files.statistical_files import from_moment, program_of
@@ -80,6 +81,7 @@ def write_statistical(table: pa.Table, path: Path, target: Path, labels: FileLab
         cells = {n: _cells(n, table.column(n), program, target.suffix) for n in table.column_names}
         fitting = {n: labels[n] for n in cells if _fits(labels[n], cells[n].text)}
         _WRITERS[target.suffix.lower()](_Content(cells, fitting, labels, program_of(labels.suffix) == program), path)
+        fix_writing_time(path)
     except (MemoryError, OSError):
         raise
     except WriteError as error:
