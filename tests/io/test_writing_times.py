@@ -12,7 +12,8 @@ import pytest
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.engines._files.statistical_targets import write_statistical
 
-READERS = {".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport}
+READERS = {".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta,
+           ".xpt": pyreadstat.read_xport}
 
 
 @pytest.mark.parametrize("suffix", READERS)
