@@ -13,6 +13,7 @@ from desk.running_desk import running_desk
 
 FOLDER = Path(__file__).parent / "guides" / "desk"
 COLOURS = 256
+TALL = 1240  # pixels
 
 
 def take(visitor: Visitor, name: str, whole: bool = False) -> None:
@@ -51,7 +52,9 @@ def main() -> None:
         take(visitor, "run")
         visitor.press("Compare the releases", timeout=8 * LONG)
         visitor.page.locator("figure.map .point").first.wait_for()
+        visitor.page.set_viewport_size({"width": 1280, "height": TALL})  # the limits are below the map
         take(visitor, "compare")
+        visitor.page.set_viewport_size({"width": 1280, "height": 800})
         visitor.press("Next: Decide →")
         visitor.write("Why this one?", "The course needs the correlations, and no attack beats its baseline.")
         visitor.write("Your name", "A. Keeper")

@@ -88,7 +88,11 @@ def test_keys_can_be_ticked_while_the_page_is_looking(desk: RunningDesk, place: 
     page = desk.get(f"{place}/keys").text
     assert "Looking at the keys" in page or "Look at the data" in page
     assert re.search(r'name="key" value="1" data-submit> age<', page)
+    assert "leave out" not in page, "without ticks, all columns count"
     desk.act(place, "keys/key", column="age", key="1")
+    left_out = re.search(r"The figures above leave out ([^.]*)\.", desk.get(f"{place}/keys").text)[1].split(", ")
+    assert "town" in left_out
+    assert "age" not in left_out
     assert re.search(r'name="key" value="1" data-submit checked> age<', desk.get(f"{place}/keys").text)
 
 

@@ -298,6 +298,36 @@ def test_the_secret_is_never_sent(desk: RunningDesk, place: str):
         assert text not in desk.get(f"{place}/{page}").text
 
 
+def test_the_secret_is_no_data_file(desk: RunningDesk, place: str, root: Path):
+    """It ends in .txt and is below the root, but it is neither offered nor read, under whatever name."""
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    relative = study.secret_path().relative_to(root).as_posix()
+    (root / "innocent.txt").symlink_to(study.secret_path())
+    try:
+        for path in (relative, "innocent.txt", f"{study.path.name}/.larvatus-desk/history.json"):
+            assert desk.post("/open", {"path": path}).status == 422
+            assert desk.act(place, "compare/elsewhere", path=path).status == 422
+            assert desk.act(place, "decide/verify", path=path).status == 422
+        listed = desk.post("/browse", {"folder": study.path.name}).text + desk.get("/").text
+        assert "secret.txt" not in listed
+        assert "innocent.txt" not in listed
+        (study.path / "x.codebook.csv").write_text("column,meaning\n")
+        listed_files = desk.server.desk.root.data_files()
+        assert not [f for f in listed_files if "secret" in f or "innocent" in f or "codebook" in f]
+        desk.act(place, "masks/add", method="additive_noise")
+        assert desk.act(place, "masks/set", release="0", step="0", **{"setting.where": "@secret.txt"}).status == 422
+    finally:
+        (root / "innocent.txt").unlink()
+
+
+def test_a_planted_study_of_a_secret_is_not_opened(desk: RunningDesk, root: Path):
+    from larvatus.desk.study_folder import StudyFolder
+
+    planted = StudyFolder.create(root, "own", {"source": "secret.txt"}, "own.txt")
+    planted.secret_path()
+    assert planted.id not in [s.id for s in desk.server.desk.recent()]
+
+
 def test_an_error_tells_its_kind_only(
     desk: RunningDesk, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ):

@@ -12,7 +12,7 @@ from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.core.files import file_suffix, stem_of_file
 from larvatus.desk.events import EventHub
 from larvatus.desk.finished_results import elsewhere_of, run_parts
-from larvatus.desk.root_folder import RootFolder
+from larvatus.desk.root_folder import RootFolder, refuse_private
 from larvatus.desk.study_folder import StudyFolder, question_key, studies_below
 from larvatus.desk.work.preview_file import PreviewRows
 from larvatus.desk.worker import DeskJob, DeskWorker
@@ -98,6 +98,7 @@ class Desk:
         stated = study.plain.get("source", "")
         name = stated.get("file", "") if isinstance(stated, Mapping) else stated
         path = Path(os.path.realpath(study.path / str(name)))
+        refuse_private(path)
         if study.path in path.parents:
             return path
         return self.root.check(path)
@@ -111,6 +112,7 @@ class Desk:
     def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
         for name in named_files(plain):
             path = Path(os.path.realpath(study.path / name))
+            refuse_private(path)
             if "://" in name or study.path not in path.parents:
                 self.root.check(study.path / name)
 

@@ -45,7 +45,7 @@ class PageRequest:
         self.desk.change(self.study, plain, *change)
 
 
-def lost_columns(at: PageRequest) -> list[str]:
+def steps_to_mend(at: PageRequest) -> list[str]:
     """What to do about steps whose columns have another role now, one sentence each."""
     return [at.say("masks.lost_column", release=release, step=method.replace("_", " "), column=column)
             for release, method, column in columns_that_lost_their_role(at.study.plain)]

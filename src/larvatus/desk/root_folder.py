@@ -11,7 +11,10 @@ from larvatus.core.files import ZIPPED_CSV
 from larvatus.data.labelling.labels import LABELLED
 
 _TABLES = (".csv", ".tsv", ".txt", ZIPPED_CSV, ".parquet", ".pq", ".arrow", ".feather", *sorted(LABELLED))
+_NO_DATA = (".codebook.csv", "scores.csv")  # tables that the desk writes next to releases
 _MOST_ENTRIES = 2000
+STUDY_INNER, SECRET_FILE = ".larvatus-desk", "secret.txt"  # in the folder of a study: what the desk notes, and its secret
+_PRIVATE = "this file belongs to a study and is no data file. Choose another one."
 _OUTSIDE = "this path is not below the folder that the desk was started with. Start the desk with another folder."
 
 
@@ -44,6 +47,7 @@ class RootFolder:
         real = Path(os.path.realpath(path))
         if real != self.path and self.path not in real.parents:
             raise ReadError(_OUTSIDE)
+        refuse_private(real)
         return real
 
     def relative(self, path: Path) -> str:
@@ -69,7 +73,7 @@ class RootFolder:
         return out
 
     def data_files(self, most: int = 300, deepest: int = 3) -> list[str]:
-        """The data files below the root, those at the top first, as relative paths."""
+        """The data files below the root, those at the top first, as relative paths; no codebooks and scores of releases."""
         out: list[str] = []
         waiting = [("", 0)]
         while waiting and len(out) < most:
@@ -78,9 +82,17 @@ class RootFolder:
                 found = self.entries(folder)
             except (ReadError, OSError):
                 continue
-            out += [e.path for e in found if not e.is_folder]
+            out += [e.path for e in found if not e.is_folder and not e.name.endswith(_NO_DATA)]
             waiting += [(e.path, depth + 1) for e in found if e.is_folder and depth < deepest]
         return out[:most]
+
+
+def refuse_private(path: Path) -> None:
+    """Refuse the secret of a study, and what the desk notes about it; they are not shown, under whatever name."""
+    real = Path(os.path.realpath(path))
+    is_secret = real.name.casefold() == SECRET_FILE and (real.parent / STUDY_INNER).is_dir()
+    if is_secret or STUDY_INNER in (part.casefold() for part in real.parts):
+        raise ReadError(_PRIVATE)
 
 
 def _is_text(name: str) -> bool:

@@ -18,9 +18,9 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import replace_file
 from larvatus.core.randomness import secret_or_new
 from larvatus.desk.history import CheckedStudy, StudyHistory, StudyVersion, check_study, study_text
+from larvatus.desk.root_folder import SECRET_FILE, STUDY_INNER
 
-_INNER = ".larvatus-desk"
-STUDY_FILE, SECRET_FILE, RESULTS = "study.toml", "secret.txt", "results"
+STUDY_FILE, RESULTS = "study.toml", "results"
 _HISTORY, _ABOUT = "history.json", "about.json"
 
 
@@ -29,18 +29,18 @@ class StudyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.about: dict[str, Any] = _read_json(path / _INNER / _ABOUT)
+        self.about: dict[str, Any] = _read_json(path / STUDY_INNER / _ABOUT)
         self.id = str(self.about["id"])
-        self.history = StudyHistory.read(path / _INNER / _HISTORY)
+        self.history = StudyHistory.read(path / STUDY_INNER / _HISTORY)
         self._checked: tuple[int, CheckedStudy] | None = None
 
     @classmethod
     def create(cls, parent: Path, stem: str, plain: Mapping[str, Any], name: str) -> StudyFolder:
         """A new folder `stem-study` in a parent, for a study with these plain values."""
         path = _new_folder(parent, f"{stem or 'data'}-study")
-        (path / _INNER).mkdir(mode=0o700)
-        _write_json(path / _INNER / _ABOUT, {"id": secrets.token_hex(8), "name": name, "results": 1})
-        StudyHistory((StudyVersion(dict(plain)),)).write(path / _INNER / _HISTORY)
+        (path / STUDY_INNER).mkdir(mode=0o700)
+        _write_json(path / STUDY_INNER / _ABOUT, {"id": secrets.token_hex(8), "name": name, "results": 1})
+        StudyHistory((StudyVersion(dict(plain)),)).write(path / STUDY_INNER / _HISTORY)
         made = cls(path)
         made._write_study()
         return made
@@ -86,7 +86,7 @@ class StudyFolder:
 
     def _store(self, history: StudyHistory) -> None:
         if history is not self.history:
-            history.write(self.path / _INNER / _HISTORY)
+            history.write(self.path / STUDY_INNER / _HISTORY)
             self.history = history
             self._write_study()
 
@@ -114,17 +114,17 @@ class StudyFolder:
     def note_about(self, **more: Any) -> None:
         """Store facts about the study that are no part of it."""
         self.about = {**self.about, **more}
-        _write_json(self.path / _INNER / _ABOUT, self.about)
+        _write_json(self.path / STUDY_INNER / _ABOUT, self.about)
 
     def finding(self, name: str, key: str) -> Any:
         """What a job found out, if it was asked the same question; else None."""
-        path = self.path / _INNER / f"{name}.json"
+        path = self.path / STUDY_INNER / f"{name}.json"
         found = _read_json(path) if path.is_file() else {}
         return found.get("found") if found.get("key") == key else None
 
     def keep_finding(self, name: str, key: str, found: Any) -> None:
         """Store what a job found out."""
-        _write_json(self.path / _INNER / f"{name}.json", {"key": key, "found": found})
+        _write_json(self.path / STUDY_INNER / f"{name}.json", {"key": key, "found": found})
 
 
 def question_key(*parts: Any) -> str:
@@ -140,7 +140,7 @@ def studies_below(root: Path, deepest: int = 4, most: int = 40) -> list[Path]:
     while waiting and looked_at < 5000:
         folder, depth = waiting.pop(0)
         looked_at += 1
-        history = folder / _INNER / _HISTORY
+        history = folder / STUDY_INNER / _HISTORY
         if history.is_file():
             if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():  # its secret may be known to someone else
                 continue

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from larvatus.desk.study_folder import RESULTS, SECRET_FILE, STUDY_FILE, StudyFolder
+from larvatus.desk.root_folder import SECRET_FILE
+from larvatus.desk.study_folder import RESULTS, STUDY_FILE, StudyFolder
 
 _HEAD = '''"""Carry out the study of the desk again. Run it in the folder of the study: python study.py"""
 

@@ -74,7 +74,7 @@ def passing_names(results: StudyResults) -> list[str]:
 
 
 def _without_mask(subject: Subject) -> str:
-    """What the unmasked columns alone find, if that is too much in every release: then more masking of the others is no help."""
+    """What the unmasked columns alone find, if that is too much in every release: more masking of the others is no help."""
     always = all(success_without_mask(h, subject) for h in subject.heads)
     said = success_without_mask(subject.favourite, subject) if always else ""
     return f"{capitalise(said)}. No mask of the confidential columns can change that." if said else ""

@@ -19,7 +19,9 @@ def show_keys(at: PageRequest) -> dict[str, Any]:
     ready = at.study.check().study is not None
     if job is not None and job.arguments.get("key") != at.desk.data_key(at.study):
         job = None
-    return {"found": found, "job": job if found is None else None, "known": known, "ready": ready}
+    ticked = any(c["now"] == "key" for c in known)
+    not_counted = [c["name"] for c in known if ticked and c["now"] != "key"]
+    return {"not_counted": not_counted, "found": found, "job": job if found is None else None, "known": known, "ready": ready}
 
 
 def _look(at: PageRequest) -> None:

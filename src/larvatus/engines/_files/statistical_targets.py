@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,10 @@ _REASONS = {
     "space": "a column name has a space", "illegal": "a column name has a character that is not allowed",
     "too long": "a column name is too long", "reserved": "a column name is a reserved word",
 }
+_SPSS_AT, _SPSS = 92, b"01 Jan 7000:00:00"  # date and time in the file header, after the bias of compression
+_STATA_END, _STATA = b"</timestamp></header>", b"01 Jan 1970 00:00"
+_SAS_AT, _SAS, _SAS_SHAPE = (144, 160, 464, 480), b"01JAN70:00:00:00", rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d"
+_HEADER = 4096  # bytes, enough for the header of each format
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ def write_statistical(table: pa.Table, path: Path, target: Path, labels: FileLab
         cells = {n: _cells(n, table.column(n), program, target.suffix) for n in table.column_names}
         fitting = {n: labels[n] for n in cells if _fits(labels[n], cells[n].text)}
         _WRITERS[target.suffix.lower()](_Content(cells, fitting, labels, program_of(labels.suffix) == program), path)
+        _fix_writing_time(path)
     except (MemoryError, OSError):
         raise
     except WriteError as error:
@@ -202,6 +208,24 @@ def _write_transport(content: _Content, path: Path) -> None:
 _WRITERS: Mapping[str, Callable[[_Content, Path], None]] = {
     ".sav": _write_spss, ".zsav": _write_compressed_spss, ".dta": _write_stata, ".xpt": _write_transport,
 }
+
+
+def _fix_writing_time(path: Path) -> None:
+    """Replace the time of writing in a file that was just written, so that the same release is the same bytes."""
+    with path.open("r+b") as file:
+        head = file.read(_HEADER)
+        for place, fixed in _places(head):
+            file.seek(place)
+            file.write(fixed)
+
+
+def _places(head: bytes) -> list[tuple[int, bytes]]:
+    if head.startswith((b"$FL2", b"$FL3")):
+        return [(_SPSS_AT, _SPSS)]
+    if head.startswith(b"<stata_dta>"):
+        place = head.find(_STATA_END) - len(_STATA)
+        return [(place, _STATA)] if place > 0 and head[place - 1] == len(_STATA) else []
+    return [(place, _SAS) for place in _SAS_AT if re.fullmatch(_SAS_SHAPE, head[place:place + len(_SAS)])]
 
 
 def _reason(said: str, program: str) -> str:
