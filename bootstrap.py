@@ -26,6 +26,7 @@ DEMO, LOOK, PEERS, MATRIX = ROOT / "demo", ROOT / "look", ROOT / ".peers", ROOT 
 MATRIX_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BUILT = "numpy,scipy,numba,llvmlite,pyarrow,duckdb,pydantic-core"
 OLDEST_VERSIONS = ("numpy==2.1.0", "scipy==1.14.0", "numba==0.61.0", "duckdb==1.2.0")
+OLDEST_FOR = {"3.13": ("numpy==2.1.0", "scipy==1.14.1", "numba==0.61.0", "duckdb==1.2.0")}  # the first ones built for it
 PEER_VERSIONS = {"anonymeter": "1.1.0", "sdmetrics": "0.32.0", "pycanon": "1.3.6"}
 
 EXTRAS: dict[str, frozenset[str]] = {
@@ -326,7 +327,7 @@ def matrix(rest: Sequence[str]) -> int:
     with one_at_a_time():
         MATRIX.mkdir(exist_ok=True)
         for version in MATRIX_PYTHONS:
-            for label, pins in (("newest", ()), ("oldest", OLDEST_VERSIONS)):
+            for label, pins in (("newest", ()), ("oldest", OLDEST_FOR.get(version, OLDEST_VERSIONS))):
                 folder = MATRIX / f"{version}-{label}"
                 if reason := install_for_matrix(version, folder, pins):
                     say(f"Python {version} with the {label} libraries is left out: {reason}")

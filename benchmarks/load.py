@@ -31,6 +31,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 RESULTS = Path(__file__).with_name("load.json")
 MOST = {"columns": 1_000, "sub-groups": 10_000, "records": 10_000_000, "levels": 100_000, "candidates": 200, "trials": 200}
 SMALL = {"columns": 8, "sub-groups": 10, "records": 1_000, "levels": 20, "candidates": 2, "trials": 4}
+BEGIN, END = "<!-- what benchmarks/load.py printed -->\n", "<!-- until here -->"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 _HALVINGS = 3
 
 
@@ -189,23 +191,33 @@ def table(results: Mapping[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
+def on_page(page: str, text: str) -> str:
+    """The page with this table where the earlier one was."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + text + "\n" + END + rest.split(END, 1)[1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--most", type=int, help="the largest size (default: as listed in MOST)")
     parser.add_argument("--save", action="store_true", help="write benchmarks/load.json")
+    parser.add_argument("--page", action="store_true", help="write the table of benchmarks/load.json into docs/reliability.md")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(measured(asked.one[0], int(asked.one[1]))))
         return
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if asked.save and RESULTS.exists() else {}
-    for case in asked.case or CASES:
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if (asked.save or asked.page) and RESULTS.exists() else {}
+    for case in asked.case or (CASES if asked.save or not asked.page else ()):
         most = asked.most or MOST[case]
         results[case] = [in_child(case, most // 2**i) for i in range(_HALVINGS, -1, -1)]
         print(table({case: results[case]}), flush=True)
         if asked.save:
             RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if asked.page:
+        text = table({case: results[case] for case in CASES if case in results})
+        PAGE.write_text(on_page(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
 if __name__ == "__main__":

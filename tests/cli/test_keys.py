@@ -146,7 +146,8 @@ def test_households_and_what_the_weight_singles_out(file, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "Risk of households: that any member is found" in shown
     assert "Risk of households by number of members" in shown
-    row = next(line for line in shown.splitlines() if line.startswith("records whose household is singled out by the weight alone"))
+    start = "records whose household is singled out by the weight alone"
+    row = next(line for line in shown.splitlines() if line.startswith(start))
     assert row.split()[-2:] == ["300", "300"]
 
 

@@ -48,6 +48,17 @@ def _tiers_that_pass(scores: Scores) -> list[str]:
     return [tier for tier in TIERS if limits_of(tier).judge(scores).meets_limits]
 
 
+def test_a_confidential_column_that_s_holds_in_other_units_is_a_warning():
+    frame = _survey(400).assign(euros=lambda f: (0.85 * f["income"] / 200).round() * 200)
+    data = lv.read(frame, confidential=MASKED, non_confidential=["euros"])
+    release = lv.mask(data, lv.masks.AdditiveNoise(variance=100), secret=SECRET)
+    said = limits_of("secure").judge(lv.risk(data, release, ["value_disclosure"])).warnings
+    assert any(w.startswith("The unmasked columns alone predict income (100.0") and "tax" not in w for w in said)
+    without = lv.read(frame, confidential=MASKED, non_confidential=["job"])
+    plain = limits_of("secure").judge(lv.risk(without, lv.mask(without, "additive_noise", secret=SECRET), ["value_disclosure"]))
+    assert not any("predict" in w for w in plain.warnings)
+
+
 def test_a_file_drawn_anew_passes_every_tier():
     frame = _survey(3000)
     assert _tiers_that_pass(_scores(frame, _fresh(frame))) == list(TIERS)
@@ -130,6 +141,30 @@ def test_a_column_that_is_not_masked_in_a_part_of_the_file_passes_no_tier(column
     assert _tiers_that_pass(lv.risk(lv.read(frame, **roles), released, ["uniqueness"], row_order="keep")) == list(TIERS)
 
 
+def test_a_column_that_is_not_masked_in_a_cell_of_two_columns_of_s_passes_no_tier():
+    rng, n = np.random.default_rng(6), 3000
+    frame = pd.DataFrame({"area": rng.choice(list("pqrstu"), n), "sex": rng.choice(list("mf"), n),
+                          "wage": rng.gamma(2, 2000, n), "visits": rng.poisson(3, n).astype(float)})
+    cell = (frame["area"] == "p") & (frame["sex"] == "m")
+    released = frame.assign(wage=rng.permutation(frame["wage"]))
+    released.loc[~cell, "visits"] = rng.permutation(frame.loc[~cell, "visits"])
+    data = lv.read(frame, confidential=["wage", "visits"], non_confidential=["area", "sex"])
+    scores = lv.risk(data, released, ["uniqueness"], row_order="keep")
+    assert _tiers_that_pass(scores) == []
+    assert "visits where area=p, sex=m" in " ".join(scores.uniqueness.notes)
+
+
+def test_a_few_records_alone_in_s_pass_in_a_controlled_room_only():
+    """Five of 300 records are alone in S and have incomes of others: 1.7 % are certainly found, nothing is learnt by that."""
+    rng, n = np.random.default_rng(7), 300
+    frame = pd.DataFrame({"job": [*"uvwxy", *rng.choice(list("abcd"), n - 5)], "income": rng.gamma(2, 2000, n)})
+    released = frame.assign(income=rng.permutation(frame["income"]))
+    data = lv.read(frame, confidential=["income"], non_confidential=["job"])
+    scores = lv.risk(data, released, LINKS, row_order="keep")
+    assert {"secure", "public"} & set(_tiers_that_pass(scores)) == {"secure"}
+    assert any("single out" in said for said in limits_of("secure").judge(scores).warnings)
+
+
 def test_values_that_a_permutation_often_leaves_in_place_do_not_count_as_unmasked():
     """Groups of five whose values are drawn anew: of 200 columns of one group, about two are unchanged by luck."""
     rng = np.random.default_rng(5)
@@ -161,7 +196,7 @@ def _weighted() -> lv.Microdata:
     return lv.read(frame, confidential=MASKED, non_confidential=["job"], sub_groups=["area"], weight="weight")
 
 
-ALONE = "The unmasked columns alone let an intruder single out 100\N{NO-BREAK SPACE}% of records (weight)."
+ALONE = "The unmasked columns alone let an intruder single out all records (weight)."
 
 
 def test_identification_by_s_alone_stands_first_wherever_a_release_is_judged():

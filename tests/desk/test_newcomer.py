@@ -49,6 +49,62 @@ def test_a_weight_that_singles_out_records_is_a_warning_with_a_way_out(desk: Run
     assert "release_weight" not in desk.get(f"{place}/study.toml").text
 
 
+@pytest.mark.parametrize("role", ["household", "person"])
+def test_a_number_that_is_never_released_is_no_warning(desk: RunningDesk, role: str):
+    frame = survey(120)
+    frame["hhid"] = np.repeat(np.arange(60.0), 2)
+    write_spss(desk.server.desk.root.path / "persons.sav", frame)
+    place = desk.open("persons.sav")
+    desk.act(place, "roles/role", column="hhid", role="non_confidential")
+    assert "<b>hhid</b>: " in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column="hhid", role=role)
+    assert "<b>hhid</b>: " not in desk.get(f"{place}/roles").text
+
+
+def test_a_weight_that_is_not_released_is_not_called_released(desk: RunningDesk, place: str):
+    assert "used in estimates, and released" in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/release_weight")
+    page = desk.get(f"{place}/roles").text
+    assert "used in estimates, not released" in page
+    assert "used in estimates, and released" not in page
+
+
+def test_a_step_for_a_column_that_lost_its_role_is_named_before_the_run(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.change(with_release(study.plain, "mine", [{"method": "rounding", "columns": ["income"], "base": 10}]), "release")
+    for page in ("masks", "run"):
+        assert "masks the column income" not in desk.get(f"{place}/{page}").text
+    desk.act(place, "roles/role", column="income", role="none")
+    for page in ("masks", "run"):
+        assert "‘mine’ masks the column income in the step rounding" in desk.get(f"{place}/{page}").text
+    assert desk.act(place, "run/start").status == 422
+    assert 'name="setting.columns" value="income" data-submit checked>' in desk.get(f"{place}/masks").text, "it can be unticked"
+    desk.act(place, "masks/set", release="0", step="0", **{"setting.base": "10"})
+    assert "masks the column income" not in desk.get(f"{place}/run").text
+
+
+def test_keys_can_be_ticked_while_the_page_is_looking(desk: RunningDesk, place: str):
+    """Several ticks in a row, without waiting for the figures after each."""
+    page = desk.get(f"{place}/keys").text
+    assert "Looking at the keys" in page or "Look at the data" in page
+    assert re.search(r'name="key" value="1" data-submit> age<', page)
+    desk.act(place, "keys/key", column="age", key="1")
+    assert re.search(r'name="key" value="1" data-submit checked> age<', desk.get(f"{place}/keys").text)
+
+
+def test_if_the_unmasked_columns_alone_find_too_much_the_page_says_so(desk: RunningDesk, place: str):
+    """More masking of the other columns would not help, so it is not recommended."""
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.change({**with_release(study.plain, "noise", [{"method": "additive_noise"}]), **QUICK}, "release")
+    desk.act(place, "run/start")
+    desk.wait(place)
+    page = desk.get(f"{place}/compare").text
+    assert "No release passes" in page
+    assert "from the unmasked columns alone" in page
+    assert "Release fewer columns unmasked" in page
+    assert "Mask more strongly" not in page
+
+
 def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
     assert "seems to be a survey weight" not in desk.get(f"{place}/roles").text
     desk.act(place, "roles/role", column="weight", role="confidential")
@@ -109,6 +165,26 @@ def test_a_study_is_opened_from_the_list_of_files_and_named_if_its_file_is_opene
 
 @needs_browser
 @pytest.mark.xdist_group("desk-browser")
+def test_a_click_that_the_desk_cannot_answer_is_not_silent(desk: RunningDesk, place: str):
+    """If the desk was ended, the page says so, and works again with it."""
+    with open_browser() as browser:
+        visitor = Visitor(browser, desk)
+        visitor.enter()
+        page = visitor.page
+        page.goto(f"{desk.origin}{place}/roles")
+        role = page.get_by_label("Role of age")
+        for code, said in ((None, "The desk does not answer."), (500, "Load the page again.")):
+            page.route("**/roles/role", lambda r, _, c=code: r.abort() if c is None else r.fulfill(status=c, body="no"))
+            role.select_option("none")
+            page.get_by_text(said).wait_for(timeout=5000)
+            page.unroute("**/roles/role")
+        role.select_option("key")
+        page.locator("aside code").filter(has_text="key = [").wait_for(timeout=5000)
+        visitor.context.close()
+
+
+@needs_browser
+@pytest.mark.xdist_group("desk-browser")
 def test_labels_beside_codes_and_a_map_for_the_keyboard(desk: RunningDesk, place: str):
     study = desk.server.desk.study(place.rpartition("/")[2])
     plain = {**study.plain, **QUICK}
@@ -132,6 +208,13 @@ def test_labels_beside_codes_and_a_map_for_the_keyboard(desk: RunningDesk, place
         page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.id") == "release-2"
         assert visitor.errors == []
+        slider = page.get_by_label("Highest mean loss, in per cent")
+        slider.focus()
+        for key, shown, stated in (("ArrowLeft", "99", {"mean_loss": 0.99}), ("End", "no limit", None)):
+            with page.expect_response(lambda a: a.request.method == "POST"):
+                page.keyboard.press(key)
+            page.locator("#loss-shown").filter(has_text=re.compile(f"^{shown}$")).wait_for()
+            assert study.plain.get("limits") == stated, "the right end is no limit"
         tick = page.get_by_label("This release is not shown to be safe.")
         for most, asked in ((1.0, False), (0.5, True)):
             study.change({**study.plain, "limits": {"every_attack": {"at_most": most}}}, "limits")

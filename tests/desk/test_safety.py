@@ -266,6 +266,18 @@ def test_a_form_is_bounded(desk: RunningDesk):
     assert desk.ask("POST", "/browse", b"", Content_Length="-1").status in (400, 413)
 
 
+@pytest.mark.parametrize("path", ["/enter", "/browse", "/upload"])
+def test_a_body_of_unknown_length_is_refused(desk: RunningDesk, path: str):
+    """Sent in chunks, it would have no bound; nobody needs a session to send one to /enter."""
+    answer = desk.ask("POST", path, b"5\r\nabcde\r\n0\r\n\r\n", Transfer_Encoding="chunked", Content_Length=None)
+    assert answer.status == 411
+
+
+@pytest.mark.parametrize("part", ["study.toml", "study.py", "rows", "jobs", "events", "report/internal"])
+def test_a_study_that_does_not_exist_is_not_an_error_of_the_desk(desk: RunningDesk, part: str):
+    assert desk.get(f"/study/0000000000000000/{part}").status == 404
+
+
 # --- what is told -----------------------------------------------------------------------------------------------------------
 
 

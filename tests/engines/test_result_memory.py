@@ -80,7 +80,8 @@ def test_moments_are_computed_once_and_cannot_be_changed(data, monkeypatch):
     first = moments_by_group(data, ["income", "wealth"])
     count = len(calls)
     again = moments_by_group(replace(data), ["income", "wealth"])
-    assert count > 0 and len(calls) == count
+    assert count > 0
+    assert len(calls) == count
     assert all(a is b for a, b in zip(first, again, strict=True))
     with pytest.raises(ValueError, match="read-only"):
         first[0].scatter[0, 0] = 1.0
@@ -96,6 +97,16 @@ def test_changed_values_have_results_of_their_own(data):
     whole = as_one_group(data)
     assert len(moments_by_group(whole, ["income"])) == 1
     assert whole.table.quantiles("income", [0.25]).shape == (1, 1)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_other_sub_groups_of_rows_in_place_have_results_of_their_own(engine):
+    frame = people(120).sort_values(["region", "sex"])
+    frame["id"] = np.arange(len(frame))  # so that the rows of one group are in the same order
+    data = lv.read(frame, **ROLES, engine=engine)
+    inside, whole = (moments_by_group(d, ["wealth"]) for d in (data, as_one_group(data)))
+    assert (len(inside), len(whole)) == (len(data.groups), 1)
+    assert as_one_group(data).table.quantiles("wealth", [0.5]).shape == (1, 1)
 
 
 def test_ranks_are_shared_under_any_name_but_not_if_ties_are_broken(data):

@@ -90,15 +90,16 @@ def _wrap_arrow(told: Injector) -> None:
     def start_parquet(self: Any, where: Any, *args: Any, **more: Any) -> None:
         if isinstance(where, str | os.PathLike):
             told.happens("open", str(where))
-        self.told = str(where)
+        self.told = str(where) if isinstance(where, str | os.PathLike) else ""
         made(self, where, *args, **more)
 
     def write_parquet(self: Any, *args: Any, **more: Any) -> None:
-        told.happens("write", self.told)
+        if self.told:
+            told.happens("write", self.told)
         write(self, *args, **more)
 
     def close_parquet(self: Any) -> None:
-        if self.is_open:
+        if self.is_open and self.told:
             told.happens("write", self.told)
         close(self)
 

@@ -90,7 +90,7 @@ def campaign(asked: argparse.Namespace, store: Path) -> None:
 def on_page(page: str, text: str) -> str:
     """The page with this table where the earlier one was."""
     before, rest = page.split(BEGIN)
-    return before + BEGIN + text + END + rest.split(END)[1]
+    return before + BEGIN + text + END + rest.split(END, 1)[1]
 
 
 def failed(results: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fault_campaign import ENGINES, SCENARIOS, Trial, a_server
 from injector import FAULTS
@@ -30,9 +32,18 @@ def wrong(trial: Trial, tried: int, faults: tuple[str, ...]) -> list[str]:
             for i, at in enumerate(points) for fault in [faults[i % len(faults)]] if (problem := trial.problem(at, fault))]
 
 
+def not_synced(seen: list[str]) -> list[str]:
+    """Files that are moved into place, but were not written to the disk before the journal."""
+    journal = next(i for i, s in enumerate(seen) if s.startswith("os.rename") and s.endswith("/journal.json"))
+    synced = {Path(s.removeprefix("fsync ")).name for s in seen[:journal] if s.startswith("fsync ")}
+    moved = [Path(s.removeprefix("os.rename ")) for s in seen[journal + 1 :] if s.startswith("os.rename ")]
+    return [p.name for p in moved if ".larvatus-set" not in str(p) and p.name not in synced]
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_a_fault_leaves_the_earlier_files_or_all_new_ones(name, server, tmp_path):
     trial = Trial(server, SCENARIOS[name], "memory", tmp_path).prepare()
+    assert not_synced(trial.seen) == []
     assert wrong(trial, QUICK[name], ("SIGKILL", "full", "SIGKILL", "EIO", "SIGINT")) == []
 
 

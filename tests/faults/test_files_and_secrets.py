@@ -6,6 +6,8 @@ import os
 import re
 import stat
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.core.errors import ReadError, SubGroupError, WriteError
 from larvatus.core.files import folder_in_place
+from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.core.worker_process import Worker
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.memory import Memory
@@ -181,3 +184,52 @@ def test_an_error_of_the_system_is_reported_without_its_text(monkeypatch, capsys
     said = capsys.readouterr().err
     assert "the disk is full" in said
     assert "4711" not in said
+
+
+def test_a_crash_leaves_no_image_of_the_memory():
+    code = ("import sys; sys.argv = ['larvatus', '--version']\nfrom larvatus.cli.main import main\nmain()\n"
+            "import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0])")
+    ran = subprocess.run(["bash", "-c", 'ulimit -S -c "$(ulimit -H -c)"; exec "$0" -c "$1"', sys.executable, code],
+                         capture_output=True, text=True)
+    assert ran.stdout.split()[-1] == "0", ran.stderr
+
+
+def test_a_file_without_a_header_shows_no_record(tmp_path, capsys):
+    """Its first record would be taken for the names of the columns, which messages list."""
+    (tmp_path / "people.csv").write_text("4313.6,north,33\n5150.25,south,44\n1999.5,north,51\n", encoding="utf-8")
+    asked = f"mask {tmp_path}/people.csv --confidential income --method additive_noise -o {tmp_path}/o.csv"
+    assert main(asked.split()) == 2
+    said = capsys.readouterr().err
+    assert "header" in said
+    assert not re.search("4313|north|33", said)
+
+
+@pytest.mark.parametrize("hours", [-1000, 1000])
+def test_what_a_dead_process_left_is_removed_whatever_the_clock_says(tmp_path, hours):
+    staging = tmp_path / ".larvatus-set"
+    (staging / "new").mkdir(parents=True, mode=0o700)
+    (staging / "lock").write_text("1", encoding="utf-8")
+    (staging / "new" / "release.csv").write_text("income", encoding="utf-8")
+    for path in (staging / "new" / "release.csv", staging / "lock", staging):
+        os.utime(path, (moment := time.time() + 3600 * hours, moment))
+    settle_sets(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_not_released_with_the_lock_in_it(tmp_path, monkeypatch):
+    """If the lock cannot be removed, the earlier folder comes back."""
+    target = tmp_path / "release"
+    target.mkdir()
+    (target / "part-00000.parquet").write_text("earlier", encoding="utf-8")
+    remove = Path.unlink
+
+    def refuse(self, missing_ok=False):
+        if self.name == ".lock":
+            raise OSError(28, "No space left on device")
+        remove(self, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(WriteError), folder_in_place(target) as made:
+        (made / "part-00000.parquet").write_text("new", encoding="utf-8")
+    assert [p.name for p in tmp_path.iterdir()] == ["release"]
+    assert [(p.name, p.read_text(encoding="utf-8")) for p in target.iterdir()] == [("part-00000.parquet", "earlier")]

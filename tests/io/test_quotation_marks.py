@@ -122,3 +122,20 @@ def test_the_quick_look_agrees_with_the_grammar(block):
             accepted += 1
             assert q._problem(blocks, comma) == ""
     assert accepted > 700
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("swallowed", [1, 9])
+def test_an_open_mark_that_a_later_one_closes_is_refused(tmp_path, engine, swallowed):
+    """Both marks stand at the edge of a field, so that the records between would be released inside one text cell."""
+    rows = [f"r{i % 3},{1000 + i},{i}" for i in range(40)]
+    rows[10], rows[11 + swallowed] = '"oops,3,5', 'r1",1003,5'
+    (tmp_path / "in.csv").write_text("g,x,z\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with pytest.raises(ReadError, match="line 13"):
+        lv.read(tmp_path / "in.csv", confidential=["x"], non_confidential=["g"], engine=engine)
+
+
+def test_line_breaks_inside_a_text_are_read(tmp_path):
+    text = 'g,x,z\n"one, two\nthree\nfour, five, six",3,4\nr,5,6\n'
+    (tmp_path / "in.csv").write_text(text, encoding="utf-8")
+    assert lv.read(tmp_path / "in.csv", confidential=["x"], non_confidential=["g"]).rows == 2

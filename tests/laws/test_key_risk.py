@@ -363,7 +363,7 @@ def test_perturbed_keys_of_a_released_sample():
 
 @pytest.mark.parametrize("step", ["weight_rounding(base=50)", "weight_grouping(k=70, scope='file')"])
 def test_a_masked_weight_does_not_change_the_risk(step):
-    """Every tenth person is in the sample for certain (weight 1), the others stand for 60. Rounded or grouped weights hide it."""
+    """Every tenth person is in the sample for certain (weight 1), the others stand for 60. Masked weights hide it."""
     frame = survey(400, 6).assign(w=np.where(np.arange(400) % 10 == 0, 1.0, 60.0))
     data = lv.read(frame, confidential=["x"], key=["age", "job"], sub_groups=["region"], weight="w")
     plain, masked = (

@@ -18,6 +18,7 @@ from larvatus.reporting.board.decision import MOST_BROKEN
 from larvatus.reporting.board.figures_in_words import relative_text, success_text
 from larvatus.reporting.board.map_block import map_block, risk_map
 from larvatus.reporting.board.subject import MOST_CARDS, subject_of
+from larvatus.reporting.charts.risk_map import SCREEN, draw_risk_map
 from reporting.generated_studies import generated_study
 from reporting.shapes import found_by_unmasked_columns
 
@@ -42,7 +43,7 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
     title = text.split(" Decision ")[0]
     several = len(made.candidates) > 1
     assert f"“{name}”" in title or (several and not passes), "the title names the release"
-    assert bool(re.search("No release .* None should go out|must not be|not shown", title)) == (not passes)
+    assert bool(re.search("No release may go out|must not be|not shown", title)) == (not passes)
     assert set(re.findall("“(.*?)”", title + caption_of(made))) <= {name}, "title and caption name the same release"
     if len(made.candidates) > 1:
         assert ("The rule chooses no release" in text) == (not passes)
@@ -65,7 +66,7 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
         assert f"{plain_title(str(row['score']))}:" in shown or plain_name(str(row["score"])) in also, row
         assert plain_name(str(row["score"])) in against or len(broken) > MOST_BROKEN, row
     alone = any("singled_out" in s.details for c in made.candidates for s in c.scores)
-    assert ("single out 40.0" in text) == alone
+    assert ("single out 40 in 100 records" in text) == alone
 
 
 def caption_of(made) -> str:
@@ -82,8 +83,7 @@ def with_detail(made, **details):
 def test_what_s_alone_reveals_is_a_warning(comparison):
     rows = Rows.of([{"column": "all", "singled_out": 0.4}, {"column": "age", "singled_out": 0.4}])
     text = first_screen(with_detail(comparison(2), singled_out=rows).html())
-    assert "Warning The unmasked columns alone let an intruder single out 40.0" in text
-    assert "of records (age). No mask helps against that" in text
+    assert "Warning The unmasked columns alone let an intruder single out 40 in 100 records (age). No mask helps" in text
 
 
 def test_the_weight_is_named(comparison):
@@ -122,7 +122,7 @@ def test_all_broken_limits_of_the_first_release_are_named(comparison):
     names = ("moments", "correlation", "nearest_record", "rank_correlation", "marginal", "table")
     more = [Score(m, "loss", 0.4, "change", worst_value=1.0) for m in names[3:]]
     scored = replace(made, candidates=tuple(replace(c, scores=Scores([*c.scores, *more])) for c in made.candidates))
-    text = first_screen(replace(scored, limits=limits_of(dict.fromkeys(names, 0.001))).html())
+    text = first_screen(replace(scored, limits=limits_of(dict.fromkeys(names, 0.001) | {"nearest_record": 0.01})).html())
     card = text.split("noise 1 breaks 6 limits")[1].split(" noise 0 ")[0]
     assert all(plain_name(m) in card or f"{plain_title(m)}:" in card for m in names), card
     assert "it breaks 6 limits, on" in text
@@ -136,15 +136,15 @@ def test_what_s_alone_finds_beyond_the_limit_speaks_against_a_release(comparison
     without = "ll records are found from the unmasked columns alone (the limit is 20 in 100)."
     assert f"What speaks against “noise 0”: a{without}" in text
     assert f"Warning A{without} No mask can pass" in text
-    assert "release fewer or coarser columns; group or round the weight, or do not release it." in text
+    assert "release fewer or coarser columns, and group, round or leave out the weight." in text
 
 
 def test_what_s_alone_finds_comes_before_a_stronger_attack():
     text = first_screen(found_by_unmasked_columns().html())
-    assert "No release passes the rule. None should go out." in text
+    assert "No release may go out: the unmasked columns alone reveal too much" in text
     assert "The rule chooses no release: the unmasked columns alone reveal too much." in text
     assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
-    assert "Warning The unmasked columns alone let an intruder single out 100 % of records (weight)." in text
+    assert "Warning The unmasked columns alone let an intruder single out all records (weight)." in text
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):
@@ -241,7 +241,7 @@ def test_a_release_that_fails_by_its_interval_alone_is_not_shown_to_be_safe(comp
     text = first_screen(scored(comparison(2), [clear], [wide]).html())
     assert "noise 0 must not be released" in text
     assert "noise 1 not shown to be safe" in text
-    assert "(may be luck)" in text
+    assert "(the difference may be luck)" in text
 
 
 def test_limits_broken_by_intervals_alone_are_counted(comparison):
@@ -249,7 +249,8 @@ def test_limits_broken_by_intervals_alone_are_counted(comparison):
     made = replace(scored(comparison(1), scores), limits=limits_of({"value_disclosure": {"at_most": 0.2, "above_baseline": 0.1},
                                                                     "exact_match": 0.1}))
     against = first_screen(made.html()).split("speaks against")[1]
-    assert "it breaks 3 limits in 2 attacks (1 of them only by the upper end of an interval, as with few records)" in against
+    assert "it breaks 3 limits in 2 attacks, on" in against
+    assert "For 1 of the 3 limits, only the upper end of the interval is too high." in against
 
 
 def test_the_default_rule_is_stated(comparison):
@@ -283,7 +284,64 @@ def test_a_limit_that_the_unmasked_columns_break_does_not_shade_the_map(comparis
 
 def test_the_legend_of_the_bars_comes_before_the_cards(comparison):
     html = comparison(2).html()
-    assert html.index("Risk bars share one scale") < html.index("<article")
+    assert html.index("A full bar is 100\u00a0%") < html.index("<article")
+
+
+@pytest.mark.parametrize(("value", "full"), [(0.01, 0.05), (0.15, 0.2), (0.33, 1.0), (0.9, 1.0)])
+def test_a_full_risk_bar_stands_for_a_round_figure_that_is_stated(comparison, value, full):
+    made = scored(comparison(1), [attack("value_disclosure", value, 0.01)])
+    subject = subject_of(made)
+    assert card_of(subject.favourite, subject).attack_bar.part == pytest.approx(value / full)
+    text = first_screen(made.html())
+    assert ("A full bar is 100 %." if full == 1 else f"A full risk bar is {100 * full:.0f} %; a full loss bar") in text
+
+
+def test_the_limit_of_the_strongest_attack_comes_first_on_a_card(comparison):
+    far = attack("interval_disclosure", 0.24, 0.02)  # 22 points above, 22 times what is allowed
+    high = attack("value_disclosure", 0.9, 0.1)  # 80 points above, 16 times what is allowed
+    made = scored(comparison(1), [far, high])
+    for study in (made, replace(made, limits=limits_of({"interval_disclosure": 0.03, "value_disclosure": 0.2}))):
+        subject = subject_of(study)
+        assert card_of(subject.favourite, subject).broken[0].startswith("Value disclosure: ")
+
+
+def test_further_broken_limits_are_counted_in_words(comparison):
+    strong = [attack("value_disclosure", 0.9, 0.1), attack("exact_match", 0.9, 0.1, identifies=True)]
+    made = scored(comparison(2), strong, strong)
+    limited = replace(made, limits=limits_of({"value_disclosure": 0.2, "exact_match": 0.2}))
+    for study, what in ((made, "attack"), (limited, "limit")):
+        subject = subject_of(study)
+        other = next(h for h in subject.heads if h.number != subject.favourite.number)
+        assert card_of(other, subject).broken[0].replace("\u00a0", " ").endswith(f"; and 1 more {what}")
+
+
+def test_the_whole_map_is_shaded_if_the_unmasked_columns_alone_find_too_many():
+    made = found_by_unmasked_columns()
+    drawn = risk_map(subject_of(made))
+    svg = draw_risk_map(drawn)
+    words = " ".join(re.findall("<tspan[^>]*>([^<]*)", svg.split('class="reason"')[1].split("</text>")[0]))
+    assert words == ("All records are found from the unmasked columns alone (the limit is 20\u00a0in\u00a0100): "
+                     "no point may be released.")
+    shaded = re.search('<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)" class="forbidden"', svg)
+    sides = (SCREEN.left, SCREEN.top, SCREEN.right - SCREEN.left, SCREEN.bottom - SCREEN.top)
+    assert [float(v) for v in shaded.groups()] == list(sides)
+    assert "line.limit" not in svg
+    assert "beyond the limit" not in svg
+    assert not risk_map(subject_of(replace(made, candidates=tuple(
+        replace(c, scores=Scores([s for s in c.scores if s.s_alone is None])) for c in made.candidates)))).closed
+
+
+def test_the_weight_is_to_be_changed_only_if_it_singles_out_records(comparison):
+    rows = Rows.of([{"column": "all", "singled_out": 0.4}, {"column": "age", "singled_out": 0.4}])
+    text = first_screen(with_detail(comparison(2), singled_out=rows).html())
+    assert "No mask helps against that: release fewer or coarser columns." in text
+
+
+def test_the_largest_loss_says_if_the_mean_leaves_it_out(comparison):
+    made = comparison(2)
+    aside = Score("scatter", "loss", 0.9, "change", worst_value=1.0, decides=False)
+    made = replace(made, candidates=tuple(replace(c, scores=Scores([*c.scores, aside])) for c in made.candidates))
+    assert "Scatter plots 90.0 % (not in the mean)" in first_screen(made.html())
 
 
 def test_a_name_with_a_hyphen_stays_on_one_line_of_the_title(comparison):

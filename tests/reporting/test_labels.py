@@ -63,3 +63,9 @@ def test_a_name_does_not_join_the_numbers_around_it():
     names = [("the chosen release",), *((str(i),) for i in range(2, 31))]
     labels = place_point_labels(at, names, FRAME, 230, short=[str(i) for i in range(1, 31)])
     assert ("the chosen release",) in [label.lines for label in labels]
+
+
+def test_a_name_and_a_number_on_one_spot_cannot_be_read_as_one_figure():
+    at = [(300.0, 200.0)] * 4
+    labels = place_point_labels(at, [("similarity=0",), ("12",), ("3",), ("13",)], FRAME, 230)
+    assert [label.lines for label in labels] == [("similarity=0 and no. 3, 12, 13",)]

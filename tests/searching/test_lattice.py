@@ -15,6 +15,7 @@ from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import StudyError
 from larvatus.searching.lattice import solve_lattice
 from larvatus.searching.lattice_settings import Lattice
+from larvatus.stats.grouping import recoding_lattice
 from sample import SECRET
 
 TREES = {
@@ -309,3 +310,16 @@ def test_engines_find_the_same_levels(engine):
              for name in ("memory", engine)]
     assert found[0].steps == found[1].steps
     assert found[0].result.best.loss == pytest.approx(found[1].result.best.loss, rel=1e-12)
+
+
+def test_a_search_that_takes_too_long_ends_with_a_bound(monkeypatch):
+    """After no turn the best levels so far are used, and no other loses less than the bound, which the full search keeps."""
+    data = read(people())
+    asked = (data, Lattice(widths=WIDTHS), limits_of({"key_risk": {"k": 3}}), KeyRisk(), "keys")
+    full = solve_lattice(*asked)
+    monkeypatch.setattr(recoding_lattice, "_MOST_TURNS", 0)
+    short = solve_lattice(*asked)
+    assert full.result.exact
+    assert not short.result.exact
+    assert short.result.bound <= full.result.best.loss <= short.result.best.loss
+    assert "no other loses less than" in short.note

@@ -113,7 +113,7 @@ def _shuffled(columns: Sequence[ColumnProfile], related: Sequence[Relation], wit
     one_way, turning = (sum(r.shape == shape for r in related) for shape in ("one way", "turns"))
     how = f", also for the {one_way} curved relations" if one_way else ""
     why = f"{kept}; rank correlations are preserved on average{how}" if related else kept
-    why += ". Given S an intruder does hardly better than chance. Users accept collected values more easily."
+    why += ". The masked values add hardly anything to what S tells. Users accept collected values more easily."
     if related:
         lost = f", and {turning} non-monotone relation{'s' * (turning > 1)} will be lost" if turning else ""
         why += f" Pearson correlations are preserved less well if columns are skewed{lost}."

@@ -1,7 +1,8 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains. For categories see `values/category_sharing`.
+    standard deviation, in more cells than chance explains, or if nine tenths of the variance lie between cells of at most a
+    hundred records on average (x_c is then the mean). For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
     chance   the same if the shared values are exchanged at random between the cells
@@ -61,11 +62,13 @@ class SharedValues(Attack):
 
     Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
     there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
-    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. If
-    there are none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median
-    of the released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without
-    the cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
-    swaps. For each confidential column the most successful rule and the most telling columns of S count.
+    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. All
+    cells count if their records nearly share a value: nine tenths of the variance lie between cells, and these have at most
+    a hundred records on average. If there are none, the value is 0 and a note says so. The shared value of a number is
+    predicted from the mean and the median of the released values: as they are, drawn towards the overall mean, and by a
+    regression, alone or beside S, fitted without the cell. It is also predicted by the value that occurs more often in the
+    cell than elsewhere in the file, which undoes swaps. For each confidential column the most successful rule and the most
+    telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
@@ -135,6 +138,8 @@ def _most_telling(
         known[given] = len(cells)
         for name, x in originals.items() if len(cells) < len(record) and not again else ():
             shared = x.sharing_cells(cells)
+            if isinstance(x, Neighbours) and not shared.any():
+                shared = x.nearly_sharing_cells(cells)
             if shared.any():
                 found[name].append(_attacked(joined, record, x, name, given, cells, shared, random))
     return [_best_of(parts) for parts in found.values() if parts]

@@ -30,7 +30,7 @@ from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
 from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
-from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
+from larvatus.core.supervision import can_supervise, leave_no_core, obey_signals, run_supervised
 from larvatus.core.system_errors import system_refusal
 
 _NOW_CALLED = {
@@ -126,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _shown
     if arguments is None:
         os.environ["LARVATUS_PROGRESS"] = "off"  # the commands show progress themselves
+        leave_no_core()
     if arguments is None and given and given[0] in _WORKS and not _asks_for_help(given) and can_supervise():
         run_supervised(lambda: _run(given), lambda number: _interrupted(given), _ENDINGS if given[0] == "search" else 1)
     return _run(given)

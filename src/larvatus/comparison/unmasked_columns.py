@@ -6,16 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.key_figures import KEY_RISK, key_sentence
-from larvatus.core.number_format import quote
+from larvatus.core.number_format import SPACE, finite_number, quote
 from larvatus.data.exposure.singled_out import (
     MISSING_CELLS,
     SINGLED_OUT,
     missing_cells_in_words,
+    most_singled_out,
     singled_out_in_words,
 )
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
 from larvatus.data.score import Score
 
+VALUE_DISCLOSURE = "value_disclosure"
+NEARLY_KNOWN = 0.95  # of the variance of a confidential column, explained by S alone
+_MOST_NAMED = 3
 WEIGHT_STEPS = "weight_"  # names of masks that change the survey weight begin with it
 
 if TYPE_CHECKING:
@@ -27,9 +31,31 @@ def singled_out_sentence(scores: Iterable[Score]) -> str:
     return singled_out_in_words(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
 
 
+def singled_out_columns(scores: Iterable[Score]) -> tuple[str, ...]:
+    """The columns that single out most records; empty if no attack looked for them."""
+    rows = most_singled_out(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
+    return tuple(str(r["column"]) for r in rows[1:])
+
+
 def missing_cells_sentence(scores: Iterable[Score]) -> str:
     """The share of records that missing cells single out in addition, with their columns; empty if there are none."""
     return missing_cells_in_words(s.details[MISSING_CELLS] for s in scores if MISSING_CELLS in s.details)
+
+
+def known_values_sentence(scores: Iterable[Score]) -> str:
+    """The confidential columns that the unmasked ones predict nearly exactly; empty if there are none."""
+    rows = [row for s in scores if s.method == VALUE_DISCLOSURE for row in s.by_variable or ()]
+    known: dict[str, float] = {}
+    for row in rows:
+        share = finite_number(row["s_alone"])
+        if share is not None and share >= NEARLY_KNOWN:
+            known[str(row["variable"])] = max(share, known.get(str(row["variable"]), 0.0))
+    if not known:
+        return ""
+    figures = [f"{name} ({100 * share:.1f}{SPACE}% of its variance)" for name, share in known.items()]
+    named = ", ".join(figures[:_MOST_NAMED])
+    more = f" and {len(known) - _MOST_NAMED} more columns" if len(known) > _MOST_NAMED else ""
+    return f"The unmasked columns alone predict {named}{more} nearly exactly, whatever the mask does."
 
 
 def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tuple[str, ...]:
@@ -41,9 +67,9 @@ def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tupl
 
 
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
-    """Identification by keys, by the unmasked columns and by missing cells, then records and sub-groups that are not masked."""
+    """Identification by keys, unmasked columns and missing cells, values that they predict, then what is not masked."""
     found = list(scores)
-    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found))
+    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found))
     return (*filter(None, first),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details))
 
@@ -58,7 +84,8 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     keys = key_sentence(every)
     if keys and len(set(risks.values())) > 1:
         keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
-    out = [sentence for sentence in (keys, singled_out_sentence(every), missing_cells_sentence(every)) if sentence]
+    first = (keys, singled_out_sentence(every), missing_cells_sentence(every), known_values_sentence(every))
+    out = [sentence for sentence in first if sentence]
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:

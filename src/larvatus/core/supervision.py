@@ -38,6 +38,14 @@ def can_supervise() -> bool:
     return hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
 
 
+def leave_no_core() -> None:
+    """Let a crash of this process and of those that it starts write no image of their memory: it holds data and secret."""
+    with suppress(ImportError, OSError, ValueError):  # no such limit on this system
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
 def run_supervised(work: Callable[[], int], killed: Callable[[int], None], obeyed_at: int = 1) -> NoReturn:
     """Run the work in a child process, wait for it, and exit with the code that it returns.
 

@@ -97,11 +97,11 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, 
     has a sub-group column, which varies only inside pools of small sub-groups.
     """
     held, ordered = data.table.columns, tuple(n for n in columns if n in data.roles.ordered)
-    what = "design", tuple(held[n] for n in columns), ordered, data.sub_groups.columns, drop_first
-    return remember(data, what, columns, lambda: _design_of(data, columns, drop_first))
+    what = "design", tuple(held[n] for n in columns), ordered, data.sub_groups.columns, drop_first, frequent
+    return remember(data, what, columns, lambda: _design_of(data, columns, drop_first, frequent))
 
 
-def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool) -> Design:
+def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool, frequent: bool) -> Design:
     terms: list[Term] = []
     for name in columns:
         column = data.table.columns[name]

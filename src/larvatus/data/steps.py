@@ -258,13 +258,15 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
 
     merged = {n: merged_column(current.table.columns[n], masked.table.columns[n], n) for n in names}
 
+    codes = {n: (codes_in(current.table.columns[n], merged[n]), codes_in(masked.table.columns[n], merged[n]))
+             for n in names if merged[n].levels != current.table.columns[n].levels}
+
     def choose(group: int, block: Block) -> Mapping[str, Array]:
         out = {}
         for n in names:
             before, after = block[n], block[scratch("masked", n)]
-            if merged[n].levels != current.table.columns[n].levels:
-                before = codes_in(current.table.columns[n], merged[n])[before]
-                after = codes_in(masked.table.columns[n], merged[n])[after]
+            if n in codes:
+                before, after = codes[n][0][before], codes[n][1][after]
             out[n] = np.where(block[TAKEN] == 1, after, before)
         return out
 

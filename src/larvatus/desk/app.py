@@ -19,7 +19,7 @@ from larvatus.core.errors import LarvatusError, ReadError, StudyError
 from larvatus.desk.desk import Desk, job_plain
 from larvatus.desk.entrance import DoorPage, Entrance
 from larvatus.desk.guard import REPORT_POLICY, Guard
-from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest, StaleStudy
+from larvatus.desk.page_request import LIST_OF_FILES, Action, NoSuchStudy, PageRequest, StaleStudy
 from larvatus.desk.pages.compare_page import COMPARE_ACTIONS, show_compare
 from larvatus.desk.pages.decide_page import DECIDE_ACTIONS, show_decide
 from larvatus.desk.pages.keys_page import KEYS_ACTIONS, show_keys
@@ -69,7 +69,8 @@ def make_app(desk: Desk, entrance: Entrance, host: str, cookie: str, door: DoorP
         Route(f"{study}/{{step:str}}", pages.show), Route(f"{study}/{{step:str}}/{{action:str}}", pages.act, methods=["POST"]),
         Route("/charts.css", pages.charts), Mount("/static", StaticFiles(directory=str(files("larvatus.desk") / "static"))),
     ]
-    app = Starlette(routes=routes, lifespan=life, exception_handlers={Exception: _failed, 404: _not_found})
+    handlers = {Exception: _failed, NoSuchStudy: _not_found, 404: _not_found}
+    app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers)
     return Guard(app, host, cookie, entrance)
 
 
@@ -185,7 +186,7 @@ class _Pages:
     def _study(self, request: Request) -> StudyFolder:
         found = self.desk.study(request.path_params["study"])
         if found is None:
-            raise ReadError("there is no such study.")
+            raise NoSuchStudy("there is no such study.")
         return found
 
     def _page(self, request: Request, study: StudyFolder, step: str, form: Mapping[str, list[str]], problem: str = "",

@@ -58,7 +58,7 @@ def _field(name: str, part: Mapping[str, Any], defs: Mapping[str, Any], value: A
     shown = default if value is None else value
     if name in ("columns", "keys", "by") and any(k.get("type") == "array" for k in kinds):
         chosen = tuple(map(str, shown or ())) if isinstance(shown, list | tuple) else ()
-        return FormField(name, "columns", "", choices=tuple(columns), chosen=chosen, **about)
+        return FormField(name, "columns", "", choices=tuple(dict.fromkeys((*columns, *chosen))), chosen=chosen, **about)
     only = kinds[0] if len(kinds) == 1 else {}
     options = only.get("enum") or ([True, False] if only.get("type") == "boolean" else None)
     if options is None and kinds and all("const" in k for k in kinds):

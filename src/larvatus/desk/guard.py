@@ -63,6 +63,8 @@ class Guard:
             return 405, "The desk does not know this method."
         if not self._comes_from_here(headers, method, path):
             return 403, "The desk answers its own pages only."
+        if "transfer-encoding" in headers:  # a body of unknown length; browsers state the length of forms and files
+            return 411, "The desk needs to know the length."
         length = headers.get("content-length", "0")
         if method == "POST" and (not length.isdigit() or (path != "/upload" and int(length) > LARGEST_FORM)):
             return 413, "This is too large for a form."

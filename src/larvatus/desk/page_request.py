@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.desk.desk import Desk
+from larvatus.desk.study_edits import columns_that_lost_their_role
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording
+
+
+class NoSuchStudy(ReadError):
+    """The address names no study, or one whose folder was removed."""
 
 
 class StaleStudy(LarvatusError):
@@ -38,6 +43,12 @@ class PageRequest:
     def change(self, plain: Mapping[str, Any], *change: str) -> None:
         """Change the study."""
         self.desk.change(self.study, plain, *change)
+
+
+def lost_columns(at: PageRequest) -> list[str]:
+    """What to do about steps whose columns have another role now, one sentence each."""
+    return [at.say("masks.lost_column", release=release, step=method.replace("_", " "), column=column)
+            for release, method, column in columns_that_lost_their_role(at.study.plain)]
 
 
 LIST_OF_FILES = "/"  # the step after an action that ends the study: the list of files

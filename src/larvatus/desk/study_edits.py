@@ -124,6 +124,14 @@ def planned_steps(plain: Plain, place: int) -> list[dict[str, Any]]:
     return [dict(s) for s in _release_at(plain, place)["steps"]]
 
 
+def columns_that_lost_their_role(plain: Plain) -> list[tuple[str, str, str]]:
+    """Release, mask and column for every step that names a column which is neither confidential nor a key any more."""
+    roles = plain.get("roles", {})
+    masked = {*roles.get("confidential", ()), *roles.get("key", ()), roles.get("weight")}
+    return [(str(r["name"]), str(s["method"]), str(c)) for r in plain.get("release", ()) for s in r["steps"]
+            for c in s.get("columns") or () if c not in masked]
+
+
 def _release_at(plain: Plain, place: int) -> Mapping[str, Any]:
     planned: Sequence[Mapping[str, Any]] = plain.get("release", ())
     if not 0 <= place < len(planned):

@@ -93,7 +93,7 @@ class Duckdb:
         connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
         _lock(connection)
         relation = connection.sql(text)
-        if relation.columns == list(names):
+        if relation.columns == list(names) and not any("\0" in n for n in names):
             return relation
         from pyarrow import parquet  # DuckDB renames columns that differ in case only, and cuts names at a zero byte
 

@@ -24,7 +24,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, reduce_groups
 from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
-from larvatus.masks.linear.leverage import movable_records
+from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.linear.portable_algebra import product
 from larvatus.stats.noise.rounding import half_step, round_to_base
 
@@ -42,8 +42,7 @@ class BlankAndImpute(Mask):
     The other cells keep their original values, so most analyses change little, and linear relations are preserved in
     expectation. Imputed values are rounded to the step of their column (cents, whole numbers, hundreds), so that their digits
     do not mark them. But a cell that the rest of its record nearly determines comes back nearly unchanged, an intruder who
-    knows values that were kept can still find the record, and cells that are equal in all copies are original. A category or
-    an extreme value of S that one or two records have is treated like a sub-group that is too small.
+    knows values that were kept can still find the record, and cells that are equal in all copies are original.
 
     Parameters:
         rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).
@@ -83,15 +82,14 @@ class BlankAndImpute(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        current, design, held = movable_records(current, [names] * len(current.groups), self.name(), self.smallest(current),
-                                                drawn=True)
+        design, pooling = design_without_rare_levels(current, self.name())
         fits = regressions(current, names, design)
         draws = draw_coefficients(fits, current, random, self.name())
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
         fixed = np.array([fit.fixed for fit in fits])
         chosen = _chooser(names, self._rate, cuts, fixed, random.shared_draws())
         spread = [product(draw.root.T, draw.root) for draw in draws]
-        notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread)]
+        notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread), *pooling]
         laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
         steps = _value_steps(current, names)
 
@@ -114,7 +112,7 @@ class BlankAndImpute(Mask):
             notes.append(Note("the same cells are blanked in all copies, so a cell that is equal in all copies is original",
                               "warning"))
         columns = list(dict.fromkeys([*names, *design.columns]))
-        return Masked(map_rows(current, impute, columns), [*notes, *held])
+        return Masked(map_rows(current, impute, columns), notes)
 
     def change_clause(self) -> str:
         return ""

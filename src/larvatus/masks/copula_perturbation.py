@@ -24,7 +24,6 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import count_present, map_rows, place_by_rank, reduce_groups
 from larvatus.masks.copula.draw import copula_notes, latent_values
 from larvatus.masks.copula.estimate import RankedColumns, copula_of, rank_columns
-from larvatus.masks.linear.leverage import movable_records
 
 FREQUENT = 0.01
 _Run = dict[float, tuple[float, int]]
@@ -36,9 +35,8 @@ class CopulaPerturbation(Mask):
     Marginal distributions are preserved up to sampling and smoothing; rank correlations among X and with S are preserved in
     expectation. Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it
     belongs to no single record, except for values shared by at least one percent of a sub-group (zeros, codes). New values
-    stay at least half of the gap away from a lone maximum or minimum. Given S and the fitted correlations the new values are
-    independent of the original ones. A category of S with one or two records would be fitted to these alone, so it is treated
-    like a sub-group that is too small.
+    stay at least half of the gap away from a lone maximum or minimum. Given S the new values are independent of the original
+    ones, so an intruder learns S only.
 
     Parameters:
         smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.
@@ -68,9 +66,7 @@ class CopulaPerturbation(Mask):
         from larvatus.stats.copula.quantile_map import knot_probabilities, quantile_map
 
         names = current.confidential
-        current, design, held = movable_records(current, [names] * len(current.groups), self.name(), self.smallest(current),
-                                                drawn=True, by_rank=True)
-        source = rank_columns(current, names, random, design)
+        source = rank_columns(current, names, random)
         copulas, given = copula_of(source), source.non_confidential
         counts, runs = _counts(current), _frequent(source)
         probability = knot_probabilities()
@@ -101,7 +97,7 @@ class CopulaPerturbation(Mask):
         whole = {n for n in names if current.table.columns[n].integer}
         data = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in (*latent, *drawn)])
         data = place_by_rank(data, {s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
-        notes = [*copula_notes(current, copulas), *self._notes(current, runs, counts), *held]
+        notes = [*source.notes, *copula_notes(current, copulas), *self._notes(current, runs, counts)]
         return Masked(map_rows(data, read_off, share), notes)
 
     def change_clause(self) -> str:

@@ -24,16 +24,14 @@ from larvatus.data.verbs import map_rows, place_by_rank
 from larvatus.masks.copula.draw import copula_notes, latent_values
 from larvatus.masks.copula.estimate import copula_of, rank_columns
 from larvatus.masks.grouping.cell_patterns import by_zero_pattern, omission_notes
-from larvatus.masks.linear.leverage import movable_records
 
 
 class DataShuffling(Mask):
     """Give every record values of X from other records of its sub-group so that rank correlations are preserved.
 
     In every sub-group each column keeps exactly its values. Rank correlations among X and with S are preserved in expectation.
-    Given S and the fitted correlations the new values are independent of the original ones. A category of S with one or two
-    records would be fitted to these alone, so it is treated like a sub-group that is too small. Non-monotone relations are
-    lost. The smallest and largest values of each column are released unchanged, though in other records.
+    Given S and the relations of X with S, the new values are independent of the original ones. Non-monotone relations are lost.
+    The smallest and largest values of each column are released unchanged, though in other records.
 
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
@@ -62,11 +60,8 @@ class DataShuffling(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        smallest = self.smallest(current)
-        split = by_zero_pattern(current, names, smallest, self.name()) if self.zeros == "sub_group" else current
-        present = [names] * len(split.groups)
-        data, design, held = movable_records(split, present, self.name(), smallest, drawn=True, by_rank=True)
-        source = rank_columns(data, names, random, design)
+        data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
+        source = rank_columns(data, names, random)
         copulas, given = copula_of(source), source.non_confidential
         latent = [scratch("latent", n) for n in names]
 
@@ -82,7 +77,7 @@ class DataShuffling(Mask):
         drawn = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = place_by_rank(drawn, {n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
         ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
-        return Masked(placed, [ends, *copula_notes(data, copulas), *omission_notes(current, split, "zero"), *held])
+        return Masked(placed, [ends, *source.notes, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
 
     def change_clause(self) -> str:
         return ""

@@ -16,7 +16,6 @@ from pydantic import Field
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
-from larvatus.data.exposure.leverage import with_pooled_levels
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -28,8 +27,7 @@ from larvatus.masks.imputation.regressions import (
     regressions,
     with_missing_unchanged,
 )
-from larvatus.masks.linear.leverage import movable_records
-from larvatus.masks.linear.models import on_single_levels
+from larvatus.masks.linear.leverage import design_without_rare_levels
 
 
 class MultipleImputation(Mask):
@@ -38,8 +36,7 @@ class MultipleImputation(Mask):
     Means and covariances of X, also with S, are preserved in expectation over copies, and so are linear analyses. Results
     combined over copies have valid intervals (larvatus.analysis). Distribution shapes and non-linear relations are lost. Given
     S the draws are independent of the original values, so an intruder learns only S and the fitted moments, even from all
-    copies. A category or an extreme value of S that one or two records have would be fitted to these alone, so it is treated
-    like a sub-group that is too small.
+    copies.
 
     Parameters:
         copies: number of copies; with two or more, analysts can estimate the variance that masking adds.
@@ -69,8 +66,7 @@ class MultipleImputation(Mask):
         from larvatus.stats.linear.row_maps import rows_times_weights
 
         names = current.confidential
-        current, design, held = movable_records(current, [names] * len(current.groups), self.name(), self.smallest(current),
-                                                drawn=True)
+        design, pooling = design_without_rare_levels(current, self.name())
         fits = regressions(current, names, design)
         draws = draw_coefficients(fits, current, random, self.name())
 
@@ -84,24 +80,22 @@ class MultipleImputation(Mask):
         columns = list(dict.fromkeys([*names, *design.columns]))
         least = min((fit.freedom for fit in fits if not fit.fixed.all()), default=0.0)
         fitted = f"regressions on {len(design.terms)} terms of S in {len(fits)} sub-groups, residual degrees of freedom from"
-        notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes(), *held]
+        notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes(), *pooling]
         return Masked(map_rows(current, impute, columns), notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
         names = original.confidential
-        plain = design_of(original, original.non_confidential)
-        design = with_pooled_levels(original, plain)[0] if original.sub_groups.pools else plain
+        design, _ = design_without_rare_levels(original, self.name())
         groups = []
-        for g, fit in enumerate(regressions(original, names, design)):
+        for fit in regressions(original, names, design):
             p, (_, r) = len(names), fit.factor.shape
             count = min(line.count for line in fit.lines)
             if fit.freedom <= r + 1 or count == 0:
                 return None
             more = fit.freedom / (fit.freedom - r - 1) * (1 + (1 + fit.basis.shape[1]) / count)
-            slope = on_single_levels(fit.slope.T, design, g)
-            groups.append(GroupLaw(fit.intercept, np.zeros((p, p)), slope, more * fit.factor @ fit.factor.T))
+            groups.append(GroupLaw(fit.intercept, np.zeros((p, p)), fit.slope.T, more * fit.factor @ fit.factor.T))
         return Law(names, design.names, tuple(groups))
 
     def change_clause(self) -> str:

@@ -41,6 +41,8 @@ from larvatus.pipeline.apply_step import (
 from larvatus.pipeline.engine_errors import in_main_thread, naming_method
 from larvatus.pipeline.fingerprint import confidential_fingerprint
 
+_DRAWS, _FEW = 20, 1000  # draws of a file with few records, in which one may leave a column unchanged by chance
+
 
 def mask(
     data: Microdata, *steps: StepLike | Sequence[StepLike], secret: bytes | None = None, name: str | None = None,
@@ -91,32 +93,48 @@ def mask(
         (keyed,), said = _stepped(masks[:of_keys], original, secret, context, progress)
         notes += [*said, *key_notes(original, keyed)]
         original = keyed
-    current, said = _stepped(masks, original, secret, context, progress, done=of_keys)
-    notes += said
-    table = Rows()
-    if rules is not None:
-        progress("masking: rules", 1, 1)
-        original = original.with_confidential(data.roles.confidential)
-        seen_again = rules.without_derived(original)
-        again = partial(_stepped, masks, seen_again, secret, context, progress, done=of_keys)
-        current, said, table = rules.enforce(current, original, lambda k: again(f"attempt {k}")[0], masks)
-        current = [round_dates(original, copy) for copy in current]  # rules may have put dates between two days
-        notes = [*(n for n in notes if not n.promise), *said]
-    held = rules.columns_of_rules() if rules is not None else ()
-    moved = [off_missing_codes(copy, held) for copy in current]
-    if any(said for _, said in moved):
-        current = [copy for copy, _ in moved]
-        notes = [*(n for n in notes if not n.promise), *notes_of_copies([said for _, said in moved])]
-    changes = [column_changes(copy, original) for copy in current]
-    for copy, found in zip(current, changes, strict=True):
-        check_households(original, copy)
-        check_changed(found, masks, seen, copy.rows == original.rows)
+    before = original
+    for again in range(_DRAWS):
+        drawn = context + (f" drawn again {again}" if again else "")
+        current, said = _stepped(masks, before, secret, drawn, progress, done=of_keys)
+        more, table = [*notes, *said], Rows()
+        if rules is not None:
+            progress("masking: rules", 1, 1)
+            original = before.with_confidential(data.roles.confidential)
+            redraw = partial(_attempt, masks, rules.without_derived(original), secret, drawn, progress, of_keys)
+            current, said, table = rules.enforce(current, original, redraw, masks)
+            current = [round_dates(original, copy) for copy in current]  # rules may have put dates between two days
+            more = [*(n for n in more if not n.promise), *said]
+        held = rules.columns_of_rules() if rules is not None else ()
+        moved = [off_missing_codes(copy, held) for copy in current]
+        if any(said for _, said in moved):
+            current = [copy for copy, _ in moved]
+            more = [*(n for n in more if not n.promise), *notes_of_copies([said for _, said in moved])]
+        changes = [column_changes(copy, original) for copy in current]
+        try:
+            for copy, found in zip(current, changes, strict=True):
+                check_households(original, copy)
+                check_changed(found, masks, seen, copy.rows == original.rows)
+            break
+        except MaskError:
+            if again == _DRAWS - 1 or data.rows > _FEW or not any(m.random for m in masks):
+                raise
+    if again:
+        more.append(Note("values were drawn again, because the first draw left a column unchanged"))
+    notes = more
     notes += notes_of_copies([change_notes(found) for found in changes])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
     return Release(label, tuple(current), told_steps, tuple(notes), internals=ReleaseInternals(row_random=order), rules=table,
                    unmasked=unmasked_reasons(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
+
+
+def _attempt(
+    masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, done: int, k: int
+) -> list[Microdata]:
+    """Every copy after all steps, drawn for the k-th time for records that break a rule."""
+    return _stepped(masks, original, secret, context, progress, f"attempt {k}", done=done)[0]
 
 
 def _stepped(

@@ -19,7 +19,7 @@ from larvatus.data.hierarchies.key_ladders import Ladder, NumberLadder, ladder_o
 from larvatus.data.households.household_steps import household_variables
 from larvatus.data.households.record_units import household_units
 from larvatus.data.microdata import Microdata
-from larvatus.searching.lattice_keys import recoded_keys
+from larvatus.searching.lattice_keys import keys_for_recoding
 from larvatus.searching.lattice_settings import Lattice
 from larvatus.stats.grouping.file_limits import FileLimits, threshold_for
 from larvatus.stats.grouping.lattice_cells import search_with_cells
@@ -176,7 +176,7 @@ def _problem(data: Microdata, settings: Lattice, limits: Limits, method: KeyRisk
         ladders = tuple(ladder_of(data, n, widths, data.roles.taxonomies) for n in free)
     except MaskError as error:
         raise StudyError([f"{where}: {error}"]) from None
-    keys, codes = recoded_keys(data, method, (*fixed, *free), fixed, ladders, settings,
+    keys, codes = keys_for_recoding(data, method, (*fixed, *free), fixed, ladders, settings,
                                 of if own.l > 1 or own.t is not None else ())
     given = settings.model_copy(update={"widths": widths})
     return _Problem(data, given, method, free, fixed, ladders, keys, own, whole, of, codes)

@@ -19,7 +19,7 @@ from larvatus.stats.grouping.rare_classes import ClassValues, KeyClasses
 from larvatus.stats.grouping.recoding_lattice import RecodedKeys
 
 
-def recoded_keys(
+def keys_for_recoding(
     data: Microdata, method: KeyRisk, names: tuple[str, ...], fixed: tuple[str, ...], ladders: Sequence[Ladder],
     settings: Lattice, of: Sequence[str],
 ) -> tuple[RecodedKeys, Ints]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from larvatus.data.verbs import map_rows, moments_by_group, with_table
 _SAME = 1e-9  # of the standard deviation of the column
 _ROUNDING = 1e-15  # of the value
 _MOST_LEVELS = 1000  # of a column of S
+_MOST_CROSSED = 7  # sub-groups and columns of S that are also combined in pairs
 
 
 def spreads_by_group(original: Microdata, joined: Microdata, names: Sequence[str]) -> Mapping[str, Floats]:
@@ -34,6 +36,7 @@ def agreement(
 ) -> Callable[[int, Block], NDArray[np.bool_]]:
     """Whether the released values of a record that are not blanked equal its original ones; if `whole`, nothing is blanked."""
     mine, theirs = original.table.columns, pool.table.columns
+    codes = {n: codes_in(theirs[n], mine[n]) for n in names if mine[n].kind == theirs[n].kind == "nominal"}
 
     def agree(group: int, block: Block) -> NDArray[np.bool_]:
         out = np.ones(len(block), dtype=bool)
@@ -43,7 +46,7 @@ def agreement(
                 out &= not whole
             elif theirs[n].kind == "nominal":
                 blank = (now < 0) & (was < 0) if whole else now < 0
-                out &= blank | (codes_in(theirs[n], mine[n])[now] == was)
+                out &= blank | (codes[n][now] == was)
             else:
                 blank = np.isnan(now) & np.isnan(was) if whole else np.isnan(now)
                 out &= blank | (np.abs(now - was) <= _SAME * spread[n][group] + _ROUNDING * np.abs(was))
@@ -56,9 +59,9 @@ def columns_not_masked(
     original: Microdata, data: Microdata, names: Sequence[str], covered: Sequence[str], households: RecordUnits | None,
     shared: Sequence[str],
 ) -> Rows:
-    """Columns of which nearly all values are unchanged in a sub-group, a category of S or a tenth of a number of S.
+    """Columns of which nearly all values are unchanged in a part: a sub-group, a category of S, a tenth of a number of S.
 
-    Of the columns `shared` within households one record per household counts.
+    Parts are also combined in pairs. Of the columns `shared` within households one record per household counts.
     """
     was = {scratch("original", n): n for n in names}
     if not was:
@@ -74,7 +77,8 @@ def columns_not_masked(
     marked = map_rows(joined, flags, [*was, *names], [Column(c, "number") for c in made.values()])
     record, group, _ = collect(marked, ())
     divisions = [FilePart(group, data.groups.names)] if len(data.groups) > 1 or not data.known else []
-    divisions += [part for n in data.known if (part := _part(data, n)) is not None]
+    by_s = [part for n in data.known if (part := _part(data, n)) is not None]
+    divisions += [*by_s, *(one.crossed(other) for one, other in combinations([*divisions, *by_s][:_MOST_CROSSED], 2))]
     first = np.ones(len(record), dtype=bool)
     if households is not None:
         first[:] = False

@@ -37,7 +37,7 @@ def say_selected(terminal: Terminal, comparison: Any, output: Path, chosen: str 
     if chosen is None and passes:
         terminal.say(f"The rule of the report selects {name!r}.")
     elif chosen is None:
-        terminal.say("No release passes the rule of the report. None should go out.")
+        terminal.say("No release passes the rule of the report. None may go out.")
     terminal.command(NEXT, check_text(output, name))
 
 

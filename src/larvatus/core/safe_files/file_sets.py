@@ -25,7 +25,15 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import make_folders_like, not_written, sync
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
-from larvatus.core.safe_files.journal import move_files, plan_moves, read_journal, remove_journal, undo, write_journal
+from larvatus.core.safe_files.journal import (
+    move_files,
+    moves_are_complete,
+    plan_moves,
+    read_journal,
+    remove_journal,
+    undo,
+    write_journal,
+)
 from larvatus.core.safe_files.locks import Busy, is_still, lock, lock_new, take_lock
 from larvatus.core.safe_files.staging import JOURNAL, NEW, STAGING, is_staged, target_of
 
@@ -257,11 +265,15 @@ def _finish(staging: Path) -> None:
     main = _main_of(staging)
     if main is not None and main.is_dir():
         settle_set(Path(os.path.normpath(main)))
+    journal = None
     try:
         if (staging / JOURNAL).exists():
-            move_files(staging, read_journal(staging))
+            journal = read_journal(staging)
+            move_files(staging, journal)
             remove_journal(staging)
     except OSError as error:
+        if journal is not None and moves_are_complete(staging, journal):
+            return  # only the disk was not told: nothing that a reader has to wait for
         raise WriteError(f"{staging.parent}: a command was interrupted while files were moved there, and the moves cannot be "
                          f"finished: {error.strerror or 'unknown error'}. Repeat this command as the owner of the folder, with "
                          "free space on the disk.") from None

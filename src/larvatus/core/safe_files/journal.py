@@ -73,6 +73,13 @@ def move_files(staging: Path, journal: Mapping[str, Any]) -> None:
         sync(folder)
 
 
+def moves_are_complete(staging: Path, journal: Mapping[str, Any]) -> bool:
+    """Whether every file of the set is in its place, and every file that it removes is gone."""
+    removed = all((staging / aside).exists() or not Path(os.path.normpath(staging / path)).exists()
+                  for path, aside, *_ in journal["removals"])
+    return removed and not any(new.exists() for new, _, _ in _paths(staging, journal["moves"]))
+
+
 def _keep_aside(target: Path, old: Path) -> None:
     """Give an earlier file a second name, so that its own name never points to nothing; a folder is moved."""
     if not target.is_dir():

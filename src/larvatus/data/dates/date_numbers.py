@@ -10,7 +10,6 @@ Times with a time zone are counted in UTC. The calendar is the Gregorian one thr
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -176,10 +175,10 @@ def _microseconds(moment: datetime.datetime) -> int:
     return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
 
-def _nanoseconds(text: str) -> int:
+def _nanoseconds(stamp: str) -> int:
     """The digits after the microseconds, which Python's dates do not have."""
-    digits = re.search(r"\.\d{6}(\d{1,3})", text)
-    return int(digits[1].ljust(3, "0")) if digits else 0
+    digits = stamp.partition(".")[2][6:9]
+    return int(digits) if len(digits) == 3 and digits.isdigit() else 0
 
 
 def days_of_text(text: str) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.core.frequencies import natural_frequency
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
 from larvatus.data.labelling.labels import code_column
@@ -69,14 +70,19 @@ def _records_alone(joint: Floats, household: Ints | None) -> int:
     return int(times[low == high].sum())
 
 
+def most_singled_out(tables: Iterable[Rows]) -> Rows:
+    """The table with the largest share; no rows if there is none."""
+    return max((rows for rows in tables if len(rows)), key=lambda rows: float(rows[0][SINGLED_OUT] or 0.0), default=Rows())
+
+
 def singled_out_in_words(tables: Iterable[Rows]) -> str:
     """The table with the largest share as one sentence; empty if hardly any record is alone."""
-    found = [(float(rows[0][SINGLED_OUT] or 0.0), rows) for rows in tables if len(rows)]
-    most, rows = max(found, key=lambda pair: pair[0], default=(0.0, Rows()))
+    rows = most_singled_out(tables)
+    most = float(rows[0][SINGLED_OUT] or 0.0) if len(rows) else 0.0
     if most < TELLING:
         return ""
     columns = ", ".join(str(r["column"]) for r in rows[1:])
-    return f"The unmasked columns alone let an intruder single out {share(most)} of records ({columns})."
+    return f"The unmasked columns alone let an intruder single out {natural_frequency(most)} records ({columns})."
 
 
 def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequence[str]) -> Rows:

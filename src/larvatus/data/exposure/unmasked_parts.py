@@ -24,10 +24,10 @@ _MOST_VALUES, _PARTS = 50, 10  # a number of S with more values is cut into tent
 
 
 class FilePart:
-    """A division of the file: the part of each record, and the name of each part."""
+    """A division of the file: the part of each record, and the names of each part; a combination has two."""
 
-    def __init__(self, part: Ints, names: Sequence[str]) -> None:
-        self.part, self.names = part, tuple(names)
+    def __init__(self, part: Ints, names: Sequence[str | tuple[str, ...]]) -> None:
+        self.part, self.names = part, tuple((n,) if isinstance(n, str) else n for n in names)
 
     @classmethod
     def of_numbers(cls, name: str, values: Floats) -> FilePart:
@@ -39,6 +39,13 @@ class FilePart:
         cuts = np.quantile(values[there], np.linspace(0, 1, _PARTS + 1)[1:-1])
         part = np.where(there, np.searchsorted(cuts, values, side="right"), -1)
         return cls(part, [f"tenth {i + 1} of {name}" for i in range(_PARTS)])
+
+    def crossed(self, other: FilePart) -> FilePart:
+        """The combinations of both divisions that occur."""
+        both = np.where((self.part >= 0) & (other.part >= 0), self.part * len(other.names) + other.part, -1)
+        found, part = np.unique(both, return_inverse=True)
+        names = [self.names[k // len(other.names)] + other.names[k % len(other.names)] for k in found if k >= 0]
+        return FilePart(part - int(found[:1].sum() < 0), names)
 
 
 def unmasked_parts(
@@ -53,7 +60,7 @@ def unmasked_parts(
     from scipy.stats import binom
 
     n = len(next(iter(same.values()), ()))
-    found: list[tuple[float, Row]] = []
+    found: list[tuple[float, str, tuple[str, ...], Row]] = []
     for division in divisions:
         for column, codes in originals.items():
             used = (division.part >= 0) & (codes >= 0)
@@ -66,13 +73,16 @@ def unmasked_parts(
             whole = np.bincount(owner, weights=gammaln(count + 1.0), minlength=parts) - gammaln(size + 1.0)
             for g in np.flatnonzero((size >= _LEAST) & (alike < 1)):
                 excess = (unchanged[g] / size[g] - alike[g]) / (1 - alike[g])
-                if excess < _UNMASKED or division.names[g] in covered:
+                if excess < _UNMASKED or any(n in covered for n in division.names[g]):
                     continue
                 all_kept = unchanged[g] == size[g]
                 luck = float(np.exp(whole[g])) if all_kept else float(binom.sf(unchanged[g] - 1, size[g], alike[g]))
-                found.append((luck, {
-                    "records": WHOLE_COLUMN, "sub_group": f"{column} where {division.names[g]}", "count": int(unchanged[g]),
+                where = f"{column} where {', '.join(division.names[g])}"
+                found.append((luck, column, division.names[g], {
+                    "records": WHOLE_COLUMN, "sub_group": where, "count": int(unchanged[g]),
                     "share": float(unchanged[g] / max(n, 1)), "beyond": int(unchanged[g])}))
     tried = max(sum(len(d.names) for d in divisions) * len(originals), 1)
-    sure = [row for luck, row in found if luck * tried <= _LEVEL]
-    return Rows.of(sorted(sure, key=lambda row: -int(row["count"] or 0)))
+    sure = [(column, names, row) for luck, column, names, row in found if luck * tried <= _LEVEL]
+    single = {(column, names[0]) for column, names, _ in sure if len(names) == 1}
+    rows = [row for column, names, row in sure if len(names) == 1 or not any((column, n) in single for n in names)]
+    return Rows.of(sorted(rows, key=lambda row: -int(row["count"] or 0)))

@@ -64,6 +64,8 @@ def _counts(
     from larvatus.stats.ranks.ranks import alike
 
     after, before = released.table.columns, original.table.columns
+    names = dict.fromkeys(n for by_column in limits for n in by_column)
+    codes = {n: codes_in(after[n], before[n]) for n in names if after[n].kind == before[n].kind == "nominal"}
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         out = []
@@ -74,7 +76,7 @@ def _counts(
             elif was.dtype.kind == "f":
                 out.append(alike(now, was, limit))
             else:
-                now = codes_in(after[n], before[n])[now]
+                now = codes[n][now]
                 out.append((int(np.count_nonzero((now == was) & (was >= 0))), int(np.count_nonzero(was >= 0))))
         return np.array(out, dtype=np.int64)
 

@@ -47,7 +47,9 @@ def _add_to_parquet(source: Path, target: Path, text: str, persons: Mapping[int,
     if persons is not None:
         found = [persons[r] for r in table.column(RECORD_COLUMN).to_pylist()]
         table = table.append_column(PERSON_COLUMN, pa.array(found, pa.string()))
-    parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text.encode()}), target)
+    made = pa.BufferOutputStream()  # a writer to a full disk would try again when it is finalised, and print an error
+    parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text.encode()}), made)
+    target.write_bytes(made.getvalue())
 
 
 def _add_to_csv(source: Path, target: Path, text: str, persons: Mapping[int, str | None] | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from larvatus.comparison.limits_by_release import judge_limits
+from larvatus.comparison.release_sentences import capitalise
 from larvatus.comparison.selection_rule import passes_rule
 from larvatus.comparison.tiers import TIERS
 from larvatus.core.errors import StudyError
@@ -17,6 +18,7 @@ from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
+from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
 from larvatus.reporting.page.blocks import Figure
@@ -40,7 +42,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
-        "points": map_points(subject),
+        "points": map_points(subject), "without_mask": _without_mask(subject),
     }
 
 
@@ -69,6 +71,13 @@ def passing_names(results: StudyResults) -> list[str]:
     """The releases that meet the limits, or the rule of the report if there are none."""
     subject, limits = subject_of(results.comparison), judge_limits(results.comparison)
     return [h.name for h in subject.heads if passes_rule(h, limits)]
+
+
+def _without_mask(subject: Subject) -> str:
+    """What the unmasked columns alone find, if that is too much in every release: then more masking of the others is no help."""
+    always = all(success_without_mask(h, subject) for h in subject.heads)
+    said = success_without_mask(subject.favourite, subject) if always else ""
+    return f"{capitalise(said)}. No mask of the confidential columns can change that." if said else ""
 
 
 def _limits(at: PageRequest) -> dict[str, Any]:

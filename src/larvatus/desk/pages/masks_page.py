@@ -16,7 +16,7 @@ from larvatus.desk.forms import (
     settings_from,
     step_problems_by_field,
 )
-from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.page_request import Action, PageRequest, lost_columns
 from larvatus.desk.study_edits import (
     planned_steps,
     release_names,
@@ -45,7 +45,7 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     ]
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]
     return {"advice": advice, "job": job if advice is None else None, "releases": releases, "suggested": suggested,
-            "masks": [(n, mask_summary(n)) for n in file_names("larvatus.masks")]}
+            "lost": lost_columns(at), "masks": [(n, mask_summary(n)) for n in file_names("larvatus.masks")]}
 
 
 def _look(at: PageRequest) -> None:

@@ -39,7 +39,7 @@ def releases_weight(plain: Mapping[str, Any]) -> bool:
 def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[str, str, str]]:
     """Columns that have a role which does not suit what they seem to be: the column, why, and the language of the reason."""
     out = [(c["name"], str(c["warning"]), "en") for c in columns
-           if c["warning"] and c["now"] not in ("identifiers", "none", "record_id")]
+           if c["warning"] and c["now"] not in ("identifiers", "none", "record_id", "person", "household")]
     for c in columns:
         if c["now"] == "weight" and releases_weight(at.study.plain) and c["distinct"] > _FEW_WEIGHTS * c["records"]:
             said = at.say("roles.weight_singles_out", distinct=c["distinct"], records=c["records"])

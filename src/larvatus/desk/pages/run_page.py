@@ -8,7 +8,7 @@ from typing import Any
 from larvatus.core.errors import StudyError
 from larvatus.desk.desk import RUNNING
 from larvatus.desk.finished_results import results_of
-from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.page_request import Action, PageRequest, lost_columns
 from larvatus.desk.pages.roles_page import columns_with_roles, warnings_on
 from larvatus.desk.study_edits import release_names
 
@@ -21,7 +21,7 @@ def show_run(at: PageRequest) -> dict[str, Any]:
     lost = results.run.comparison.not_made if results and results.run else ()
     return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
             "not_made": lost, "ready": at.study.check().study is not None,
-            "warnings": warnings_on(columns_with_roles(at), at)}
+            "warnings": warnings_on(columns_with_roles(at), at), "lost": lost_columns(at)}
 
 
 def _start(at: PageRequest) -> None:
@@ -29,6 +29,8 @@ def _start(at: PageRequest) -> None:
         raise StudyError(at.study.check().problems)
     if not release_names(at.study.plain):
         raise StudyError([at.say("run.no_release")])
+    if lost_columns(at):
+        raise StudyError(lost_columns(at))
     at.desk.start_run(at.study)
 
 

@@ -59,9 +59,20 @@ function markChanges(before) {
   code.querySelector("mark")?.scrollIntoView({ block: "nearest" });
 }
 
+function warn(text) {
+  const place = document.getElementById("alerts"), box = document.createElement("div"), said = document.createElement("p");
+  if (!place || !text) return;
+  box.className = "alert bad";
+  said.textContent = text;
+  box.append(said);
+  place.replaceChildren(box);
+  box.scrollIntoView({ block: "nearest" });
+}
+
 let waiting = Promise.resolve();
 export function send(form) {
   const action = form.getAttribute("action"), fields = new URLSearchParams(new FormData(form));
+  for (const slider of form.querySelectorAll("input[type=range]")) if (slider.value === slider.max) fields.set(slider.name, ""); // no limit
   waiting = waiting.then(async () => {
     if (fields.has("version")) fields.set("version", document.body.dataset.version);
     document.body.classList.add("busy");
@@ -71,7 +82,8 @@ export function send(form) {
       if (answer.headers.get("content-type")?.startsWith("text/html")) {
         document.body.classList.remove("busy");
         replacePage(html, answer.redirected ? answer.url : location.href);
-      }
+      } else warn(document.body.dataset.refused);
+    } catch { warn(document.body.dataset.gone); // the desk has ended; later clicks are tried again
     } finally { document.body.classList.remove("busy"); }
   });
   return waiting;
@@ -95,7 +107,7 @@ document.addEventListener("change", (event) => {
 });
 document.addEventListener("input", (event) => {
   const shown = event.target.dataset?.shown;
-  if (shown) document.getElementById(shown).textContent = event.target.value;
+  if (shown) document.getElementById(shown).textContent = event.target.value === event.target.max ? event.target.dataset.none : event.target.value;
 });
 let shown = location.pathname;
 window.addEventListener("popstate", () => { if (location.pathname !== shown) location.reload(); });

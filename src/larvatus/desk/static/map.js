@@ -52,7 +52,7 @@ document.addEventListener("input", (event) => {
   });
 });
 
-function limitOf(id) { // a slider at its right end sets no limit until it is moved
+function limitOf(id) { // a slider at its right end sets no limit
   const slider = document.getElementById(id);
   return slider.value === slider.max ? Infinity : Number(slider.value) / 100;
 }

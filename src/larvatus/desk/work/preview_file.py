@@ -15,8 +15,8 @@ _MOST_ROWS = 20_000_000
 def write_preview(source: Any, target: Path, progress: Progress) -> int:
     """Write the rows of a source as they are read, all columns; the number of rows."""
     from larvatus.engines._files.csv import Uses
-    from larvatus.engines._files.parquet_writer import parquet_writer
     from larvatus.engines._files.sources import batches_of, column_names
+    from larvatus.engines._layout.parquet_writer import parquet_writer
 
     names = column_names(source)
     schema, batches = batches_of(source, names, Uses(unclear_dates=True))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
 from larvatus.engines._databases.value_types import ColumnType, array_of, caster, plain_column
-from larvatus.engines._files.parquet_writer import parquet_writer
+from larvatus.engines._layout.parquet_writer import parquet_writer
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
-from larvatus.engines._files.parquet_writer import parquet_writer
+from larvatus.engines._layout.parquet_writer import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,9 +19,9 @@ from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValu
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
 from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, tags_of, with_tags
-from larvatus.engines._files.parquet_writer import close_writer, parquet_writer
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._files.texts_in_numbers import with_sheet_mark
+from larvatus.engines._layout.parquet_writer import close_writer, parquet_writer
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:

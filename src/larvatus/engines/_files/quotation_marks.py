@@ -4,7 +4,8 @@
     quoted = "  ( text | "" )*  "   followed by the delimiter, the end of the line or the end of the file
 
 A reader that meets an open mark would take everything up to the next mark, or the rest of the file, as one cell. A mark inside
-a field that does not open with one is a character like any other.
+a field that does not open with one is a character like any other. If a later mark closes an open one by chance, the lines
+between have as many delimiters as a record; such a file is refused too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Blocks = Callable[[], Iterator[bytes]]
 def check_quotation_marks(path: Path, dialect: CsvDialect) -> None:
     """Raise an error that names the line in which a quotation mark opens and is not closed properly, or a NUL byte stands."""
     blocks = partial(utf8_blocks, path, dialect)
-    problem = "" if _alternate(blocks, dialect) else _problem(blocks, dialect)
+    problem = _swallowed(blocks, dialect) if _alternate(blocks, dialect) else _problem(blocks, dialect)
     if problem:
         raise ReadError(f"{path.name}: {problem}")
 
@@ -68,6 +69,31 @@ def _alternate(blocks: Blocks, dialect: CsvDialect) -> bool:
         if not (edge[content[opening - 1]].all() and edge[content[closing + 1]].all()):
             return False
     return before % 2 == 0
+
+
+def _swallowed(blocks: Blocks, dialect: CsvDialect) -> str:
+    """The problem if every whole line inside quoted fields has the delimiters of a record; for files whose marks alternate."""
+    if not dialect.quote:
+        return ""
+    before, columns, alike, first = 0, 0, 0, -1
+    for start, block in _with_neighbours(blocks):
+        own = block[1:-1]
+        if not start:
+            columns = _BREAK.split(own, maxsplit=1)[0].count(dialect.delimiter.encode())
+        content = np.frombuffer(own, dtype=np.uint8)
+        mark = np.cumsum(content == ord(dialect.quote)) + before
+        ends = np.flatnonzero(content == ord("\n"))
+        before = int(mark[-1]) if len(mark) else before
+        inside = mark[ends] % 2 == 1
+        for k in np.flatnonzero(inside[:-1] & inside[1:] & (mark[ends][:-1] == mark[ends][1:])):
+            if own[ends[k] + 1 : ends[k + 1]].count(dialect.delimiter.encode()) != columns:
+                return ""
+            alike, first = alike + 1, start + int(ends[k]) if first < 0 else first
+    if not columns or alike < (1 if columns > 1 else 2):
+        return ""
+    return (f"a quoted cell holds line {_line(blocks, first) + 1}, which has as many delimiters as a record ({alike:,} such "
+            "lines). A quotation mark was probably opened and not closed. Close or remove it, or take the line breaks out of "
+            "the cell.")
 
 
 def _problem(blocks: Blocks, dialect: CsvDialect) -> str:

@@ -23,8 +23,8 @@ from larvatus.engines._files.csv_writer import LIKE_ARROW, DialectWriter
 from larvatus.engines._files.file_packages import check_packages
 from larvatus.engines._files.labelled_targets import LabelledFile
 from larvatus.engines._files.missing_codes import TAGS, tags_as_text
-from larvatus.engines._files.parquet_writer import close_writer
 from larvatus.engines._files.texts_in_numbers import has_texts, with_mark
+from larvatus.engines._layout.parquet_writer import close_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,7 +32,8 @@ class StoredColumn:
     """One column on disk, in some row order. Its file is deleted when nothing refers to it."""
 
     def __init__(self, folder: WorkFolder, dtype: Any, rows: int = 0) -> None:
-        self.folder, self.dtype, self.rows = folder, np.dtype(dtype), rows
+        self.folder, self.rows = folder, rows
+        self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.path = folder.file(".column")
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         weakref.finalize(self, _unlinked, self.path)

@@ -13,7 +13,7 @@ from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import reduce_groups
 from larvatus.stats.grouping.rare_classes import ClassValues, KeyClasses
-from larvatus.stats.key_risk.model_risk import fitted_means
+from larvatus.stats.key_risk.model_risk import model_means
 from larvatus.stats.linkage.row_hash import combination
 
 # hash of each class, its values in the columns to suppress and then the others, hash of the others, records, weight
@@ -67,7 +67,7 @@ def record_classes(
     mean = None
     if by_model and fraction < 1:
         group = np.repeat(np.arange(len(found)), sizes).astype(np.float64)
-        mean = fitted_means(_codes(np.column_stack((group, cells))[order]), size, fraction)
+        mean = model_means(_codes(np.column_stack((group, cells))[order]), size, fraction)
     classes = KeyClasses(parts.reshape(-1)[order], size, total, fraction, mean=mean)
     ends = np.cumsum([0, *sizes])
     out = RecordClasses(columns, classes, tuple(part[0] for part in found),

@@ -12,10 +12,12 @@ from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import Design, design_of, with_terms
+from larvatus.data.design import with_terms
 from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
 from larvatus.data.rank_agreement import Pairs, agreeing
 from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, reduce_groups
+from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.copula.latent_correlation import (
     Ties,
     conditional,
@@ -55,6 +57,7 @@ class RankedColumns:
     names: tuple[str, ...]
     numeric: tuple[str, ...]
     indicators: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def non_confidential(self) -> list[str]:
@@ -67,16 +70,16 @@ class RankedColumns:
         return [scratch("rank", n) for n in (*self.names, *self.numeric)]
 
 
-def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom, design: Design | None = None) -> RankedColumns:
-    """Add the columns that the copula is estimated and drawn from; by default S is the design of all its columns."""
-    design = design_of(data, data.non_confidential) if design is None else design
+def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
+    """Add the columns that the copula is estimated and drawn from."""
+    design, notes = design_without_rare_levels(data, "copula", by_ranks=True)
     numeric = tuple(t.new_column for t in design.terms if t.level is None and not t.missing)
     indicators = tuple(t.new_column for t in design.terms if t.new_column not in numeric)
-    out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)
+    out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators, tuple(notes))
     terms = {scratch("rank", n): n for n in [*names, *numeric]}
     data = add_ranks(out.data, terms)
     scored = {scratch("score", t): t for t in numeric}
-    return RankedColumns(_with_scores(data, scored, random), out.names, numeric, indicators)
+    return RankedColumns(_with_scores(data, scored, random), out.names, numeric, indicators, out.notes)
 
 
 def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRandom) -> Microdata:

@@ -136,7 +136,7 @@ def linear_law(
         inside = covariance[:p, :p] - fit @ covariance[p:, :p]
         on_s = (np.eye(p) - beta) @ fit
         intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
-        out.append(GroupLaw(intercept, beta, on_single_levels(on_s, design, g), inside - beta @ inside @ beta.T))
+        out.append(GroupLaw(intercept, beta, _on_single_levels(on_s, design, g), inside - beta @ inside @ beta.T))
     if shape != "normal":
         out = _with_roots(original, beta, design, out, shape, orthogonal)
     return Law(names, design.names, tuple(out))
@@ -156,7 +156,7 @@ def _with_roots(
     return out
 
 
-def on_single_levels(on_s: Matrix, design: Design, group: int) -> Matrix:
+def _on_single_levels(on_s: Matrix, design: Design, group: int) -> Matrix:
     """Coefficients of the indicators of single levels, from those of pooled levels: each level has that of its pool."""
     out = on_s.copy()
     for j, term in enumerate(design.terms):

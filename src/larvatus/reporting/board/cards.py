@@ -13,7 +13,7 @@ from larvatus.comparison.release_sentences import as_title, capitalise, nearly_u
 from larvatus.comparison.risk_text import is_correlation
 from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
 from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule, rule_rows
-from larvatus.core.number_format import EXACT, count, finite_number, list_names, plural
+from larvatus.core.number_format import EXACT, SPACE, count, finite_number, list_names, plural
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
@@ -33,7 +33,8 @@ PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _WITH_FIGURES, _FEW_CARDS = (2, 4), 3  # broken limits with figures on a card that names all; the second for few cards
-_ROOM = 1.15  # how much wider the axis of a bar is than its largest figure
+_ENDS = (0.05, 0.2, 1.0)  # what a full risk bar may stand for
+_LEFT_OUT = f" (not{SPACE}in{SPACE}the{SPACE}mean)"
 _Tone = Literal["good", "bad", "open"]
 
 
@@ -60,7 +61,6 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
     """The card of a release. Broken limits beyond the first are named for the favourite or `in_full`, else counted."""
     candidate, many = subject.candidate(head), len(subject.measures)
     verdict, tone = card_verdict(head, subject)
-    worst = worst_loss(candidate)
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
     broken, named = limits_not_met(head, subject), in_full or head.number == subject.favourite.number
@@ -68,17 +68,28 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
         success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
-        _loss_bar(head, lost), f"{plain_title(worst.method)} {relative_text(worst)}" if worst else no_loss_text(candidate),
+        _loss_bar(head, lost), worst_in_words(head, subject),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
-        *_broken_in_words(broken, shown, named),
+        *_broken_in_words(broken, shown, named, "limit" if broken_limits(head, subject.limits) else "attack"),
     )
 
 
-def _broken_in_words(broken: list[BrokenLimit], shown: int, named: bool) -> tuple[tuple[str, ...], str]:
+def worst_in_words(head: Headline, subject: Subject) -> str:
+    """The largest single loss, and whether the mean leaves it out."""
+    candidate = subject.candidate(head)
+    worst = worst_loss(candidate)
+    if worst is None:
+        return no_loss_text(candidate)
+    left_out = worst.method not in subject.measures and len(subject.measures) > 1
+    return f"{plain_title(worst.method)} {relative_text(worst)}{_LEFT_OUT if left_out else ''}"
+
+
+def _broken_in_words(broken: list[BrokenLimit], shown: int, named: bool, what: str) -> tuple[tuple[str, ...], str]:
     """The first broken limits with their figures; the names of the others, or only their number."""
     first, others = [b.sentence for b in broken[:shown]], broken[shown:]
     if not named and others:
-        return (*first[:-1], f"{first[-1]}; {count(len(others))} more"), ""
+        more = f"and {plural(len(others), f'more {what}')}".replace(" ", SPACE)
+        return (*first[:-1], f"{first[-1]}; {more}"), ""
     listed = {b.name for b in broken[:shown]}
     names = [name for name in dict.fromkeys(b.name for b in others) if name not in listed]
     return tuple(first), f"Also: {list_names(names, len(names))}." if names else ""
@@ -106,17 +117,18 @@ class BrokenLimit(NamedTuple):
 def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
     """Every limit that a release breaks; without limits, every attack that the default rule does not accept.
 
-    The furthest beyond comes first.
+    The limits of the strongest attack come first, then those that are broken by most.
     """
+    own = head.attack.method if head.attack else ""
     if subject.limits is not None and subject.limits.broken(head.name):
-        rows = sorted(subject.limits.broken(head.name), key=_nearness)
+        rows = sorted(subject.limits.broken(head.name), key=lambda r: (r["score"] != own, _nearness(r)))
         return [BrokenLimit(plain_name(str(r["score"])), _figure_beyond(r)) for r in rows]
     if head.attack is None or passes_rule(head, subject.limits):
         return []
     candidate = subject.candidate(head)
     scores = {s.method: s for s in candidate.of_kind("risk")}
     out = []
-    for row in sorted(rule_rows(candidate), key=lambda r: -baseline_ratio(scores[str(r["attack"])])):
+    for row in sorted(rule_rows(candidate), key=lambda r: (r["attack"] != own, -baseline_ratio(scores[str(r["attack"])]))):
         if row["met"] is True:
             continue
         score = scores[str(row["attack"])]
@@ -150,12 +162,12 @@ def _nearness(row: Row) -> float:
 
 
 def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
-    """The strongest attack, on the same axis for all cards: it ends a little beyond their largest value, baseline or limit."""
+    """The strongest attack, on the same axis for all cards."""
     score = head.attack
     if score is None or head.risk is None:
         return None
     base, most = baseline(score), limit_on_value(score, subject.limits, head.name)
-    top = _ROOM * max(_largest_on_bars(subject), EXACT)
+    top = full_risk_bar(subject)
     beyond = breaks_limit(score, subject.limits, head.name)
     reached, limit = value_texts(score, most)
     said = f"Bar: {reached}; limit {limit}" if most is not None else f"Bar: {reached}; no limit"
@@ -163,10 +175,26 @@ def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
                None if most is None else _part(most, top), beyond)
 
 
-def _largest_on_bars(subject: Subject) -> float:
-    """The largest figure on the bars of all cards."""
-    return max((v for h in subject.on_cards if h.attack is not None
-                for v in (h.risk, h.base, limit_on_value(h.attack, subject.limits, h.name)) if v is not None), default=1.0)
+def full_risk_bar(subject: Subject) -> float:
+    """What a full risk bar stands for: 1, or less if every value, baseline and limit on the cards is small."""
+    largest = max((v for h in subject.on_cards if h.attack is not None
+                   for v in (h.risk, h.base, limit_on_value(h.attack, subject.limits, h.name)) if v is not None), default=1.0)
+    return next((end for end in _ENDS if largest <= end), _ENDS[-1])
+
+
+def cards_key(subject: Subject) -> tuple[str, ...]:
+    """What a full bar is, what the numbers are, and where the releases without a card are."""
+    full, shown = full_risk_bar(subject), len(subject.on_cards)
+    ranks = any(h.attack is not None and h.attack.unit == "correlation" for h in subject.on_cards)
+    either = f", or a rank correlation of {full:g}" if ranks else ""
+    risk = f"{100 * full:.0f}{SPACE}%{either}"
+    said = f"A full bar is {risk}" if full == 1 else f"A full risk bar is {risk}; a full loss bar is 100{SPACE}%"
+    out = [f"Red: a limit is broken. {said}."]
+    if len(subject.heads) > 1:
+        out.append("The number of a release is its place in the study, not a rank.")
+    if shown < len(subject.heads):
+        out.append(f"{shown} of {count(len(subject.heads))} releases have a card; the others are in the table below.")
+    return tuple(out)
 
 
 def _part(value: float, top: float) -> float:

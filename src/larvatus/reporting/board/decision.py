@@ -14,22 +14,22 @@ from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, MOST_ABOVE
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
     release_warnings,
+    singled_out_columns,
     singled_out_sentence,
     unmasked_in_words,
 )
 from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, limits_not_met
+from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, cards_key, limits_not_met, worst_in_words
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
-    no_loss_text,
     relative_text,
     success_text,
     worst_loss,
 )
 from larvatus.reporting.board.map_block import map_block
 from larvatus.reporting.board.subject import Subject
-from larvatus.reporting.board.unmasked_success import success_without_mask
+from larvatus.reporting.board.unmasked_success import no_mask_passes, success_without_mask
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
 
@@ -44,7 +44,7 @@ _DEFAULT_RULE = (
 MOST_BROKEN = 4  # names of broken limits in a sentence
 _WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"
-_WEIGHT = "; group or round the weight, or do not release it"
+_WEIGHT = ", and group, round or leave out the weight"
 _COUNTED = "every counted attack"
 _UNKNOWN = "No attack was run, so the disclosure risk is unknown."
 
@@ -60,13 +60,16 @@ def decision_title(subject: Subject) -> str:
         verdict = card_verdict(head, subject)[0]
         return f"{quote(head.name)} {f'is {verdict}' if verdict == UNSAFE else verdict}"
     if subject.rules_choice is None:
-        return f"{_none(subject)}. None should go out."
+        return f"No release may go out: {_none(subject)}"
     return f"The rule chooses {quote(head.name)} out of {plural(many, 'release')}"
 
 
 def _none(subject: Subject) -> str:
-    met = subject.limits is not None and not any(subject.limits.meets(h.name) for h in subject.heads)
-    return "No release meets the limits" if met else "No release passes the rule"
+    """Why no release may go out."""
+    if no_mask_passes(subject):
+        return _WITHOUT_MASK
+    broken = subject.limits is not None and not any(subject.limits.meets(h.name) for h in subject.heads)
+    return "none meets the limits" if broken else "none passes the rule"
 
 
 def _fewest(head: Headline, subject: Subject) -> str:
@@ -82,7 +85,7 @@ def decision_screen(subject: Subject) -> DecisionScreen:
     """The first screen as a block."""
     cards = tuple(card_of(h, subject) for h in subject.on_cards)
     return DecisionScreen(rule_sentence(subject), against_sentence(subject), tuple(_alerts(subject)), cards,
-                          map_block(subject), _rest(subject))
+                          map_block(subject), _rest(subject), " ".join(cards_key(subject)))
 
 
 def rule_sentence(subject: Subject) -> str:
@@ -96,8 +99,9 @@ def rule_sentence(subject: Subject) -> str:
         closest = subject.favourite
         if len(heads) == 1:
             return f"The rule does not choose {quote(closest.name)}: it {_fails(closest, limits)}."
-        why = _WITHOUT_MASK if success_without_mask(closest, subject) else f"none {_condition(limits)}"
-        return f"The rule chooses no release: {why}.{_fewest(closest, subject)}"
+        if no_mask_passes(subject):
+            return f"The rule chooses no release: {_WITHOUT_MASK}."
+        return f"The rule chooses no release: none {_condition(limits)}.{_fewest(closest, subject)}"
     fit = sum(passes_rule(h, limits) for h in heads)
     if len(heads) == 1:
         return f"The rule accepts {quote(best.name)}: it {_condition(limits)}."
@@ -152,12 +156,14 @@ def against_sentence(subject: Subject) -> str:
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
-    return f"What speaks against {quote(head.name)}: {'; '.join(found)}."
+    return f"What speaks against {quote(head.name)}: {'; '.join(found)}.{_by_intervals(head, subject)}"
 
 
 def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     """Objections by risk, the most serious first."""
-    broken = limits_not_met(head, subject)
+    broken, without = limits_not_met(head, subject), success_without_mask(head, subject)
+    if without and no_mask_passes(subject):
+        yield without
     if broken and subject.limits is not None and not subject.limits.meets(head.name):
         first = broken[0]
         worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
@@ -166,20 +172,28 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        yield success_without_mask(head, subject) or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
+        yield without or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
     for said in unmasked_in_words(subject.candidate(head).scores):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
 
 
 def _in_scores(head: Headline, subject: Subject) -> str:
-    """In how many attacks and measures limits are broken, if several are broken in one, and how many by the interval alone."""
+    """In how many attacks and measures limits are broken, if several are broken in one."""
     rows = subject.limits.broken(head.name) if subject.limits else ()
     scores = {r["score"] for r in rows}
     attacks = sum(map(of_attack, scores))
     parts = [plural(n, kind) for n, kind in ((attacks, "attack"), (len(scores) - attacks, "measure")) if n]
+    return f" in {join_words(parts)}" if len(scores) < len(rows) else ""
+
+
+def _by_intervals(head: Headline, subject: Subject) -> str:
+    """How many limits are broken by the upper end of an interval alone; empty if none is, or if limits are not counted."""
+    rows = subject.limits.broken(head.name) if subject.limits and not no_mask_passes(subject) else ()
     unsure = sum(ONLY_UPPER_END in str(r["reason"]) for r in rows)
-    small = f" ({count(unsure)} of them only by the upper end of an interval, as with few records)" if unsure else ""
-    return f"{f' in {join_words(parts)}' if len(scores) < len(rows) else ''}{small}"
+    if not unsure:
+        return ""
+    some = f"For {count(unsure)} of the {count(len(rows))} limits" if len(rows) > 1 else "For the broken limit"
+    return f" {some}, only the upper end of the interval is too high."
 
 
 def _warnings(head: Headline, subject: Subject) -> list[str]:
@@ -214,9 +228,10 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     """What a reader must know besides: warnings first, then what holds for every release."""
     yield from (("warning", said) for said in subject.warned)
     about = subject.comparison.about
-    alone = singled_out_sentence(s for c in subject.candidates for s in c.scores)
-    way = f"{_NO_MASK}{_WEIGHT if about.weight else ''}."
-    without = success_without_mask(subject.favourite, subject)
+    scores = [s for c in subject.candidates for s in c.scores]
+    alone, columns = singled_out_sentence(scores), singled_out_columns(scores)
+    way = f"{_NO_MASK}{_WEIGHT if about.weight and (not columns or about.weight in columns) else ''}."
+    without = no_mask_passes(subject)
     end = f"{capitalise(without)}. No mask can pass: {way}" if without else f"No mask helps against that: {way}"
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {end}" if said == alone else said
@@ -276,10 +291,8 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
 
 
 def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
-    worst = worst_loss(subject.candidate(head))
     verdict = card_verdict(head, subject)[0]
     badge = badge_of(head, subject)
     attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
-    lost = f"{plain_title(worst.method)} {relative_text(worst)}" if worst else no_loss_text(subject.candidate(head))
     return (head.name, str(head.number), f"{verdict} ({badge})" if badge else verdict, *attack,
-            mean_loss_text(head.loss, measures), lost)
+            mean_loss_text(head.loss, measures), worst_in_words(head, subject))

@@ -8,7 +8,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import at_baseline, baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
-from larvatus.core.frequencies import natural_frequencies
+from larvatus.core.frequencies import natural_frequencies, natural_frequency
 from larvatus.core.number_format import EXACT, finite_number, loss, plural, share
 from larvatus.data.score import Score
 
@@ -20,13 +20,20 @@ def success_text(score: Score) -> str:
     base = baseline(score)
     reached, guessed = value_texts(score, base)
     success = plain_words(score.method, "risk", score.meaning).success
+    if base is not None and _as_many(score, base):
+        return f"{natural_frequency(score.value)} {success}, as many {baseline_source(score)}"
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
     return f"{said}, {guessed} {baseline_source(score)}{_luck(score, base)}" if base is not None else said
 
 
+def _as_many(score: Score, base: float) -> bool:
+    """Whether an attack that is not shown to beat its baseline counts, in round figures, as many as that."""
+    return _is_counted(score, base) and at_baseline(score) and natural_frequency(score.value) == natural_frequency(base)
+
+
 def _luck(score: Score, base: float) -> str:
     """A remark on an attack that is above its baseline, but not shown to beat it."""
-    return " (may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
+    return " (the difference may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
 
 
 def unmasked_success_text(score: Score, most: float | None) -> str:
@@ -37,7 +44,8 @@ def unmasked_success_text(score: Score, most: float | None) -> str:
     success = plain_words(score.method, "risk", score.meaning).success
     guessed, limit = value_texts(replace(score, value=base), most)
     said = f"{success} {guessed}" if score.unit == "correlation" else f"{guessed} {_with_verb(success)}"
-    return f"{said} {_UNMASKED} (the limit is {limit})"
+    how = " by linking whole households" if score.method.partition(" (")[0] == "household_linkage" else ""
+    return f"{said} {_UNMASKED}{how} (the limit is {limit})"
 
 
 def _with_verb(success: str) -> str:
@@ -51,11 +59,16 @@ def _with_verb(success: str) -> str:
 
 def value_texts(score: Score, other: float | None) -> tuple[str, str]:
     """The value of an attack and another value on its scale, both as natural frequencies if records or values are counted."""
-    counted = score.unit == "share" and not plain_words(score.method, "risk", score.meaning).success.startswith("of ")
-    if counted and all(v is None or -EXACT <= v <= 1 for v in (finite_number(score.value), other)):
+    if _is_counted(score, other):
         first, second = natural_frequencies([score.value, other])
         return first, second
     return risk_text(score, score.value), risk_text(score, other)
+
+
+def _is_counted(score: Score, other: float | None) -> bool:
+    """Whether records or values are counted, so that the value and another one are said as natural frequencies."""
+    counted = score.unit == "share" and not plain_words(score.method, "risk", score.meaning).success.startswith("of ")
+    return counted and all(v is None or -EXACT <= v <= 1 for v in (finite_number(score.value), other))
 
 
 def baseline_source(score: Score) -> str:

@@ -11,14 +11,14 @@ from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS
-from larvatus.comparison.release_sentences import plain_name
+from larvatus.comparison.release_sentences import capitalise, plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
 from larvatus.core.number_format import EXACT, SPACE, count, finite_number, loss, minus, plural, quote
 from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import mean_loss_text
 from larvatus.reporting.board.subject import Subject
-from larvatus.reporting.board.unmasked_success import success_without_mask
+from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.charts.labels import PLACES
 from larvatus.reporting.charts.risk_map import (
     LIMIT_NAME,
@@ -63,7 +63,8 @@ def risk_map(subject: Subject) -> RiskMap | None:
     known = [h for h in subject.heads if h.excess is not None and h.loss is not None]
     if not known:
         return None
-    best = {h.number for h in on_frontier(known)}
+    closed = no_mask_passes(subject)
+    best = {h.number for h in on_frontier(known)} if subject.rules_choice is not None else set()
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
@@ -74,7 +75,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
     sentence = _sentence(subject, known, few, limits, upward)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
-                   limits, first, _most_loss(subject))
+                   limits, first, _most_loss(subject), f"{capitalise(closed)}: no point may be released." if closed else "")
 
 
 def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
@@ -89,7 +90,7 @@ def _x_name(subject: Subject) -> str:
 
 def _y_name(subject: Subject) -> str:
     """The name of the axis of risk, with a remark if the unmasked columns alone find more than is allowed."""
-    return _Y_WITHOUT if success_without_mask(subject.favourite, subject) else _Y_NAME
+    return _Y_WITHOUT if no_mask_passes(subject) else _Y_NAME
 
 
 def _limit_ends(subject: Subject, heads: Sequence[Headline]) -> tuple[float, float] | None:
@@ -123,22 +124,30 @@ def _sentence(
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
-    line = "No release lies below and to the left of the dashed line."
+    shapes = "No point may be released: all are squares."
     if subject.rules_choice is not None:
-        line = "Dashed: the best trade-offs."
-    return (f"{found}Lower left is better. Circles may be released, squares not. {line}"
-            f"{_shading(subject, known, limits)}{_stretched(upward)}{numbers}{left_out}")
+        shapes = "Circles may be released, squares not. Filled, on the dashed line: the best trade-offs."
+    return (f"{found}Lower left is better. {shapes}{_shading(subject, known, limits)}{_stretched(upward)}{_luck(known)}"
+            f"{numbers}{left_out}")
 
 
 def _stretched(upward: Scale) -> str:
     """That small risks have more room than large ones, if they have."""
-    return " Each line upwards is ten times the risk." if isinstance(upward, LogScale) else ""
+    if not isinstance(upward, LogScale):
+        return ""
+    return f" From {upward.ticks()[1][1]} upwards, each line is ten times the one below."
+
+
+def _luck(known: Sequence[Headline]) -> str:
+    """That an attack which is above its baseline, but not shown to beat it, is drawn at 0, if there is one."""
+    drawn = any(h.attack and h.excess == 0 and (h.risk or 0.0) > (h.base or 0.0) + EXACT for h in known)
+    return " Differences that may be luck are drawn at 0." if drawn else ""
 
 
 def _best(subject: Subject, known: Sequence[Headline]) -> str:
     """What the rule's choice is better at than the other releases on the map; no release is praised if none passes."""
     best = subject.rules_choice
-    if success_without_mask(subject.favourite, subject):
+    if no_mask_passes(subject):
         return "The height shows only what the masked columns add. "
     if best is None or len(known) == 1 or subject.favourite.number != best.number or best.loss is None:
         return ""
@@ -150,13 +159,15 @@ def _best(subject: Subject, known: Sequence[Headline]) -> str:
 
 def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, float] | None) -> str:
     """That some limits are lower than others, and that squares may lie elsewhere; the drawing names what is shaded."""
+    if no_mask_passes(subject):
+        return ""
     right = " Shaded on the right: beyond the limit on the mean loss." if _most_loss(subject) is not None else ""
     if limits is None:
         return right
     low, high = limits
     said = " Lightly shaded: beyond the limit for some releases." if high > low + EXACT else ""
     below = any((h.excess or 0.0) < low and not passes_rule(h, subject.limits) for h in known)
-    return said + (" A square below the shading breaks another limit." if below else "") + right
+    return said + (" A square below the shading breaks a limit that its height does not show." if below else "") + right
 
 
 def live_geometry(subject: Subject, drawn: RiskMap) -> str:
@@ -165,19 +176,21 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
     heads = subject.heads
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
     axes = [{**_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, [_points(v) for v in excess]), "option": _Y_OPTION}]
-    if drawn.limits is not None:
+    if drawn.closed:
+        axes[0]["closed"] = [drawn.reason_lines(frame) for frame in _FRAMES]
+    elif drawn.limits is not None:
         axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
     axes += [_risk_axis(name, scores) for name, scores in risks.items()]
     means = [h.loss for h in heads]
     if len(subject.measures) > 1:
         said = [mean_loss_text(v, len(subject.measures)) for v in means]
         axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said))
-        if drawn.most_loss is not None:
+        if drawn.most_loss is not None and not drawn.closed:
             axes[-1]["most"] = _short(drawn.across.at(drawn.most_loss), 5)
     axes += [_loss_axis(name, scores) for name, scores in losses.items()]
     first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
     points = [_map_point(h, subject, drawn) for h in heads]
-    frames = [frame._asdict() for frame in _FRAMES]
+    frames = [drawn.fit(frame)._asdict() for frame in _FRAMES]
     return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "places": PLACES, "limit": LIMIT_NAME,
                        "small": SMALL, "radii": RADII, "frames": frames}, ensure_ascii=False, separators=(",", ":"))
 

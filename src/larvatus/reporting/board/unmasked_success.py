@@ -15,3 +15,11 @@ def success_without_mask(head: Headline, subject: Subject) -> str:
     found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
              if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
     return max(found, default=(False, 0.0, ""))[2]
+
+
+def no_mask_passes(subject: Subject) -> str:
+    """What the unmasked columns alone give in the release that the report is about, if they break a limit in every release."""
+    attacked = [h for h in subject.heads if h.risk is not None]
+    if not attacked or not all(success_without_mask(h, subject) for h in attacked):
+        return ""
+    return success_without_mask(subject.favourite, subject)

@@ -149,8 +149,12 @@ def _join_names(names: Sequence[Sequence[str]], widest: float) -> tuple[str, ...
     if all(map(_is_number, names)):
         shown: Sequence[Sequence[str]] = [(said,) for said in _ranges(sorted(int(n[0]) for n in names))]
     else:
-        more = len(names) - _MOST
-        shown = [*names[:_MOST], (f"{more} more",)] if more > 0 else names
+        said = [n for n in names if not _is_number(n)]
+        numbers = _ranges(sorted(int(n[0]) for n in names if _is_number(n)))
+        more = len(said) - _MOST
+        shown = [*said[:_MOST], (f"{more} more",)] if more > 0 else said
+        if numbers:
+            shown = [*shown[:-1], (*shown[-1][:-1], f"{shown[-1][-1]} and no. {numbers[0]}"), *((n,) for n in numbers[1:])]
     out = list(shown[0])
     for said in shown[1:]:
         joined = f"{out[-1]}, {said[0]}"

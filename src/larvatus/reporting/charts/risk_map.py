@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from larvatus.reporting.charts.labels import place_point_labels
 from larvatus.reporting.charts.scales import Scale
-from larvatus.reporting.charts.wrapping import text_lines, wrap_name
+from larvatus.reporting.charts.wrapping import LINE, text_lines, wrap_name
 from larvatus.reporting.figures.label_placement import Box
 from larvatus.reporting.figures.svg import document, element, line, text, text_width
 
@@ -22,6 +22,7 @@ MOST_NAMES = 12  # points beyond which only the most important have names and th
 LIMIT_NAME = "beyond the limit ↑"
 RADII = {"circle": (5.5, 7.0), "square": (5.0, 6.0)}  # of a point, and of the point that the report is about
 SMALL = 6.6  # mean width of a letter of small type
+_BOLD = 7.8  # and of bold type
 
 
 class MapFrame(NamedTuple):
@@ -79,6 +80,7 @@ class RiskMap:
     """Everything that the map shows.
 
     `limits` are the lowest and the highest limit on risk among the releases, `most_loss` is the limit on the mean loss.
+    `closed` is the reason why no point of the map may be released, if there is one; then the whole map is shaded.
     """
 
     title: str
@@ -91,10 +93,20 @@ class RiskMap:
     limits: tuple[float, float] | None
     favourite: int
     most_loss: float | None = None
+    closed: str = ""
+
+    def fit(self, frame: MapFrame) -> MapFrame:
+        """The frame with room above the points for the reason why no point may be released."""
+        lines = len(self.reason_lines(frame))
+        return frame._replace(above=max(frame.above, LINE * lines + 20)) if lines else frame
+
+    def reason_lines(self, frame: MapFrame) -> list[str]:
+        return wrap_name(self.closed, frame.right - frame.left - 16, _BOLD) if self.closed else []
 
 
 def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     """The map as SVG text."""
+    frame = drawn.fit(frame)
     at = {p.number: (frame.x(drawn.across.at(p.x)), frame.y(drawn.upward.at(p.y))) for p in drawn.points}
     order = sorted(drawn.points, key=lambda p: (p.number != drawn.favourite, not p.named, not p.best, p.y))
     names = [frame.name_lines(p.name if p.named else str(p.number)) for p in order]
@@ -103,6 +115,11 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     edges = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
     limit = _limit_name(drawn, frame, at.values())
     taken = [limit] if limit else []
+    if limit and drawn.limits:
+        low = frame.y(drawn.upward.at(drawn.limits[0]))
+        edges.append(Box(frame.left, low - 1, frame.right, low + 1))
+    if drawn.closed:
+        taken.append(Box(frame.left, frame.top, frame.right, frame.top + frame.above - 12))
     labels = place_point_labels([at[p.number] for p in order], names, room, frame.widest, taken, edges,
                                 [str(p.number) for p in order])
     body = [_limits(drawn, frame, limit), _loss_limit(drawn, frame), _axes(drawn, frame), _frontier(corners)]
@@ -123,6 +140,8 @@ def _point(point: MapPoint, x: float, y: float, favourite: bool) -> str:
 
 def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
     """What lies beyond the limits, shaded; lighter where only some releases have so low a limit."""
+    if drawn.closed:
+        return _closed(drawn, frame)
     if drawn.limits is None or name is None:
         return ""
     low, high = (frame.y(drawn.upward.at(v)) for v in drawn.limits)
@@ -134,9 +153,16 @@ def _limits(drawn: RiskMap, frame: MapFrame, name: Box | None) -> str:
     return "".join(out) + text(name.right - 4, low - 5, LIMIT_NAME, "tick", "end")
 
 
+def _closed(drawn: RiskMap, frame: MapFrame) -> str:
+    """The whole map shaded, with the reason at its top."""
+    shade = element("rect", x=frame.left, y=frame.top, width=frame.right - frame.left, height=frame.bottom - frame.top,
+                    class_="forbidden")
+    return shade + text_lines(frame.left + 8, frame.top + 18, drawn.reason_lines(frame), "reason")
+
+
 def _loss_limit(drawn: RiskMap, frame: MapFrame) -> str:
     """What lies beyond the limit on the mean loss, shaded."""
-    x = frame.x(drawn.across.at(drawn.most_loss)) if drawn.most_loss is not None else frame.right
+    x = frame.x(drawn.across.at(drawn.most_loss)) if drawn.most_loss is not None and not drawn.closed else frame.right
     if x >= frame.right:
         return ""
     high = frame.bottom - frame.top
@@ -146,7 +172,7 @@ def _loss_limit(drawn: RiskMap, frame: MapFrame) -> str:
 
 def _limit_name(drawn: RiskMap, frame: MapFrame, points: Iterable[tuple[float, float]]) -> Box | None:
     """The place of the name of the limit: as far to the right as no point lies in it, else at the right end."""
-    if drawn.limits is None:
+    if drawn.limits is None or drawn.closed:
         return None
     y, wide = frame.y(drawn.upward.at(drawn.limits[0])), text_width(LIMIT_NAME, SMALL)
     near = sorted((x for x, at in points if y - 25 < at < y + 9), reverse=True)

@@ -173,6 +173,7 @@ class DecisionScreen:
     cards: tuple[Card, ...]
     beside: ReportBlock
     rest: tuple[ReportBlock, ...] = ()
+    key: str = ""  # what bars and numbers mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,9 @@ def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | No
     chosen = preferred_release(heads, limits)
     if chosen is None:
         closest = closest_release(heads, limits) or scored[0]
-        lead = f"None should go out. The strongest attack on {quote(closest.name)}"
+        lead = f"None may go out. The strongest attack on {quote(closest.name)}"
         if limits:
-            lead = f"None should go out. {quote(closest.name)} {limits.in_words(closest.name)}. Its strongest attack"
+            lead = f"None may go out. {quote(closest.name)} {limits.in_words(closest.name)}. Its strongest attack"
         return _said(_counted(heads, limits), lead, closest, measures, limits, uncounted)
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
     lead = f"Among these, {quote(chosen.name)} {best}. Its strongest attack"

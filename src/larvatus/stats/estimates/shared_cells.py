@@ -4,6 +4,8 @@
     By chance that happens with probability at most c(x)^(m − 1), c(x) the share of the other records within w of x.
     Only cells with c(x)^(m − 1) ≤ 0.1 count: C of K cells, where chance gives at most μ = Σ E[c^(m − 1); c^(m − 1) ≤ 0.1].
     P(C or more) ≤ exp(−K · KL(C/K ‖ μ/K))   (Hoeffding 1963)
+
+    All cells nearly share their values if 1 − s²_within / s² ≥ 0.9, beyond chance (F test); at most 100 records each.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ _TELLING = 0.1  # largest probability of a cell to agree by chance
 _FALSE_ALARM = 1e-6
 _TIMES = 4  # cells that share, relative to those that agree by chance; S that explains much of x gives two or three
 _STEPS = 2001
+_NEARLY = 0.9  # share of the variance between cells from which they nearly share their values
+_FEWEST, _LARGEST = 5, 100  # cells, and records of a cell on average: a mean of more is a statistic
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,27 @@ class Neighbours:
         inside = np.searchsorted(ordered, ordered + w, side="right") - np.searchsorted(ordered, ordered - w, side="left")
         share[order] = (inside - 1) / (len(order) - 1)
         return cls(x, w, share, np.quantile(share[order], np.linspace(0, 1, _STEPS)))
+
+    def nearly_sharing_cells(self, cells: Cells) -> Bools:
+        """All cells of two or more if their records differ little, compared with the cells; otherwise none."""
+        from scipy.stats import f
+
+        there = ~np.isnan(self.x)
+        count = cells.sums(there.astype(np.float64))
+        several = count >= 2
+        k, n = int(several.sum()), float(count[several].sum())
+        none = np.zeros(len(cells), dtype=bool)
+        if k < _FEWEST or n > _LARGEST * k or n <= k:
+            return none
+        centred = np.where(there, self.x - np.nanmean(self.x), 0.0)
+        sums, squares = cells.sums(centred)[several], float(cells.sums(centred**2)[several].sum())
+        between = float((sums**2 / count[several]).sum() - sums.sum() ** 2 / n)
+        within = max(squares - float((sums**2 / count[several]).sum()), 0.0) / (n - k)
+        total = (squares - sums.sum() ** 2 / n) / (n - 1)
+        if total <= 0 or within > (1 - _NEARLY) * total:
+            return none
+        sure = within == 0 or f.sf(between / (k - 1) / within, k - 1, n - k) <= _FALSE_ALARM
+        return several if sure else none
 
     def sharing_cells(self, cells: Cells) -> Bools:
         """The cells whose records share a value; none if chance would give as many."""

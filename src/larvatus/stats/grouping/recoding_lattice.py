@@ -28,6 +28,7 @@ from larvatus.stats.grouping.rare_classes import ClassLimits, KeyClasses, breaki
 
 MOST_LATTICE_NODES = 1_000_000
 _MOST_EXAMINED = 5_000  # of a lattice with more nodes
+_MOST_TURNS = 20_000  # of an exact search, each with a node or a box of nodes
 _MOST_PASSED = 200_000
 _MOST_PROBES = 2_000
 _LEAST_GAIN = 1e-12
@@ -237,7 +238,7 @@ def _all_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:
             break
         if np.isfinite(bound[node]):
             tighten(node, search.forced_at(node))
-    while True:
+    for _ in range(_MOST_TURNS):
         place = np.unravel_index(int(np.argmin(bound)), shape)
         node = tuple(int(level) for level in place)
         lowest = float(bound[node])
@@ -251,6 +252,7 @@ def _all_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:
             tighten(node, search.forced_at(node) if found is None else found.forced)
         bound[node] = np.inf
         progress(len(search.seen))
+    return float(bound.min())
 
 
 def _some_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:

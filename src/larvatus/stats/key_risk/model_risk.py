@@ -118,7 +118,7 @@ def model_risk(codes: Ints, count: Ints, weight: Floats | None, fraction: float,
     return KeyModels(path, _under_model(path[-1], cells, count, weight, fraction, levels, model))
 
 
-def fitted_means(codes: Ints, count: Ints, fraction: float) -> Floats | None:
+def model_means(codes: Ints, count: Ints, fraction: float) -> Floats | None:
     """The mean of every combination under the model that a search chooses; None if there is none."""
     risk = model_risk(codes, count, None, fraction).risk
     return None if risk is None else np.asarray(risk.chosen.fitted.mean[tuple(risk.codes.T)])

@@ -121,6 +121,11 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("rect", { x: px(x.most), y: frame.top, width: frame.right - px(x.most), height: frame.bottom - frame.top, "class": "forbidden" }));
       inside.push(part("line", { x1: px(x.most), y1: frame.top, x2: px(x.most), y2: frame.bottom, "class": "limit" }));
     }
+    if (y.closed) {
+      inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: frame.bottom - frame.top, "class": "forbidden" }));
+      inside.push(written(y.closed[size], frame.left + 8, frame.top + 18, "reason"));
+      taken.push([frame.left, frame.top, frame.right, frame.top + frame.above - 12]);
+    }
     if (y.limits) {
       var low = py(y.limits[0]), high = py(y.limits[1]);
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
@@ -178,7 +183,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   }
   function linked(points, x, y, numbers, shapeOf) {
     var marks = points.map(function (p, i) {
-      var rows = told(p, x, y), name = rows.join("; ") + (numbers.indexOf(p.number) >= 0 ? "; on the dashed line" : "") + (p.passes ? "; may be released" : "");
+      var rows = told(p, x, y), name = rows.join("; ") + (numbers.indexOf(p.number) >= 0 ? "; a best trade-off" : "") + (p.passes ? "; may be released" : "");
       var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number }, [
         part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shapeOf(p)
       ]);
@@ -208,11 +213,11 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
     });
     hide();
-    var best = unbeaten(points), numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
+    var best = data.points.some(function (p) { return p.passes; }) ? unbeaten(points) : [], numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
     var own = x.key === data.x && y.key === data.y;
     scroll.replaceChildren(own ? pageDrawing(x, y, points, numbers) : otherDrawing(x, y, points, best, numbers));
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
-      "On the dashed line: " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + ".";
+      (best.length ? "Best trade-offs (filled): " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   box.append(scroll, hint, said, controls);
