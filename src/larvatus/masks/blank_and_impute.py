@@ -109,7 +109,7 @@ class BlankAndImpute(Mask):
                     for j, n in enumerate(names)}
 
         if self.copies > 1 and self._rate < 1:
-            notes.append(Note("the same cells are blanked in every copy, so a cell that is equal in all copies is original",
+            notes.append(Note("the same cells are blanked in all copies, so a cell that is equal in all copies is original",
                               "warning"))
         columns = list(dict.fromkeys([*names, *design.columns]))
         return Masked(map_rows(current, impute, columns), notes)

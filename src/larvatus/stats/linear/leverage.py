@@ -22,7 +22,7 @@ from larvatus.stats.linear.row_maps import solve_rows
 from larvatus.stats.linear.sufficiency import THIN, independent
 
 _HELD = 0.99  # the residual then has less than a tenth of the standard deviation of the others
-_EXACT = 1e-9
+_PAIR = 0.999  # of pairs, of which small sub-groups have many that are far apart by chance
 _WORTH = 0.05  # lower leverages cannot belong to a pair that is held, unless the other is held alone
 
 
@@ -58,7 +58,7 @@ class DesignBasis:
         return np.asarray(self.leverage(terms) > _WORTH)
 
     def sets_in_place(self, terms: Matrix) -> list[Ints]:
-        """Rows with leverage above the limit, and pairs of the others of which a combination is kept exactly."""
+        """Rows with leverage above the limit, and pairs of the others of which a combination is (nearly) kept."""
         basis = self.rows(terms)
         h = 1.0 / self.count + (basis**2).sum(axis=0)
         out = [np.array([i]) for i in np.flatnonzero(h > _HELD)]
@@ -68,7 +68,7 @@ class DesignBasis:
         block = basis[:, rest].T @ basis[:, rest] + 1.0 / self.count
         half = (h[rest][:, None] + h[rest]) / 2
         largest = half + np.sqrt(((h[rest][:, None] - h[rest]) / 2) ** 2 + block**2)
-        first, second = np.nonzero(np.triu(largest > 1 - _EXACT, 1))
+        first, second = np.nonzero(np.triu(largest > _PAIR, 1))
         return [*out, *(np.array([rest[i], rest[j]]) for i, j in zip(first, second, strict=True))]
 
     def fixed_combination(self, terms: Matrix) -> Matrix:
