@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS, _COLUMNS, _TEXT, _EXACT = 1_048_576, 16_384, 32_767, 2**53
+_WRITTEN = datetime.datetime(1980, 1, 1)  # the time of writing that files state, so that the same release is the same bytes
 _FIRST_DAY = datetime.datetime(1900, 3, 1)  # Excel counts a day too many before it
 SHEET = "release"
 
@@ -75,6 +76,7 @@ def write_excel(table: pa.Table, path: Path, name: str) -> None:
     _checked(table, name)
     options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "nan_inf_to_errors": True}
     with writer.Workbook(str(path), options) as book:
+        book.set_properties({"created": _WRITTEN})
         sheet = book.add_worksheet(SHEET, worksheet_class=ExactSheet)
         shown: dict[type, Any] = {datetime.date: book.add_format({"num_format": "yyyy-mm-dd"}),
                                   datetime.datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})}
