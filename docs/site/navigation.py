@@ -12,7 +12,7 @@ QUESTIONS: dict[str, list[str]] = {
         "guides/ten-minutes-at-the-desk.md", "guides/first-release.md", "guides/advice.md", "guides/what-keys-give-away.md",
         "guides/choosing-a-mask.md",
         "guides/households-and-weights.md", "guides/dates.md", "guides/rules.md", "guides/searching.md",
-        "guides/what-to-publish-about-noise.md", "guides/reading-csv.md", "guides/your-file-is-spss.md",
+        "guides/what-to-publish-about-noise.md", "guides/from-sdcmicro.md", "guides/reading-csv.md", "guides/your-file-is-spss.md",
         "guides/your-file-is-stata.md", "guides/your-file-is-sas.md", "guides/your-file-is-excel.md",
         "guides/your-data-are-in-a-database.md", "guides/larger-than-memory.md", "guides/scale.md",
     ],
