@@ -38,11 +38,14 @@ MASKS = {
     "additive_noise": "additive_noise(variance=0.2)", "rank_swap": "rank_swap(window=0.1)",
     "microaggregation": "microaggregation(k=3)", "sufficiency_based": "sufficiency_based(similarity=0.5)",
     "data_shuffling": "data_shuffling", "blank_and_impute": "blank_and_impute(rate=0.5)",
-    "post_randomisation": "post_randomisation",
+    "post_randomisation": "post_randomisation", "date_shift": "date_shift",
+    "rank_swap in pairs": "rank_swap(window=0.3, pairs=true)", "sufficiency_based in any sub-group": "sufficiency_based(insiders=0)",
 }
 ATTACKS = (
     "value_disclosure", "rank_disclosure", "interval_disclosure", "attribute_inference", "nearest_record", "rank_window",
-    "optimal_assignment", "mixed_linkage", "exact_match", "bayesian_intruder", "category_disclosure",
+    "optimal_assignment", "mixed_linkage", "exact_match", "bayesian_intruder", "category_disclosure", "posterior_match",
+    "probabilistic_linkage", "cluster_match", "group_intersection", "interval_match", "swap_chain", "rerun", "exact_equations",
+    "shared_values", "uniqueness", "simulated_release", "household_linkage", "date_intervals",
 )
 Frame = tuple[dict[str, Any], dict[str, Any]]  # columns, and roles
 
@@ -79,11 +82,39 @@ def _categories(rng: np.random.Generator, n: int) -> Frame:
         "confidential": ["d"], "nominal": ["d"], "non_confidential": ["s"]}
 
 
+def _groups_of_eight(rng: np.random.Generator, n: int) -> Frame:
+    columns, _ = _normal(rng, n)
+    return {"a": columns["a"], "b": columns["b"], "g": np.arange(n) // 8}, {"confidential": ["a", "b"], "sub_groups": ["g"]}
+
+
+def _firms(rng: np.random.Generator, n: int) -> Frame:
+    """Records of one firm share the first column, and S says which firm it is."""
+    columns, roles = _normal(rng, n)
+    firm = np.arange(n) // 10
+    return {**columns, "a": rng.normal(size=n)[firm], "firm": np.char.add("f", firm.astype(str))}, {
+        **roles, "non_confidential": ["firm"]}
+
+
+def _families(rng: np.random.Generator, n: int) -> Frame:
+    columns, roles = _normal(rng, n)
+    family = np.arange(n) // 3
+    return {**columns, "c": rng.normal(size=n)[family], "family": family}, {**roles, "household": "family"}
+
+
+def _dates(rng: np.random.Generator, n: int) -> Frame:
+    first = np.datetime64("2001-01-01") + rng.integers(0, 900, n)
+    return {"first": first, "second": first + rng.integers(1, 60, n)}, {"confidential": ["first", "second"]}
+
+
 SHAPES: dict[str, Callable[[np.random.Generator, int], Frame]] = {
     "normal": _normal, "lognormal": _changed(lambda v: np.exp(1.5 * v)),
     "half zeros": _changed(lambda v: np.where(v < 0, 0.0, np.exp(v))), "ties": _changed(lambda v: np.rint(3 * v)),
     "one column": _one_column, "S and sub-groups": _grouped, "categories": _categories,
+    "sub-groups of 8": _groups_of_eight, "firms": _firms, "families": _families, "dates": _dates,
 }
+_NUMBERS = ("normal", "lognormal", "half zeros", "ties", "one column", "S and sub-groups", "firms", "families")
+SHAPES_OF = {"post_randomisation": ("categories",), "date_shift": ("dates",), "rank_swap in pairs": ("normal", "lognormal", "ties"),
+             "sufficiency_based in any sub-group": ("sub-groups of 8",)}  # the other masks: all shapes of numbers
 
 
 def cell(mask: str, shape: str, attacks: Sequence[str], replicates: int, rows: int) -> list[dict[str, object]]:
@@ -140,7 +171,7 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     for mask in options.masks:
         for shape in options.shapes:
-            if (mask == "post_randomisation") != (shape == "categories"):
+            if shape not in SHAPES_OF.get(mask, _NUMBERS):
                 continue
             began = time.perf_counter()
             results += cell(mask, shape, options.attacks, options.replicates, options.rows)

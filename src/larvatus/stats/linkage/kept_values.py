@@ -96,7 +96,7 @@ class KeptValues:
         kernel_density = by_step @ self.height / (weight * n)
         near = min(_NEAR, n - 1)
         place = np.searchsorted(self._shown, at)
-        low, high = self._shown[np.maximum(place - near, 0)], self._shown[np.minimum(place + near, n - 1)]
+        low, high = self._shown[np.clip(place - near, 0, n - 1)], self._shown[np.minimum(place + near, n - 1)]
         return np.asarray(np.maximum(kernel_density, 2 * near / (n * np.maximum(high - low, _EQUAL))))
 
 
