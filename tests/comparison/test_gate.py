@@ -464,3 +464,26 @@ def test_exact_moments_in_sub_groups_of_five_pass_no_tier():
     made = lv.mask(data, lv.masks.SufficiencyBased(similarity=0.0, insiders=0), secret=SECRET)
     for tier in TIERS:
         assert not lv.check(data, made, tier).meets_limits, tier
+
+
+@pytest.mark.parametrize("step", ["sufficiency_based(insiders=0)", "random_orthogonal(insiders=0)"])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_sub_groups_that_three_insiders_can_compute_pass_no_tier_and_no_rule(columns, step):
+    """Sub-groups of five. With three columns, linkage finds nothing beyond chance, and the file passed tier `secure`."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(60, columns)), columns=list("abc")[:columns])
+    data = lv.read(frame.assign(g=np.repeat(np.arange(12), 5).astype(str)), confidential=list(frame), sub_groups=["g"])
+    scores = lv.risk(data, lv.mask(data, step, secret=SECRET), ["exact_equations"])
+    assert not attack_near_baseline(scores[0])
+    for tier in TIERS:
+        judged = limits_of(tier).judge(scores)
+        assert {"computable by few insiders"} <= {str(r["figure"]) for r in judged.broken}
+        assert any("from exact means and covariances in small sub-groups (60 records)" in w for w in judged.warnings)
+
+
+def test_sub_groups_that_only_many_insiders_can_compute_are_not_counted():
+    frame = pd.DataFrame(np.random.default_rng(4).normal(size=(60, 2)), columns=["a", "b"])
+    data = lv.read(frame.assign(g=np.repeat(np.arange(3), 20).astype(str)), confidential=["a", "b"], sub_groups=["g"])
+    judged = limits_of("public").judge(lv.risk(data, lv.mask(data, "sufficiency_based", secret=SECRET), ["exact_equations"]))
+    assert [r["met"] for r in judged.rows if r["figure"] == "computable by few insiders"] == [True]
+    assert not judged.warnings

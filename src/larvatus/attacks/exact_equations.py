@@ -23,6 +23,7 @@ from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design
+from larvatus.data.exposure.computable_records import INSIDERS
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -119,7 +120,7 @@ class ExactEquations(Attack):
         least = min((int(str(r["insiders"])) for r in found), default=None)
         said = [] if least is None else [
             f"insiders who suffice to compute the other records: {least} in the weakest sub-group"]
-        return replace(score, details={**score.details, "insiders": found}, notes=(*score.notes, *said))
+        return replace(score, details={**score.details, INSIDERS: found}, notes=(*score.notes, *said))
 
 
 def _usable(step: ExactStep, data: Microdata, intruder: Intruder) -> bool:

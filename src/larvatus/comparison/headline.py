@@ -59,6 +59,8 @@ def beyond_absolute(score: Score) -> bool:
 
     if (figure_of(score, "unmasked") or 0.0) > 0 or (figure_of(score, "worst_category") or 0.0) > DEFAULT.worst_group:
         return True
+    if (figure_of(score, "computable") or 0.0) > 0:
+        return True
     if not score.identifies:
         return False
     worst = worst_sub_group(score)

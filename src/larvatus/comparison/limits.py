@@ -29,6 +29,7 @@ from larvatus.comparison.score_figures import (
 from larvatus.comparison.tiers import TIERS
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.exposure.computable_records import INSIDERS
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.method_parsing import problems_by_field
@@ -57,6 +58,9 @@ class Limit(BaseModel):
     unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and nearly unchanged")
     worst_category: _Share | None = Field(
         default=None, description="category_disclosure only: maximum share of a released category that is one original one"
+    )
+    computable: _Share | None = Field(
+        default=None, description="exact_equations only: maximum in sub-groups that three insiders can compute"
     )
     k: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="key_risk only: minimum number of records that agree in all keys"
@@ -190,7 +194,8 @@ class Limits(SettingsModel):
                 for s in attacks if TELLING_CATEGORIES in s.details
                 for where, low in [worst_category(s.details[TELLING_CATEGORIES])]]
         unchanged = [s for s in attacks if UNCHANGED_RECORDS in s.details]
-        return out + self._rows(unchanged, Limit(unmasked=0.0))
+        solved = [s for s in attacks if INSIDERS in s.details]
+        return [*out, *self._rows(unchanged, Limit(unmasked=0.0)), *self._rows(solved, Limit(computable=0.0))]
 
     def _rows(self, scores: Iterable[Score], limit: Limit) -> list[Row]:
         upper = (limit.interval or self.interval) == "upper"

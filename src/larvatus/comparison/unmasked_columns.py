@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from larvatus.comparison.key_figures import KEY_RISK, key_sentence
 from larvatus.core.number_format import SPACE, finite_number, quote
+from larvatus.data.exposure.computable_records import INSIDERS, computable_in_words, computable_share
 from larvatus.data.exposure.singled_out import (
     MISSING_CELLS,
     SINGLED_OUT,
@@ -15,7 +16,7 @@ from larvatus.data.exposure.singled_out import (
     singled_out_in_words,
 )
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
-from larvatus.data.score import Score
+from larvatus.data.score import Rows, Score
 
 VALUE_DISCLOSURE = "value_disclosure"
 NEARLY_KNOWN = 0.95  # of the variance of a confidential column, explained by S alone
@@ -70,7 +71,8 @@ def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
     """Identification by keys, unmasked columns and missing cells, values that they predict, then what is not masked."""
     found = list(scores)
     first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found))
-    return (*filter(None, first),
+    computable = [computable_in_words(s.details[INSIDERS]) for s in found if INSIDERS in s.details]
+    return (*filter(None, (*first, *computable)),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details))
 
 
@@ -86,6 +88,12 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
         keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
     first = (keys, singled_out_sentence(every), missing_cells_sentence(every), known_values_sentence(every))
     out = [sentence for sentence in first if sentence]
+    solved = [(computable_share(rows), c.name, rows) for c in candidates for s in c.scores
+              if (rows := s.details.get(INSIDERS)) is not None]
+    share, name, rows = max(solved, key=lambda found: found[0], default=(0.0, "", Rows()))
+    if share:
+        said = computable_in_words(rows)
+        out.append(f"In {quote(name)}, {said[0].lower()}{said[1:]}" if len(candidates) > 1 else said)
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:
