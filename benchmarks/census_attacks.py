@@ -90,8 +90,8 @@ def rows(census: pd.DataFrame) -> Iterator[Row]:
     yield Row("half zeros, correlated_noise(variance=1)", ("nearest_record", "posterior_match"), 0.479, half_zeros,
               ('correlated_noise(variance=1.0, zeros="keep")',))
     for d in (0.0, 0.5):
-        yield Row(f"sufficiency_based(similarity={d}), sub-groups of 8, p = 2", ("exact_equations",), 0.99,
-                  lambda: small_groups(8), (f"sufficiency_based(similarity={d})",), {"sub_groups": ["g"]})
+        yield Row(f"sufficiency_based(similarity={d}, insiders=0), sub-groups of 8, p = 2", ("exact_equations",), 0.99,
+                  lambda: small_groups(8), (f"sufficiency_based(similarity={d}, insiders=0)",), {"sub_groups": ["g"]})
     step = "post_randomisation(stay=0.67, invariant=false)"
     yield Row(f"diagnosis, {step}", ("category_disclosure",), 0.67, diagnoses, (step,), {"non_confidential": ["registered"]})
 

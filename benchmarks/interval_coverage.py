@@ -39,7 +39,8 @@ MASKS = {
     "microaggregation": "microaggregation(k=3)", "sufficiency_based": "sufficiency_based(similarity=0.5)",
     "data_shuffling": "data_shuffling", "blank_and_impute": "blank_and_impute(rate=0.5)",
     "post_randomisation": "post_randomisation", "date_shift": "date_shift",
-    "rank_swap in pairs": "rank_swap(window=0.3, pairs=true)", "sufficiency_based in any sub-group": "sufficiency_based(insiders=0)",
+    "rank_swap in pairs": "rank_swap(window=0.3, pairs=true)",
+    "sufficiency_based in any sub-group": "sufficiency_based(insiders=0)",
 }
 ATTACKS = (
     "value_disclosure", "rank_disclosure", "interval_disclosure", "attribute_inference", "nearest_record", "rank_window",
@@ -113,7 +114,8 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Frame]] = {
     "sub-groups of 8": _groups_of_eight, "firms": _firms, "families": _families, "dates": _dates,
 }
 _NUMBERS = ("normal", "lognormal", "half zeros", "ties", "one column", "S and sub-groups", "firms", "families")
-SHAPES_OF = {"post_randomisation": ("categories",), "date_shift": ("dates",), "rank_swap in pairs": ("normal", "lognormal", "ties"),
+SHAPES_OF = {"post_randomisation": ("categories",), "date_shift": ("dates",),
+             "rank_swap in pairs": ("normal", "lognormal", "ties"),
              "sufficiency_based in any sub-group": ("sub-groups of 8",)}  # the other masks: all shapes of numbers
 
 

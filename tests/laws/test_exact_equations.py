@@ -42,7 +42,8 @@ def test_small_sub_groups_are_put_in_order(d, engine):
 
 
 @pytest.mark.parametrize("settings", [
-    {"similarity": [0.2, 0.4]}, {"similarity": [[0.4, 0.01], [0.01, 0.4]]}, {"noise": "uniform", "similarity": 0.9},
+    {"similarity": [0.2, 0.4], "insiders": 0}, {"similarity": [[0.4, 0.01], [0.01, 0.4]]},
+    {"noise": "uniform", "similarity": 0.9},
 ], ids=["list", "matrix", "uniform noise"])
 def test_every_similarity_leaves_equations(settings):
     frame = table(8, 12)

@@ -15,12 +15,21 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Mask, Masked
+from larvatus.data.contracts import Block, Mask, Masked
+from larvatus.data.design import Design
 from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import reduce_groups
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
-from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
+from larvatus.masks.linear.insiders import (
+    NARROW,
+    groups_to_examine,
+    insiders_notes,
+    insiders_reason,
+    refuse_pinned,
+    smallest_for,
+)
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
 
@@ -38,7 +47,8 @@ class RandomOrthogonal(Mask):
     Distribution shapes are lost: columns come out closer to normal and may get negative values. All rotations are equally
     likely. The link between a record and its own values is lost; this mask has no similarity setting. It is known that moments
     are exact: in a small sub-group, persons who know their own records can solve the equations for the records of the others.
-    The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a category, or with an
+    The smallest sub-group follows from `insiders`. A small one is also refused if this number of
+    insiders come too near to the values of the others. A record that S holds in place (the only one of a category, or with an
     extreme value of S) is treated like a sub-group that is too small.
 
     Parameters:
@@ -81,6 +91,7 @@ class RandomOrthogonal(Mask):
         data, design, held_notes = movable_records(split, present, self.name(), smallest)
         masked, outcomes = rotate_residuals(data, present, design, random)
         notes = [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, split, "missing"), *held_notes]
+        refuse_pinned(data, _near(data, present, design, self.insiders), self.insiders, self.name())
         return Masked(masked, [*notes, *insiders_notes(self.insiders)])
 
     def law(self, original: Microdata) -> Law | None:
@@ -97,6 +108,25 @@ class RandomOrthogonal(Mask):
             "The records of the confidential columns were mixed by a random rotation. This step preserves their means, "
             "variances and correlations, with each other and with the unmasked columns, exactly."
         )
+
+
+def _near(data: Microdata, present: Sequence[tuple[str, ...]], design: Design, insiders: int) -> dict[int, float]:
+    """How often insiders come near the values of others, by sub-group, for the small ones."""
+    groups = groups_to_examine(data, insiders)
+    if not groups:
+        return {}
+
+    def look(group: int, block: Block) -> float | None:
+        from larvatus.stats.linear.insider_intervals import share_pinned
+
+        names = present[group]
+        if group not in groups or not names:
+            return None
+        return share_pinned(block.matrix(names), design.matrix(group, block), None, insiders, NARROW)
+
+    columns = list(dict.fromkeys([*data.confidential, *design.columns]))
+    found = reduce_groups(data, columns, look, lambda one, other: one if other is None else other)
+    return {g: share for g, share in enumerate(found) if share is not None}
 
 
 def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:

@@ -26,7 +26,14 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
 from larvatus.data.weights import weight_column
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
-from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
+from larvatus.masks.linear.insiders import (
+    NARROW,
+    groups_to_examine,
+    insiders_notes,
+    insiders_reason,
+    refuse_pinned,
+    smallest_for,
+)
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
@@ -50,7 +57,8 @@ class SufficiencyBased(Mask):
     kept: skewed columns come out closer to normal and may get negative values. A larger similarity reveals more of each
     record's own deviation. The noise is exactly orthogonal to X, and that is known too: in a small sub-group, persons who know
     their own records can solve the equations for the records of the others, and whoever knows all records of a sub-group can
-    find their order. The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a
+    find their order. The smallest sub-group follows from `insiders`. A small one is also refused if this number of
+    insiders come too near to the values of the others. A record that S holds in place (the only one of a
     category, or with an extreme value of S) is treated like a sub-group that is too small.
 
     Parameters:
@@ -117,7 +125,9 @@ class SufficiencyBased(Mask):
         outcomes: dict[int, MaskedGroup] = {}
         masked = data
         if len(large) < len(data.groups):
-            masked = _held_whole(data, large, present, betas, design, draws, outcomes, weight)
+            near = _Nearness(groups_to_examine(data, self.insiders), self.insiders)
+            masked = _held_whole(data, large, present, betas, design, draws, outcomes, weight, near)
+            refuse_pinned(data, near.shares, self.insiders, self.name())
         if large:
             job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws, weight)
             masked, more = masked_large(masked, job)
@@ -154,9 +164,30 @@ class SufficiencyBased(Mask):
         return similarity_matrix("sufficiency_based.similarity", self.similarity, names)
 
 
+class _Nearness:
+    """How often insiders come near the values of others, by sub-group, for the small ones."""
+
+    def __init__(self, groups: frozenset[int], insiders: int) -> None:
+        self.groups, self.insiders = groups, insiders
+        self.shares: dict[int, float] = {}
+
+    def look(
+        self, g: int, x: NDArray[np.float64], s: NDArray[np.float64], y: NDArray[np.float64], found: MaskedGroup,
+        weight: NDArray[np.float64] | None = None,
+    ) -> None:
+        """x, s and y are columns × records."""
+        if g not in self.groups or found.status not in ("exact", "rotated") or not found.free.any():
+            return
+        from larvatus.stats.linear.insider_intervals import share_pinned
+
+        shown = y[found.free].T if found.status == "exact" else None
+        self.shares[g] = share_pinned(x[found.free].T, s.T, shown, self.insiders, NARROW, weight)
+
+
 def _held_whole(
     data: Microdata, large: Sequence[int], present: Sequence[tuple[str, ...]], betas: Sequence[NDArray[np.float64]],
     design: Design, draws: DrawBlocks, outcomes: dict[int, MaskedGroup], weight: str | None,
+    near: _Nearness,
 ) -> Microdata:
     """Mask the sub-groups that are small enough to be held in memory as a whole."""
     from larvatus.stats.linear.sufficiency import mask_group, mask_groups, one_similarity
@@ -175,14 +206,21 @@ def _held_whole(
         w = draws(block.record, len(names))
         with feasible("sufficiency_based", names, data.groups.name(g)):
             by = None if weight is None else block[weight]
-            y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g], weight=by)
+            s = design.matrix(g, block).T
+            y, outcomes[g] = mask_group(x, s, w, betas[g], weight=by)
+        near.look(g, x, s, y, outcomes[g], by)
         return same | dict(zip(names, y, strict=True))
 
     def mask_together(first: int, starts: NDArray[np.int64], block: Block) -> Mapping[str, Array]:
         names = data.confidential
         x, w = np.array([block[n] for n in names]), draws(block.record, len(names))
-        y, found = mask_groups(x, design.matrix(small[first], block).T, w, starts, betas[0])
+        s = design.matrix(small[first], block).T
+        y, found = mask_groups(x, s, w, starts, betas[0])
         outcomes.update(zip(small[first : first + len(found)], found, strict=True))
+        for i, one in enumerate(found):
+            if small[first + i] in near.groups:
+                rows = slice(starts[i], starts[i + 1])
+                near.look(small[first + i], x[:, rows], s[:, rows], y[:, rows], one)
         return dict(zip(names, y, strict=True))
 
     plain = weight is None and set(present) == {data.confidential} and not any(t.fill or t.pooled for t in design.terms)

@@ -14,5 +14,6 @@ def test_a_column_of_which_one_value_is_compared_has_a_law(shown):
     x = np.linspace(0.0, 1.0, 40)
     law = KeptValues.learn(x, x, np.append(x[:shown], np.full(40, np.nan)))
     found = law.log_ratios(x, np.array([x[0], 5.0, np.nan]))
-    assert found.shape == (40, 3) and np.isfinite(found).all()
+    assert found.shape == (40, 3)
+    assert np.isfinite(found).all()
     assert found[0, 0] > found[1:, 0].max()

@@ -4,16 +4,23 @@
     c ≥ m − (r + 1)/2            if the residuals are rotated at random
 
 insiders suffice in a sub-group with m = n − 1 − q residual dimensions and rank r of X given S: each knows r numbers, and the
-residuals of X on S, given those of Y, have r (m − r) − r (r + 1)/2 or r m − r (r + 1)/2 degrees of freedom.
+residuals of X on S, given those of Y, have r (m − r) − r (r + 1)/2 or r m − r (r + 1)/2 degrees of freedom. Fewer insiders can
+still come near (`stats.linear.insider_intervals`): a sub-group is refused in which many intervals are narrow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from larvatus.core.errors import MaskError
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 
 _LEAST = 2  # residual dimensions that any release needs
+NARROW = 0.1  # standard deviations; a narrower interval gives a value away
+_OFTEN = 0.1  # share of values with such an interval that is refused
+_MOST_RECORDS, _MOST_GROUPS = 64, 200  # of the sub-groups in which intervals are computed
 
 
 def smallest_for(data: Microdata, insiders: int, rotated: bool) -> int:
@@ -40,3 +47,24 @@ def insiders_notes(insiders: int) -> list[Note]:
         return []
     return [Note("insiders = 0: in small sub-groups, persons who know their own records may be able to compute the records of "
                  "the others", "warning")]
+
+
+def groups_to_examine(data: Microdata, insiders: int) -> frozenset[int]:
+    """The smallest sub-groups, in which insiders may come near the values of others without computing them."""
+    small = sorted((n, g) for g, n in enumerate(data.groups.sizes) if n <= _MOST_RECORDS)
+    return frozenset(g for _, g in small[:_MOST_GROUPS]) if insiders else frozenset()
+
+
+def refuse_pinned(data: Microdata, shares: Mapping[int, float], insiders: int, method: str) -> None:
+    """Raise an error if insiders pin down too many values of others: `shares` by sub-group."""
+    near = [g for g, share in sorted(shares.items()) if share > _OFTEN]
+    if not near:
+        return
+    named = "; ".join(f"({data.groups.name(g)})" for g in near[:5]) + (f"; and {len(near) - 5} more" if len(near) > 5 else "")
+    worst = max(shares[g] for g in near)
+    raise MaskError(
+        f"{method}: in {len(near)} of {len(data.groups)} sub-groups, {insiders} persons who know their own records come too "
+        f"near to the values of the others: {named}. Up to {worst:.0%} of the values lie in an interval under a tenth of a "
+        "standard deviation, because means and covariances are exact. Pool small sub-groups (small = \"pool\"), drop a "
+        "sub-group column, or use a smaller similarity."
+    )
