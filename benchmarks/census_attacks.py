@@ -5,8 +5,8 @@ original records unless a row says otherwise. Every row of the table has a relea
 of records (or of true categories) that an intruder outside the package found, and mean and least value of the strongest of the
 attacks over the secrets. The command ends with exit code 1 if the mean of a row is below what is asked; a share of few targets
 may be below it by three standard errors of the two (rows with a part of the records known, and the diagnosis). `--secrets 2`
-is a quick look. The figure of .40 for windows of .5 with 20 % known was not published: it is what the intruder of
-`tests/red_team/test_swaps.py` finds.
+is a quick look. The figure of .40 for windows of .5 with 20 % known is our own: it is what the intruder of
+`tests/red_team/test_swaps.py` finds. docs/guides/what-attacks-miss.md has the table and the reasons.
 """
 
 from __future__ import annotations

@@ -486,4 +486,22 @@ def test_sub_groups_that_only_many_insiders_can_compute_are_not_counted():
     data = lv.read(frame.assign(g=np.repeat(np.arange(3), 20).astype(str)), confidential=["a", "b"], sub_groups=["g"])
     judged = limits_of("public").judge(lv.risk(data, lv.mask(data, "sufficiency_based", secret=SECRET), ["exact_equations"]))
     assert [r["met"] for r in judged.rows if r["figure"] == "computable by few insiders"] == [True]
-    assert not judged.warnings
+    assert not any("from exact means" in w for w in judged.warnings)
+
+
+def test_records_that_only_computing_time_protects_are_a_warning():
+    """24 records and 4 columns: the equations determine the order, and no search that we know finds it."""
+    frame = pd.DataFrame(np.random.default_rng(4).normal(size=(24, 4)), columns=list("abcd"))
+    data = lv.read(frame, confidential=list("abcd"))
+    scores = lv.risk(data, lv.mask(data, "sufficiency_based", secret=SECRET), ["exact_equations(annealed=0)"])
+    said = limits_of("secure").judge(scores).warnings
+    assert any(w.startswith("The risk may be higher than exact_equations reports: in 1 sub-groups (24 records)") for w in said)
+
+
+def test_rules_that_simulations_leave_out_are_a_warning():
+    frame = pd.DataFrame(np.random.default_rng(4).lognormal(size=(60, 2)), columns=["a", "b"])
+    data = lv.read(frame, confidential=["a", "b"])
+    release = lv.mask(data, "additive_noise", secret=SECRET, constraints=["a >= 0"])
+    warned = [limits_of("secure").judge(lv.risk(data, r, ["simulated_release"])).warnings
+              for r in (release, lv.mask(data, "additive_noise", secret=SECRET))]
+    assert [any("rules were not applied" in w for w in said) for said in warned] == [True, False]

@@ -24,12 +24,13 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design
 from larvatus.data.exposure.computable_records import INSIDERS
+from larvatus.data.exposure.known_gaps import gaps_table
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import reduce_groups
-from larvatus.stats.linkage.order_search import NOT_TRIED, OUTCOMES, SearchTally
+from larvatus.stats.linkage.order_search import BEYOND, NOT_TRIED, OUTCOMES, SearchTally
 
 _LARGEST_FILE = 100_000  # records of a file that is linked as one group
 
@@ -43,9 +44,9 @@ class ExactEquations(Attack):
     searches it in sub-groups of up to `branched` records, in four of them at most; the others then count at the same rate.
     No search is made if wrong orders would satisfy the equations too, and branch and bound is not tried with fewer equations
     than records. If the equations determine the order but the search does not find it, the upper end of the interval counts
-    these records as found. In larger sub-groups, and with masks that leave no such equations, only records that were
-    released unchanged are found. For each sub-group the details also give the number of insiders, persons who know their own
-    records only, who suffice to compute the others.
+    these records as found. If no search that we know has prospects, a warning counts them. In larger sub-groups, and with
+    masks that leave no such equations, only records that were released unchanged are found. For each sub-group the details
+    also give the number of insiders, persons who know their own records only, who suffice to compute the others.
 
     Equations hold in each sub-group, or over the file if the step has `scope = "file"`. They hold for the records that the step
     masked, if `where` is a condition on S, and to a tolerance after rounding.
@@ -253,8 +254,11 @@ def _with_searches(score: Score, tally: SearchTally, method: ExactEquations) -> 
     interval = score.interval
     if interval is not None and tally.open_share > 0:
         interval = (interval[0], max(interval[1], min(score.value + tally.open_share, 1.0)))
+    groups, targets = tally.count(BEYOND)
+    gaps = [f"in {groups:,} sub-groups ({targets:,} records) the equations determine which row is whose, and only computing "
+            "time protects the records"] if groups else []
     return replace(score, interval=interval, notes=(*score.notes, *notes),
-                   details={**score.details, "searches": Rows.of(rows)})
+                   details={**score.details, "searches": Rows.of(rows), **gaps_table(gaps)})
 
 
 def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[list[int], Matrix]:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from larvatus.attacks.linkage.simulated_releases import SimulatedPart, simulate_
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
+from larvatus.data.exposure.known_gaps import gaps_table
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -71,18 +72,22 @@ class SimulatedRelease(Attack):
         tried = choose_trials(_pilot(parts), _TRIALS)
         unused = [n for n in by.masked if not any(n in part.names for part in parts)]
         chosen = _Sample.of(by.keys.joined.groups.sizes, self.records, random)
+        gaps = [
+            *(["rules were not applied to the simulated releases"] if len(release.rules) else []),
+            *([f"{', '.join(unused)}: not used, because the steps cannot be simulated"] if unused else []),
+        ]
         notes = [
             f"the release was simulated {parts[0].times} times. The score is the largest of {len(tried)} trials, chosen "
             f"of {len(TRIALS)} by how well they link a simulated release",
-            *(["rules were not applied to the simulated releases"] if len(release.rules) else []),
-            *([f"{', '.join(unused)}: not used, because the steps cannot be simulated"] if unused else []),
+            *gaps,
             *([f"about {self.records:,} of {release.data.rows:,} records were attacked"] if chosen.share < 1 else []),
         ]
-        return link_groups(
+        score = link_groups(
             self, "share of records linked one to one, under laws learnt from simulated releases", original, release, intruder,
             by, self._linker(by, parts, chosen, tried), notes=notes, one_guess=True,
             trials=("law", [TRIALS[k] for k in tried]),
         )
+        return replace(score, details={**score.details, **gaps_table(gaps)})
 
     def _linker(
         self, by: GroupKeys, parts: Sequence[SimulatedPart], chosen: _Sample, tried: Sequence[int]

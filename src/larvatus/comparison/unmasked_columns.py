@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from larvatus.comparison.key_figures import KEY_RISK, key_sentence
 from larvatus.core.number_format import SPACE, finite_number, quote
 from larvatus.data.exposure.computable_records import INSIDERS, computable_in_words, computable_share
+from larvatus.data.exposure.known_gaps import gaps_in_words
 from larvatus.data.exposure.singled_out import (
     MISSING_CELLS,
     SINGLED_OUT,
@@ -68,12 +69,13 @@ def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tupl
 
 
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
-    """Identification by keys, unmasked columns and missing cells, values that they predict, then what is not masked."""
+    """Identification by keys, unmasked columns and missing cells, values that they predict, unmasked records, known gaps."""
     found = list(scores)
     first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found))
     computable = [computable_in_words(s.details[INSIDERS]) for s in found if INSIDERS in s.details]
     return (*filter(None, (*first, *computable)),
-            *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details))
+            *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details),
+            *gaps_in_words(found))
 
 
 def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import reduce_groups
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.insiders import (
-    NARROW,
+    NARROW_INTERVAL,
     groups_to_examine,
     insiders_notes,
     insiders_reason,
@@ -122,7 +122,7 @@ def _near(data: Microdata, present: Sequence[tuple[str, ...]], design: Design, i
         names = present[group]
         if group not in groups or not names:
             return None
-        return share_pinned(block.matrix(names), design.matrix(group, block), None, insiders, NARROW)
+        return share_pinned(block.matrix(names), design.matrix(group, block), None, insiders, NARROW_INTERVAL)
 
     columns = list(dict.fromkeys([*data.confidential, *design.columns]))
     found = reduce_groups(data, columns, look, lambda one, other: one if other is None else other)

@@ -27,7 +27,7 @@ from larvatus.data.verbs import map_groups, map_rows, take_rows, with_table
 from larvatus.data.weights import weight_column
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.insiders import (
-    NARROW,
+    NARROW_INTERVAL,
     groups_to_examine,
     insiders_notes,
     insiders_reason,
@@ -181,7 +181,7 @@ class _Nearness:
         from larvatus.stats.linear.insider_intervals import share_pinned
 
         shown = y[found.free].T if found.status == "exact" else None
-        self.shares[g] = share_pinned(x[found.free].T, s.T, shown, self.insiders, NARROW, weight)
+        self.shares[g] = share_pinned(x[found.free].T, s.T, shown, self.insiders, NARROW_INTERVAL, weight)
 
 
 def _held_whole(

@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 
 _LEAST = 2  # residual dimensions that any release needs
-NARROW = 0.1  # standard deviations; a narrower interval gives a value away
+NARROW_INTERVAL = 0.1  # standard deviations; a narrower interval gives a value away
 _OFTEN = 0.1  # share of values with such an interval that is refused
 _MOST_RECORDS, _MOST_GROUPS = 64, 200  # of the sub-groups in which intervals are computed
 

@@ -25,7 +25,7 @@ _SPARE_BITS = 10  # a wrong order then satisfies the equations with probability 
 _TELLS = 8.0  # tolerances by which random orders must spread for an equation to tell something
 _ALL_ORDERS = 14  # records of which all orders can be tried, given hours
 
-FOUND, NOT_FOUND, NOT_TRIED = OUTCOMES = ("found", "not found", "not tried")
+FOUND, NOT_FOUND, NOT_TRIED, BEYOND = OUTCOMES = ("found", "not found", "not tried", "beyond our searches")
 
 
 @dataclass(slots=True)
@@ -126,8 +126,8 @@ def search_order(
             tally.credits.append(0.0 if order is None else float(_credit(order, equations, same).mean()))
         else:
             outcome = NOT_TRIED
-    if reach or order is not None:
-        tally.outcomes.setdefault(key, (FOUND if order is not None else outcome, targets))
+    found = FOUND if order is not None else outcome if reach else BEYOND
+    tally.outcomes.setdefault(key, (found, targets))
     if order is not None:
         return _credit(order, equations, same)
     return np.full(n, max(tally.rate, 1 / n)) if outcome == NOT_TRIED else None
