@@ -55,7 +55,7 @@ def ordered_share(frame: pd.DataFrame, d: float, secret: bytes) -> tuple[float, 
     """Share of records linked by the intruder here, and by the strongest attack of the package."""
     frame = in_groups(frame, SIZE)
     data = lv.read(frame, confidential=["a", "b"], sub_groups=["g"])
-    release = lv.mask(data, lv.masks.SufficiencyBased(similarity=d), secret=secret)
+    release = lv.mask(data, lv.masks.SufficiencyBased(similarity=d, insiders=0), secret=secret)
     after = release.frame()
     parts = [try_every_order(f[["a", "b"]].to_numpy(), after.loc[f.index, ["a", "b"]].to_numpy(), d)
              for _, f in frame.groupby("g")]
