@@ -17,6 +17,7 @@ UNCHANGED_RECORDS = "unchanged_records"
 ALL, ALONE, WHOLE_GROUP, WHOLE_HOUSEHOLDS = "all", "alone in S", "whole sub-group", "whole households"
 WHOLE_COLUMN = "a column in a part of the file"
 TOLD_BY_BLANK = "a missing value stands for a value"
+KEPT_DIFFERENCE = "a difference that a rule keeps"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -107,6 +108,8 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
                    f"{columns[1]}.")
     if blanks := _named(rows, TOLD_BY_BLANK):
         out.append(f"Missing values stand for nearly the same original value, so that they give it away: {blanks[1]}.")
+    if differences := _named(rows, KEPT_DIFFERENCE):
+        out.append(f"A rule keeps a difference, which is released as it is: {differences[1]}.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
