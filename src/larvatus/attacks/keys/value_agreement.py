@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.exposure.readable_values import recognised, told_by_blanks
 from larvatus.data.exposure.unmasked_parts import FilePart, unmasked_parts
 from larvatus.data.households.record_units import RecordUnits
 from larvatus.data.microdata import Microdata, collect
-from larvatus.data.score import Rows
+from larvatus.data.score import Row, Rows
 from larvatus.data.steps import codes_in
 from larvatus.data.verbs import map_rows, moments_by_group, with_table
 
@@ -59,7 +60,9 @@ def columns_not_masked(
     original: Microdata, data: Microdata, names: Sequence[str], covered: Sequence[str], households: RecordUnits | None,
     shared: Sequence[str],
 ) -> Rows:
-    """Columns of which nearly all values are unchanged in a part: a sub-group, a category of S, a tenth of a number of S.
+    """Columns of which nearly all values can be read in a part: a sub-group, a category of S, a tenth of a number of S.
+
+    A value can be read if it is unchanged, or if the original value of the column nearest to the released one is its own.
 
     Parts are also combined in pairs. Of the columns `shared` within households one record per household counts.
     """
@@ -83,15 +86,19 @@ def columns_not_masked(
     if households is not None:
         first[:] = False
         first[households.of_records(record).first] = True
-    originals, same = {}, {}
+    originals, same, blanks = {}, {}, list[Row]()
     for n in names:
-        _, _, values = collect(marked, [scratch("original", n), made[n]])
+        numeric = original.table.columns[n].kind == data.table.columns[n].kind == "number"
+        _, _, values = collect(marked, [scratch("original", n), made[n], *([n] if numeric else [])])
         x = values[scratch("original", n)]
         codes = np.unique(x, return_inverse=True)[1].astype(np.int64)
         there = x >= 0 if original.table.columns[n].kind == "nominal" else ~np.isnan(x)
         originals[n] = np.where(there & (first if n in shared else True), codes, -1)
         same[n] = values[made[n]] == 1
-    return unmasked_parts(divisions, originals, same, covered)
+        if numeric:
+            same[n] |= recognised(x, values[n])
+            blanks += told_by_blanks(n, x, values[n], group, list(data.groups.names), len(names) * (1 + len(data.groups)))
+    return Rows.of([*unmasked_parts(divisions, originals, same, covered), *blanks])
 
 
 def _part(data: Microdata, name: str) -> FilePart | None:

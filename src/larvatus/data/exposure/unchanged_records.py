@@ -16,6 +16,8 @@ from larvatus.data.sub_groups import Groups
 UNCHANGED_RECORDS = "unchanged_records"
 ALL, ALONE, WHOLE_GROUP, WHOLE_HOUSEHOLDS = "all", "alone in S", "whole sub-group", "whole households"
 WHOLE_COLUMN = "a column in a part of the file"
+TOLD_BY_BLANK = "a missing value stands for a value"
+KEPT_DIFFERENCE = "a difference that a rule keeps"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -102,7 +104,12 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         of = "this sub-group" if whole[0] == 1 else "these sub-groups"
         out.append(f"No confidential value is masked in {of}: {whole[1]}.")
     if columns := _named(rows, WHOLE_COLUMN):
-        out.append(f"Nearly all values of a confidential column are unchanged in a part of the file: {columns[1]}.")
+        out.append("Nearly all values of a confidential column are unchanged, or can be recognised, in a part of the file: "
+                   f"{columns[1]}.")
+    if blanks := _named(rows, TOLD_BY_BLANK):
+        out.append(f"Missing values stand for nearly the same original value, so that they give it away: {blanks[1]}.")
+    if differences := _named(rows, KEPT_DIFFERENCE):
+        out.append(f"A rule keeps a difference, which is released as it is: {differences[1]}.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
