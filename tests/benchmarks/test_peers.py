@@ -126,8 +126,10 @@ def test_every_task_of_larvatus_runs(peers, monkeypatch):
     for task in {p.larvatus for p in peers.PAIRS if p.larvatus}:
         verb, _, methods = task.partition(":")
         assert list(getattr(tasks, verb)(methods.split("+"), data, release)) == methods.split("+")
-    for name in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
-        assert name.partition(":")[2] in {getattr(lv.masks, m).name() for m in dir(lv.masks)}
+    for task in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
+        verb, _, name = task.partition(":")
+        kind = {"mask": lv.masks, "risk": lv.attacks}[verb]
+        assert name in {getattr(kind, m).name() for m in dir(kind)}
 
 
 def test_the_page_shows_ratios_bounds_and_gaps(peers, tmp_path):
