@@ -46,7 +46,8 @@ EXTRAS: dict[str, frozenset[str]] = {
     "env": frozenset({"dev", "spark"}),
 }
 MEMORY_FOR_FILES = 4 * 2**30  # bytes
-PYTEST = ("-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "--durations=10", "--durations-min=1.0")
+WORKERS = (os.cpu_count() or 1) + 1  # a test that waits for a browser, for Spark or for a signal leaves its core free
+PYTEST = ("-m", "pytest", "-q", "-n", str(WORKERS), "--dist", "loadgroup", "--durations=10", "--durations-min=1.0")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -1,7 +1,7 @@
 """Time larvatus and other tools on the same file in one run, and give ratios: seconds of the other tool over those of larvatus.
 
     make peers
-    python benchmarks/peers.py [--peers NAME …] [--tasks NAME …] [--rows 1e4 1e5] [--limit 120] [--save]
+    python benchmarks/peers.py [--peers NAME …] [--tasks NAME …] [--rows 1e4 1e5] [--limit 120] [--own] [--save]
     python benchmarks/peers.py --quick
 
 The file has three confidential columns and two others in 16 sub-groups, from a fixed seed; larvatus masks it by rank swapping.
@@ -11,8 +11,9 @@ methods of larvatus that answer the same question. Times are processor seconds a
 that exceeds the limit is ended, and the ratio is then a lower bound.
 
 sdcMicro is an R package and is not run here. Its figures are constants (`SDCMICRO`), so its ratios compare different runs and
-count as orders of magnitude. `--save` stores each result in benchmarks/peers.json as soon as it is there. `--page` only writes
-the table of docs/guides/speed.md from these results.
+count as orders of magnitude. `--own` runs only larvatus and sets its times against the stored ones of the peers. `--save`
+stores each result in benchmarks/peers.json as soon as it is there. `--page` only writes the table of docs/guides/speed.md from
+these results.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ PAIRS = (
          "columns and pairs of the file (tables from 50,000 sampled records), against those of the file and of each sub-group"),
     Pair("pycanon", "k_anonymity", "risk:uniqueness", "the smallest class, against all that uniqueness reports"),
     Pair("pycanon", "l_diversity", "risk:uniqueness", "the smallest diversity, against all that uniqueness reports"),
-    Pair("pycanon", "t_closeness", None, "larvatus does not compute t-closeness"),
+    Pair("pycanon", "t_closeness", "risk:key_risk",
+         "the largest distance of a class, against all that key_risk reports: risk of each record, SUDA, k, l, t and more"),
 )
 
 
@@ -86,7 +88,7 @@ SDCMICRO = (
     Figure("rankSwap", 1_000_000, 120, "mask:rank_swap", above=True),
     Figure("mdav", 50_000, 17.5, "mask:microaggregation"),
     Figure("localSuppression", 1_000_000, 125, "mask:local_suppression"),
-    Figure("suda2", 1_000_000, 27, None),
+    Figure("suda2", 1_000_000, 27, "risk:key_risk"),
 )
 NO_EQUIVALENT = {"failed": "larvatus has no equivalent"}
 TASKS = (*(p.task for p in PAIRS), *(f.function for f in SDCMICRO))
@@ -204,6 +206,21 @@ def beside(pairs: Sequence[Pair], rows: int, limit: float, folder: Path) -> Iter
                "difference": pair.difference, "their": theirs, "own": ours, **ratio(theirs, ours)}
 
 
+def beside_stored(stored: Sequence[dict[str, Any]], limit: float, folder: Path) -> Iterator[dict[str, Any]]:
+    """The stored times of peers, each with the nearest task of larvatus measured now."""
+    own: dict[tuple[str, int], dict[str, Any]] = {}
+    pairs = {(p.peer, p.task): p for p in PAIRS}
+    for row in stored:
+        pair = pairs[row["peer"], row["task"]]
+        if pair.larvatus is None:
+            continue
+        key = pair.larvatus, row["rows"]
+        if key not in own:
+            own[key] = measured("larvatus", pair.larvatus, [*files(folder, SMALL_ROWS), *files(folder, row["rows"])], limit)
+        yield {"peer": pair.peer, "task": pair.task, "rows": row["rows"], "with": pair.larvatus, "difference": pair.difference,
+               "their": row["their"], "own": own[key], **ratio(row["their"], own[key])}
+
+
 def beside_sdcmicro(figures: Sequence[Figure], limit: float, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     """The masks of larvatus for which sdcMicro has a figure, measured now."""
     for figure in figures:
@@ -253,13 +270,16 @@ def main() -> int:
     parser.add_argument("--rows", type=float, nargs="+", default=[1e4, 1e5])
     parser.add_argument("--limit", type=float, default=120, help="processor seconds after which a task is ended")
     parser.add_argument("--quick", action="store_true", help="2,000 records, to see that it runs")
+    parser.add_argument("--own", action="store_true", help="run only larvatus, beside the stored times of the peers")
     parser.add_argument("--save", action="store_true", help="store the results in benchmarks/peers.json")
     parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/speed.md")
     given = parser.parse_args()
     if given.page:
         write_page(PAGE, json.loads((HERE / "peers.json").read_text(encoding="utf-8"))["results"])
         return 0
-    absent = {p: reason for p in given.peers if p != "sdcMicro" and (reason := missing(p))}
+    stored = json.loads((HERE / "peers.json").read_text(encoding="utf-8")) if given.own else {"not_installed": {}}
+    absent = stored["not_installed"] if given.own else {
+        p: reason for p in given.peers if p != "sdcMicro" and (reason := missing(p))}
     for peer, reason in absent.items():
         print(f"{peer}: {reason}")
     present = [p for p in given.peers if p not in absent]
@@ -267,7 +287,11 @@ def main() -> int:
     sizes = [QUICK_ROWS] if given.quick else [int(r) for r in given.rows]
     with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
         folder = Path(name)
-        runs = [beside(pairs, rows, given.limit, folder) for rows in sizes] if pairs else []
+        runs = [beside(pairs, rows, given.limit, folder) for rows in sizes] if pairs and not given.own else []
+        if given.own:
+            wanted = {(p.peer, p.task) for p in pairs}
+            again = [r for r in stored["results"] if (r["peer"], r["task"]) in wanted and r["rows"] in sizes]
+            runs.append(beside_stored(again, given.limit, folder))
         if "sdcMicro" in present:
             figures = [f for f in SDCMICRO if not given.tasks or f.function in given.tasks]
             runs.append(beside_sdcmicro(figures, given.limit, folder, given.quick))

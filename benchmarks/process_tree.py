@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _EVERY = 0.2  # seconds between two readings
+_LOOKS = 5  # readings between two looks for new processes: a look reads all processes of the machine
 
 
 def tree(root: int) -> list[int]:
@@ -56,15 +57,20 @@ class Run:
 
 
 def run_watched(command: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run a command and read the memory of its tree every fifth of a second; `seconds` are processor seconds of all of it."""
+    """Run a command and read the memory of its tree every fifth of a second; `seconds` are processor seconds of all of it.
+
+    A process that it starts is counted within a second.
+    """
     readings: list[tuple[float, int, int]] = []
     before, began = os.times(), time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment))
     over = threading.Event()
 
     def watch() -> None:
+        members, looked = [process.pid], 0
         while not over.wait(_EVERY):
-            members = tree(process.pid)
+            members = tree(process.pid) if looked % _LOOKS == 0 else members
+            looked += 1
             readings.append((time.time(), sum(map(proportional_memory, members)), len(members)))
 
     watcher = threading.Thread(target=watch, daemon=True)

@@ -1,7 +1,7 @@
 """Whole studies by stage: processor time, peak memory and growth of reading, advice, masks, attacks, measures and the report.
 
     python benchmarks/study.py [--cases survey general] [--rows 1e4 1e5 1e6] [--columns 4 13] [--releases 2] [--save]
-    python benchmarks/study.py --command [--cases …] [--rows …] [--columns …] [--save]
+    python benchmarks/study.py --command | --command-only [--cases …] [--rows …] [--columns …] [--save]
     python benchmarks/study.py --whole-file [--rows 1e5] [--columns 4] [--attacks NAME …] [--save]
     python benchmarks/study.py --quick
 
@@ -15,10 +15,12 @@ ratios to a floor: read the file, sort every column once, and find the nearest r
 memory is resident memory above that of the process before the data were read; the peak of the process tree is read every
 fifth of a second and counts everything, the interpreter too. Growth per record is the time of a stage at the largest size per
 record, relative to that at the smallest size; growth is also given from each size to the next, in seconds over seconds.
+Sizes that were measured in separate runs are compared too.
 `--attacks` and `--measures` limit a run to some methods.
 
 `--command` also runs each study with `larvatus run`, as users do: a supervised child process, and a worker process if that
-pays. It gives processor and wall-clock seconds and the peak memory of all these processes together.
+pays. It gives processor and wall-clock seconds and the peak memory of all these processes together. `--command-only` does
+nothing else, so there are no figures by stage.
 
 `--whole-file` attacks the general case with the default sampled targets and with `targets="all"`. For each attack it gives the
 sampled estimate, its interval, the whole-file value and whether that is inside.
@@ -123,8 +125,9 @@ class Stages:
     def progress(self, doing: str, done: int, total: int) -> None:
         """Follow the progress reports of a study; reports from inside a method do not begin a stage."""
         for kind in ("masking", "attacking", "measuring"):
-            if f"{kind}: " in doing:
-                self.begin(f"{kind}: {doing.rpartition(f'{kind}: ')[2]}")
+            stage = f"{kind}: {doing.rpartition(f'{kind}: ')[2]}"
+            if f"{kind}: " in doing and stage != self.now:
+                self.begin(stage)
 
 
 def floor(path: Path, columns: Sequence[str]) -> float:
@@ -143,9 +146,9 @@ def floor(path: Path, columns: Sequence[str]) -> float:
 
 def inside(
     case: str, rows: int, width: int, folder: Path, attacks: Sequence[str] | None, measures: Sequence[str] | None,
-    number: int = len(RELEASES),
+    number: int = len(RELEASES), draft: bool = False,
 ) -> None:
-    """One study in this process; prints JSON."""
+    """One study in this process, or only the draft of its study file; prints JSON."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -168,6 +171,11 @@ def inside(
     chosen = {kind: [{"method": n} for n in names] for kind, names in (("attack", attacks), ("measure", measures)) if names}
     plain = {**drafted.plain(), **({} if case == "survey" else {"release": listed}), **chosen}
     Study.of(plain, folder).write(folder / "study.toml")
+    named = {"case": case if case == "survey" or number == len(RELEASES) else f"{case}, {number} releases", "rows": rows,
+             "columns": width, "floor_seconds": round(least, 3)}
+    if draft:
+        print(json.dumps({**named, "releases": len(plain["release"]), "stages": {}, "spans": []}))
+        return
     stages.begin("compare")
     execution = lv.Execution(jobs=1, progress=stages.progress)
     found = lv.compare(data, releases, attacks, measures, secret=SECRET, execution=execution)
@@ -178,8 +186,7 @@ def inside(
         print(f"  not made: {lost.name}: {lost.reason}", file=sys.stderr)
     seconds = {k: v for k, v in stages.seconds.items() if k != "start"}
     print(json.dumps({
-        "case": case if case == "survey" or number == len(RELEASES) else f"{case}, {number} releases",
-        "rows": rows, "columns": width, "releases": len(found.candidates), "floor_seconds": round(least, 3),
+        **named, "releases": len(found.candidates),
         "seconds": round(sum(seconds.values()), 2), "ratio": round(sum(seconds.values()) / least, 1),
         "peak_gb": round(max(stages.peak.values()), 2),
         "stages": {k: {"seconds": round(v, 2), "ratio": round(v / least, 2), "peak_gb": round(stages.peak[k], 2)}
@@ -194,6 +201,7 @@ def measured(case: str, rows: int, width: int, more: Sequence[str], as_command: 
 
     with tempfile.TemporaryDirectory(prefix="larvatus-study-") as folder:
         command = [sys.executable, __file__, "--inside", case, str(rows), str(width), folder, *more]
+        only = "--draft" in more
         done = run_watched(command, ONE_THREAD)
         if done.code:
             sys.exit(f"the study failed with exit code {done.code}; see its output above")
@@ -203,8 +211,10 @@ def measured(case: str, rows: int, width: int, more: Sequence[str], as_command: 
             if name in job["stages"]:
                 stage = job["stages"][name]
                 stage["tree_peak_gb"] = max(stage.get("tree_peak_gb", 0.0), round(done.peak(begin, end) / 1e9, 2))
-        if as_command:
+        if as_command or only:
             job["command"] = command_run(Path(folder), job["floor_seconds"])
+        if only:
+            job |= {key: job["command"][key] for key in ("seconds", "ratio", "tree_peak_gb")}
     return job
 
 
@@ -260,9 +270,19 @@ def growth_from(smaller: dict[str, Any], larger: dict[str, Any]) -> dict[str, An
     }
 
 
+def with_growth(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each study with its growth from the next smaller size of the same case and columns, whenever that was measured."""
+    out = []
+    for job in jobs:
+        family = [j for j in jobs if (j["case"], j["columns"]) == (job["case"], job["columns"])]
+        smaller = max((j for j in family if j["rows"] < job["rows"]), key=lambda j: j["rows"], default=None)
+        out.append({**job, "growth": growth(family), "growth_from": growth_from(smaller, job) if smaller else None})
+    return out
+
+
 def shown(job: dict[str, Any]) -> str:
     head = (f"{job['case']} {job['rows']:,} records, {job['columns']} columns, {job['releases']} releases: {job['seconds']} s "
-            f"of processor time, {job['ratio']} times the floor, {job['peak_gb']} GB "
+            f"of processor time, {job['ratio']} times the floor, {job.get('peak_gb', '–')} GB "
             f"({job['tree_peak_gb']} GB with the interpreter)")
     lines = [f"  {name:34} {took['seconds']:9.2f} s {took['ratio']:9.2f} × {took['peak_gb']:6.2f} GB"
              for name, took in job["stages"].items()]
@@ -282,7 +302,7 @@ def save(target: Path, kind: str, found: Sequence[dict[str, Any]]) -> None:
     again = {same(row) for row in found}
     kept = [row for row in before.get(kind, ()) if same(row) not in again]
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
-    now = {**before, "machine": machine, kind: [*kept, *found]}
+    now = {**before, "machine": machine, kind: with_growth([*kept, *found]) if kind == "jobs" else [*kept, *found]}
     target.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
@@ -296,14 +316,16 @@ def main() -> int:
     parser.add_argument("--measures", nargs="+")
     parser.add_argument("--quick", action="store_true", help="a few hundred records, to see that it runs")
     parser.add_argument("--command", action="store_true", help="also run each study with `larvatus run`")
+    parser.add_argument("--command-only", action="store_true", help="run each study with `larvatus run` alone")
     parser.add_argument("--whole-file", action="store_true", help="compare attacks on sampled targets and on all records")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--page", action="store_true", help="only write the tables of docs/guides/speed.md")
     parser.add_argument("--inside", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--draft", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         case, rows, width, folder = given.inside
-        inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures, given.releases)
+        inside(case, int(rows), int(width), Path(folder), given.attacks, given.measures, given.releases, given.draft)
         return 0
     if given.page:
         from page_tables import PAGE
@@ -317,7 +339,7 @@ def main() -> int:
         if given.save:
             save(HERE / "study.json", "whole_file", found)
         return 0
-    more = ["--releases", str(given.releases)]
+    more = ["--releases", str(given.releases), *(["--draft"] if given.command_only else [])]
     more += [a for key in ("attacks", "measures") if getattr(given, key) for a in (f"--{key}", *getattr(given, key))]
     jobs = []
     for case in given.cases:
@@ -329,11 +351,10 @@ def main() -> int:
             grown = growth(here)
             if grown:
                 print("growth per record:", ", ".join(f"{k} {v}" for k, v in grown.items()), flush=True)
-            steps = [None, *(growth_from(*both) for both in itertools.pairwise(here))]
-            for job, step in zip(here, steps, strict=True):
-                if step:
-                    print(f"growth from {step['from_rows']:,} to {job['rows']:,} records: {step['study']} times the seconds")
-            jobs += [{**job, "growth": grown, "growth_from": step} for job, step in zip(here, steps, strict=True)]
+            for smaller, larger in itertools.pairwise(here):
+                times = growth_from(smaller, larger)["study"]
+                print(f"growth from {smaller['rows']:,} to {larger['rows']:,} records: {times} times the seconds")
+            jobs += here
     if given.save:
         save(HERE / "study.json", "jobs", jobs)
     return 0

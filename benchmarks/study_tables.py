@@ -51,7 +51,7 @@ def as_command(job: Row) -> str:
 def longest(job: Row) -> str:
     """The stages that took longest, with their times as ratios to the floor."""
     order = sorted(job["stages"].items(), key=lambda item: -item[1]["seconds"])[:LONGEST]
-    return "; ".join(f"{name.partition(': ')[2] or name} {short(took['ratio'])}" for name, took in order)
+    return "; ".join(f"{name.partition(': ')[2] or name} {short(took['ratio'])}" for name, took in order) or "–"
 
 
 def attacks(rows: Sequence[Row]) -> list[str]:

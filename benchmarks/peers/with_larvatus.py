@@ -20,7 +20,8 @@ import larvatus as lv
 SECRET = b"benchmark secret"
 MASK = "rank_swap"
 SETTINGS: dict[str, dict[str, Any]] = {
-    "uniqueness": {"keys": KEYS}, "nearest_record": {"targets": TARGETS}, "attribute_inference": {"targets": TARGETS},
+    "uniqueness": {"keys": KEYS}, "key_risk": {"keys": KEYS}, "nearest_record": {"targets": TARGETS},
+    "attribute_inference": {"targets": TARGETS},
     "microaggregation": {"k": 3, "grouping": "mdav"}, "local_suppression": {"k": 3},
 }
 ROLES = {"confidential": CONFIDENTIAL, "non_confidential": NON_CONFIDENTIAL, "sub_groups": SUB_GROUPS}

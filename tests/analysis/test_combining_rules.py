@@ -111,6 +111,7 @@ def test_reiters_intervals_cover_at_their_level_and_rubins_too_often(studies, wh
     assert stats.binomtest(int(alone[0].sum()), STUDIES, 0.95).pvalue < FALSE_ALARM, "one copy claims too much"
 
 
+@pytest.mark.slow
 def test_reiters_intervals_cover_after_blanking_some_cells_too():
     found = studied(lv.masks.BlankAndImpute(copies=COPIES, rate=0.5, within_range=False))
     for what, truth in (("slope", SLOPE), ("mean", 1.0)):

@@ -76,6 +76,22 @@ def test_the_outcome_of_a_process(peers):
     assert peers.outcome(1, "", "Traceback\nValueError: no such column\n", 120) == {"failed": "ValueError: no such column"}
 
 
+def test_stored_times_of_peers_are_set_beside_times_measured_now(peers, monkeypatch, tmp_path):
+    """Each task of larvatus runs once for each size."""
+    ran = []
+    monkeypatch.setattr(peers, "files", lambda folder, rows: (folder / f"{rows}",))
+    monkeypatch.setattr(peers, "measured", lambda tool, task, paths, limit: ran.append((tool, task, paths[-1].name)) or {
+        "seconds": 2.0})
+    stored = [{"peer": "pycanon", "task": task, "rows": rows, "with": "none", "their": their} for task, rows, their in (
+        ("k_anonymity", 100, {"seconds": 1.0}), ("l_diversity", 100, {"seconds": 3.0}), ("k_anonymity", 1000, {"seconds": 4.0}),
+        ("t_closeness", 100, {"more_than": 120}))]
+    found = list(peers.beside_stored(stored, 120, tmp_path))
+    assert ran == [("larvatus", "risk:uniqueness", "100"), ("larvatus", "risk:uniqueness", "1000"),
+                   ("larvatus", "risk:key_risk", "100")]
+    assert [peers.times(row) for row in found] == ["0.5", "1.5", "2", "more than 60"]
+    assert found[-1]["with"] == "risk:key_risk"
+
+
 def test_ratios(peers):
     own = {"seconds": 0.3}
     assert peers.ratio({"seconds": 10.0}, own) == {"ratio": 33}
@@ -110,8 +126,10 @@ def test_every_task_of_larvatus_runs(peers, monkeypatch):
     for task in {p.larvatus for p in peers.PAIRS if p.larvatus}:
         verb, _, methods = task.partition(":")
         assert list(getattr(tasks, verb)(methods.split("+"), data, release)) == methods.split("+")
-    for name in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
-        assert name.partition(":")[2] in {getattr(lv.masks, m).name() for m in dir(lv.masks)}
+    for task in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
+        verb, _, name = task.partition(":")
+        kind = {"mask": lv.masks, "risk": lv.attacks}[verb]
+        assert name in {getattr(kind, m).name() for m in dir(kind)}
 
 
 def test_the_page_shows_ratios_bounds_and_gaps(peers, tmp_path):

@@ -27,14 +27,24 @@ def test_the_releases_of_the_general_case():
     assert study.general_releases(2) == study.RELEASES
 
 
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs the memory accounts of Linux")
+def test_reports_from_inside_a_method_do_not_begin_a_stage():
+    stages = load("benchmarks/study.py").Stages()
+    for doing in ("noise · attacking: rerun", "noise · attacking: rerun", "noise · measuring: moments", "linking"):
+        stages.progress(doing, 0, 1)
+    assert [name for name, *_ in stages.spans] == ["start", "attacking: rerun"]
+    assert stages.now == "measuring: moments"
+
+
 def test_results_of_other_sizes_and_modes_stay(tmp_path):
     study, target = load("benchmarks/study.py"), tmp_path / "study.json"
-    job = {"case": "general", "rows": 10, "columns": 4, "seconds": 1.0}
-    study.save(target, "jobs", [job, {**job, "rows": 100}])
+    job = {"case": "general", "rows": 10, "columns": 4, "seconds": 1.0, "stages": {}}
+    study.save(target, "jobs", [job, {**job, "rows": 100}, {**job, "columns": 13}])
     study.save(target, "whole_file", [{"release": "noise", "attack": "rank_window", "rows": 10, "columns": 4}])
     study.save(target, "jobs", [{**job, "seconds": 2.0}])
     stored = json.loads(target.read_text(encoding="utf-8"))
-    assert [(j["rows"], j["seconds"]) for j in stored["jobs"]] == [(100, 1.0), (10, 2.0)]
+    assert [(j["rows"], j["columns"], j["seconds"]) for j in stored["jobs"]] == [(100, 4, 1.0), (10, 13, 1.0), (10, 4, 2.0)]
+    assert [j["growth_from"] and j["growth_from"]["study"] for j in stored["jobs"]] == [0.5, None, None]  # of separate runs
     assert len(stored["whole_file"]) == 1
 
 

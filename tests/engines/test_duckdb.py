@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gc
 from decimal import Decimal
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -39,12 +40,20 @@ def test_room_and_threads_change_nothing(steps, rows, threads, frame):
     pd.testing.assert_frame_equal(found, wanted, check_exact=False, rtol=1e-9, atol=1e-9)
 
 
+ROLES_OF_MANY = {**ROLES, "sub_groups": ()}
+
+
+@cache
+def two_chunks() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A file of more than one chunk, and its release by the memory engine."""
+    many = people(80_000, seed=8)
+    return many, lv.mask(lv.read(many, **ROLES_OF_MANY), "sufficiency_based", "data_shuffling", secret=SECRET).frame()
+
+
 @pytest.mark.parametrize("rows", [40_000, 500_000])
 def test_more_than_one_chunk_is_reduced_to_the_same_bits(rows):
-    many = people(80_000, seed=8)
-    roles = {**ROLES, "sub_groups": ()}
-    wanted = lv.mask(lv.read(many, **roles), "sufficiency_based", "data_shuffling", secret=SECRET).frame()
-    data = lv.read(many, **roles, engine=Duckdb(rows=rows))
+    many, wanted = two_chunks()
+    data = lv.read(many, **ROLES_OF_MANY, engine=Duckdb(rows=rows))
     pd.testing.assert_frame_equal(lv.mask(data, "sufficiency_based", "data_shuffling", secret=SECRET).frame(), wanted)
 
 

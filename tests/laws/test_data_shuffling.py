@@ -175,7 +175,10 @@ def test_mean_ranks_at_the_levels_of_a_nominal_s_are_kept(levels, share):
     assert (was.x.max() - was.x.min()) > 10 * moved.x.max()
 
 
-@pytest.mark.parametrize("given", [["job"], ["job", "s"], ["job", "place"]], ids=["nominal", "and numeric", "two nominal"])
+@pytest.mark.parametrize("given", [
+    pytest.param(["job"], id="nominal", marks=pytest.mark.slow), pytest.param(["job", "s"], id="and numeric"),
+    pytest.param(["job", "place"], id="two nominal"),
+])
 @pytest.mark.parametrize(("share", "effects"), [
     pytest.param(0.0, (2.0, -1.5, 0.5), id="0.0-three levels"),
     pytest.param(0.9, (1.5, -1.5), id="0.9-two levels"),

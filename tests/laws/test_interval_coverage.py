@@ -45,7 +45,7 @@ def test_interval_of_a_rank_correlation_widens_with_the_correlation(grouped):
     assert score.interval == pytest.approx((np.tanh(centre - half), np.tanh(centre + half)), rel=1e-9)
 
 
-@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("zeros", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_interval_disclosure_covers_a_column_with_imputed_values(zeros):
     """Values that stay move in rank together, because others were imputed: the old interval covered .38."""
     found = []

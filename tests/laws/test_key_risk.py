@@ -280,8 +280,9 @@ def test_perturbed_keys(settings):
 
 
 @pytest.mark.parametrize("swap", [
-    "random_swap(rate=0.3, columns=['job'])", "random_swap(rate=0.6, scope='file', columns=['job'])",
-    "random_swap(rate=0.3, columns=['job', 'house'])", "random_swap(rate=0.5, together=true, columns=['job', 'house'])",
+    "random_swap(rate=0.3, columns=['job'])", "random_swap(rate=0.3, columns=['job', 'house'])",
+    pytest.param("random_swap(rate=0.6, scope='file', columns=['job'])", marks=pytest.mark.slow),
+    pytest.param("random_swap(rate=0.5, together=true, columns=['job', 'house'])", marks=pytest.mark.slow),
     "record_swap(rate=0.4, columns=['job'], match=['age'])",
 ])
 def test_exchanged_keys_have_the_probability_of_a_right_match(swap):
@@ -313,7 +314,7 @@ def test_exchanged_keys_have_the_probability_of_a_right_match(swap):
     assert plain > 1.1 * hits
 
 
-@pytest.mark.parametrize("settings", ["stay=0.95", "stay=0.7"])
+@pytest.mark.parametrize("settings", [pytest.param("stay=0.95", marks=pytest.mark.slow), "stay=0.7"])
 def test_perturbed_keys_of_a_sample_with_weights(settings):
     """A sample of 20 % of a population that is known: over 10 samples, the right matches of all records and the estimate differ
     by at most a fifth on average, and the estimate goes over into that of unperturbed keys. F = f / π, for which every sample

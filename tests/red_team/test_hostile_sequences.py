@@ -302,8 +302,6 @@ CASES = {
     "groups, then noise": Case(lambda: incomes(5, 0.8), [M.Microaggregation(k=3), M.AdditiveNoise(variance=0.1)],
                                groups_and_noise(3, 0.1)),
     "Laplace noise, then rounding": Case(None, [*noise("laplace", 1.0), M.Rounding(base=10)], laplace(1.0)),
-    "mixture, then rounding": Case(None, [*noise("mixture", 1.0), M.Rounding(base=10)], narrow_and_wide(1.0)),
-    "uniform noise twice": Case(lambda: incomes(5, 0.8), [M.AdditiveNoise(variance=0.3, noise="uniform")] * 2, two_boxes),
     "whole numbers": Case(whole_numbers, [M.AdditiveNoise(variance=1.0, noise="uniform")], box(1.0)),
     "rank swap, then noise": Case(None, [M.RankSwap(window=0.05), M.AdditiveNoise(variance=0.001)],
                                   window_and_noise(0.05, 0.001)),
@@ -319,14 +317,16 @@ CASES = {
         M.RandomSwap(rate=0.5, where=f"x0 > {MEDIAN}"), M.AdditiveNoise(variance=0.3, where=f"x0 <= {MEDIAN}")],
         above_the_median),
     "noise in unequal sub-groups": Case(lambda: incomes(6), noise("normal", 1.0), noise_in_sub_groups, sub_groups=True),
-    "the same, then rounding": Case(lambda: incomes(6), [*noise("normal", 1.0), M.Rounding(base=0.001)], noise_in_sub_groups,
-                                    sub_groups=True),
     "a swap over the file": Case(lambda: incomes(6), [M.RandomSwap(rate=0.8, scope="file")],
                                  inside(lambda x, y: equal(x, y, 0.8), SIZES), sub_groups=True),
     "outliers": Case(with_outliers, [*noise("normal", 0.5), M.TopCoding(tail=0.02)], without_outliers),
     "a total": Case(with_total, [M.AdditiveNoise(variance=0.3)], independent(0.3)),
 }
 CASES_SLOW = {
+    "uniform noise twice": Case(lambda: incomes(5, 0.8), [M.AdditiveNoise(variance=0.3, noise="uniform")] * 2, two_boxes),
+    "the same, then rounding": Case(lambda: incomes(6), [*noise("normal", 1.0), M.Rounding(base=0.001)], noise_in_sub_groups,
+                                    sub_groups=True),
+    "mixture, then rounding": Case(None, [*noise("mixture", 1.0), M.Rounding(base=10)], narrow_and_wide(1.0)),
     "13 columns": Case(lambda: incomes(13), [M.AdditiveNoise(variance=2.0, noise="uniform"), M.Rounding(base=0.05)],
                        box(2.0, 0.05)),
 }

@@ -53,7 +53,8 @@ def attack_near_baseline(score: Score) -> bool:
 def beyond_absolute(score: Score) -> bool:
     """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is.
 
-    If only a sample of the targets was attacked, the upper end of the interval counts.
+    If only a sample of the targets was attacked, the upper end of the interval counts. If bounded work may understate the
+    value, that margin is added to it.
     """
     from larvatus.comparison.score_figures import figure_of, worst_sub_group
 
@@ -65,7 +66,7 @@ def beyond_absolute(score: Score) -> bool:
         return False
     worst = worst_sub_group(score)
     figures = (
-        (figure_of(score, "value", upper=score.sampled), DEFAULT.at_most),
+        (figure_of(score, "value", upper=True) if score.sampled else score.value + score.understated_by, DEFAULT.at_most),
         (figure_of(score, "certain", upper=score.sampled), DEFAULT.certain),
         (worst[1] if worst else None, DEFAULT.worst_group),
     )
@@ -74,7 +75,7 @@ def beyond_absolute(score: Score) -> bool:
 
 def clearly_beyond(score: Score) -> bool:
     """Whether an attack breaks the default rule by its value, not only because its interval is wide."""
-    exact = replace(score, interval=None, sampled=False)
+    exact = replace(score, interval=None, sampled=False, understated_by=0.0)
     return beyond_absolute(exact) or (baseline_ratio(score) > 1 + _EXACT and not at_baseline(score))
 
 

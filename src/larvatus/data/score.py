@@ -119,6 +119,7 @@ class Score:
     - `certain`: the share found with certainty, if `identifies`: records that S alone singles out, and right and unique links
       beyond those that a random guess among the candidates would give
     - `effective_targets`: the number of targets on which the interval is based, if targets of a sample have weights
+    - `understated_by`: by how much bounded work may understate the value; the upper end of the interval includes it
     """
 
     method: str
@@ -145,6 +146,7 @@ class Score:
     identifies: bool = False
     certain: float | None = None
     effective_targets: float | None = None
+    understated_by: float = 0.0
 
     def __repr__(self) -> str:
         shown = {self.kind: self.value, "chance": self.chance, "S alone": self.s_alone}

@@ -91,9 +91,8 @@ def columns_not_masked(
         numeric = original.table.columns[n].kind == data.table.columns[n].kind == "number"
         _, _, values = collect(marked, [scratch("original", n), made[n], *([n] if numeric else [])])
         x = values[scratch("original", n)]
-        codes = np.unique(x, return_inverse=True)[1].astype(np.int64)
         there = x >= 0 if original.table.columns[n].kind == "nominal" else ~np.isnan(x)
-        originals[n] = np.where(there & (first if n in shared else True), codes, -1)
+        originals[n] = np.where(there & (first if n in shared else True), x, np.nan)
         same[n] = values[made[n]] == 1
         if numeric:
             same[n] |= recognised(x, values[n])

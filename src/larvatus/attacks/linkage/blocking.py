@@ -96,7 +96,7 @@ def with_margin(score: Score, margin: float, by: GroupKeys, width: int) -> Score
     note = (f"blocks of {width:,} records may understate the share found by up to {100 * margin:.2g} percentage points; the "
             "upper ends of the intervals include this")
     return replace(score, interval=(score.interval[0], min(1.0, score.interval[1] + margin)), by_group=Rows.of(by_group),
-                   details=details, notes=(*score.notes, note))
+                   details=details, notes=(*score.notes, note), understated_by=margin)
 
 
 def _raised(row: Row, margin: float) -> Row:

@@ -108,6 +108,8 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
         if seen >= _MOST_ROWS:
             break
     codes = {n: np.concatenate(found)[:_MOST_ROWS] for n, found in parts.items()}
+    if not any(codes[n].any() for n in gaps):  # cells could be missing, but none is
+        return Rows()
     base = _alone_in(codes[""])
     chosen = [(n, v) for n, v in separating_columns(codes, [""]) if n]
     most = _alone_in(combination(list(codes.values()), len(codes[""])))

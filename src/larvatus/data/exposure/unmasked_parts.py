@@ -3,7 +3,8 @@
     e = (k − nf) / n(1 − f),   k of n values unchanged in the part,   f the share of values that a permutation leaves unchanged
 
 A column counts as not masked in a part of five or more records if e is at least .9 and a permutation of the part would leave
-that number of values unchanged with a probability of at most 1 % over all parts and columns together.
+that number of values unchanged with a probability of at most 1 % over all parts and columns together. As e ≤ k / n, f is
+computed only for parts of which at least .9 of the values are unchanged.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from larvatus.data.exposure.unchanged_records import WHOLE_COLUMN
 from larvatus.data.score import Row, Rows
 
 _LEAST = 5  # fewer records may be unchanged by coincidence
-_UNMASKED = 0.9
+_UNMASKED, _EXACT = 0.9, 1e-9
 _LEVEL = 0.01
 _MOST_VALUES, _PARTS = 50, 10  # a number of S with more values is cut into tenths
+_MOST_CELLS = 10_000_000  # combinations that are counted in a table; more are sorted
 
 
 class FilePart:
@@ -42,18 +44,27 @@ class FilePart:
 
     def crossed(self, other: FilePart) -> FilePart:
         """The combinations of both divisions that occur."""
-        both = np.where((self.part >= 0) & (other.part >= 0), self.part * len(other.names) + other.part, -1)
-        found, part = np.unique(both, return_inverse=True)
-        names = [self.names[k // len(other.names)] + other.names[k % len(other.names)] for k in found if k >= 0]
-        return FilePart(part - int(found[:1].sum() < 0), names)
+        cells = len(self.names) * len(other.names)
+        both = np.where((self.part >= 0) & (other.part >= 0), self.part * len(other.names) + other.part, cells)
+        if cells <= _MOST_CELLS:
+            found = np.flatnonzero(np.bincount(both, minlength=cells)[:cells])
+            place = np.full(cells + 1, -1)
+            place[found] = np.arange(len(found))
+            part = place[both]
+        else:
+            found, part = np.unique(both, return_inverse=True)
+            part = np.where(both < cells, part, -1)
+            found = found[found < cells]
+        return FilePart(part, [self.names[k // len(other.names)] + other.names[k % len(other.names)] for k in found])
 
 
 def unmasked_parts(
-    divisions: Sequence[FilePart], originals: Mapping[str, Ints], same: Mapping[str, NDArray[np.bool_]], covered: Sequence[str]
+    divisions: Sequence[FilePart], originals: Mapping[str, Floats], same: Mapping[str, NDArray[np.bool_]],
+    covered: Sequence[str],
 ) -> Rows:
     """One row for each column and part in which the column is not masked.
 
-    `originals` are codes of the original values, −1 if missing; `same` says which values are unchanged. `covered` are parts
+    `originals` are the original values, NaN if they do not count; `same` says which values are unchanged. `covered` are parts
     that are known to be unmasked in all columns.
     """
     from scipy.special import gammaln
@@ -62,16 +73,19 @@ def unmasked_parts(
     n = len(next(iter(same.values()), ()))
     found: list[tuple[float, str, tuple[str, ...], Row]] = []
     for division in divisions:
-        for column, codes in originals.items():
-            used = (division.part >= 0) & (codes >= 0)
-            part, values, kept = division.part[used], codes[used], same[column][used]
-            parts = len(division.names)
-            size, unchanged = np.bincount(part, minlength=parts), np.bincount(part, weights=kept, minlength=parts)
-            pair, count = np.unique(part * (values.max(initial=0) + 1) + values, return_counts=True)
-            owner = pair // (values.max(initial=0) + 1)
+        for column, values in originals.items():
+            used = (division.part >= 0) & ~np.isnan(values)
+            part, parts = division.part[used], len(division.names)
+            size = np.bincount(part, minlength=parts)
+            unchanged = np.bincount(part, weights=same[column][used], minlength=parts)
+            likely = (size >= _LEAST) & (unchanged >= (_UNMASKED - _EXACT) * size)
+            if not likely.any():
+                continue
+            chosen = likely[part]
+            owner, count = _equal_values(part[chosen], values[used][chosen])
             alike = np.bincount(owner, weights=count.astype(float) ** 2, minlength=parts) / np.maximum(size, 1.0) ** 2
             whole = np.bincount(owner, weights=gammaln(count + 1.0), minlength=parts) - gammaln(size + 1.0)
-            for g in np.flatnonzero((size >= _LEAST) & (alike < 1)):
+            for g in np.flatnonzero(likely & (alike < 1)):
                 excess = (unchanged[g] / size[g] - alike[g]) / (1 - alike[g])
                 if excess < _UNMASKED or any(n in covered for n in division.names[g]):
                     continue
@@ -86,3 +100,10 @@ def unmasked_parts(
     single = {(column, names[0]) for column, names, _ in sure if len(names) == 1}
     rows = [row for column, names, row in sure if len(names) == 1 or not any((column, n) in single for n in names)]
     return Rows.of(sorted(rows, key=lambda row: -int(row["count"] or 0)))
+
+
+def _equal_values(part: Ints, values: Floats) -> tuple[Ints, Ints]:
+    """The part and the size of each set of equal values in the same part."""
+    different, codes = np.unique(values, return_inverse=True)
+    pair, count = np.unique(part * len(different) + codes, return_counts=True)
+    return pair // max(len(different), 1), count
