@@ -21,8 +21,10 @@ _WORDS = (
     "ones", "tens", "hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions",
     "hundreds of millions", "billions",
 )
-_NEGATIVE_CODES = frozenset({*range(-9, 0), -77, -88, -97, -98, -99, -777, -888, -997, -998, -999, -9999, -99999})
-_POSITIVE_CODES = frozenset({7, 8, 9, *range(96, 100), *range(996, 1000), *range(9996, 10_000), 99_999, 999_999, 9_999_999})
+_REPEATED = frozenset(int(d * n) for d in "678" for n in range(2, 9))  # 77, 888: next to others of the same length
+_NINES = frozenset(10**n - k for n in range(2, 9) for k in range(1, 5))  # 96 to 99, 996 to 999, …
+_NEGATIVE_CODES = frozenset({*range(-9, 0), *range(-99, -89), *(-v for v in _REPEATED | _NINES)})
+_POSITIVE_CODES = frozenset({7, 8, 9, *_REPEATED, *_NINES})
 _RARE, _FEWEST, _GAP = 0.005, 3, 0.1  # share and number of records with a code; gap below a code, as a share of it
 _MOST_TEXTS, _MANY_NUMBERS = 20_000, 50
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
@@ -159,12 +161,18 @@ def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
     if below and len(below) <= 6 and all(v in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
         found += sorted(int(v) for v in below if v in often)
     at = len(levels)
-    while at > 1 and levels[at - 1] in _POSITIVE_CODES & often and (at == len(levels) or levels[at] - levels[at - 1] == 1):
+    while at > 1 and levels[at - 1] in _POSITIVE_CODES & often and (at == len(levels) or _are_neighbours(*levels[at - 1 : at + 1])):
         at -= 1
     upper = [int(v) for v in levels[at:]]
     while upper and not _is_apart(upper[0], levels[len(levels) - len(upper) - 1]):
         upper = upper[1:]
-    return (*found, *upper)
+    return (*found, *(upper if len(upper) != 1 or upper[0] not in _REPEATED else ()))
+
+
+def _are_neighbours(code: float, next_code: float) -> bool:
+    """Whether two codes belong together: they follow each other, or they are such as 77 and 88, 777 and 888."""
+    step = next_code - code
+    return step == 1 or (code in _REPEATED and step < code and len(set(str(int(next_code)))) == 1)
 
 
 def _is_apart(code: int, below: float) -> bool:
