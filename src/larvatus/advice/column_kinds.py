@@ -15,6 +15,7 @@ import numpy as np
 
 from larvatus.advice.texts_among_numbers import numbers_and_texts
 from larvatus.data.csv_files.number_notation import Notation
+from larvatus.data.dates.date_forms import possible_forms
 from larvatus.data.text_columns import DATE
 
 _WORDS = (
@@ -41,7 +42,8 @@ class ColumnKind:
     `pattern` is what most texts look like: dates, emails, accounts, postcodes, phones or numbers. `words` is the mean number of
     words in a text. `codes` are values that probably stand for missing, and `strays` the number of texts among numbers that do
     not. `labels` is the number of value labels if these make the column categorical, `measure` the measure that the file states
-    (nominal, ordinal or scale), and `label` what the file says the column is.
+    (nominal, ordinal or scale), and `label` what the file says the column is. `forms` are the forms of dates that all of its
+    texts have.
     """
 
     name: str
@@ -61,6 +63,7 @@ class ColumnKind:
     labels: int = 0
     measure: str = ""
     label: str = ""
+    forms: tuple[str, ...] = ()
 
     @property
     def present(self) -> int:
@@ -136,8 +139,9 @@ def _of_texts(name: str, column: Any, notation: Notation | None) -> ColumnKind:
     sample = [t.strip() for t in texts.slice(0, _MOST_TEXTS).to_pylist()]
     pattern = next((n for n, p in _PATTERNS.items() if 2 * sum(p.fullmatch(t) is not None for t in sample) > len(sample)), "")
     words = sum(len(t.split()) for t in sample) / len(sample)
+    forms = possible_forms(texts.filter(pc.not_equal(texts, ""))) if pattern == "dates" else ()
     return ColumnKind(name, "text", len(column), column.null_count, len(texts), pattern=pattern, words=words,
-                      smallest=int(counts.min()))
+                      smallest=int(counts.min()), forms=tuple(sorted(forms, key=lambda f: (-len(f), f))))
 
 
 def range_class(lowest: float, highest: float) -> str:
@@ -161,7 +165,8 @@ def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
     if below and len(below) <= 6 and all(v in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
         found += sorted(int(v) for v in below if v in often)
     at = len(levels)
-    while at > 1 and levels[at - 1] in _POSITIVE_CODES & often and (at == len(levels) or _are_neighbours(*levels[at - 1 : at + 1])):
+    codes = _POSITIVE_CODES & often
+    while at > 1 and levels[at - 1] in codes and (at == len(levels) or _are_neighbours(levels[at - 1], levels[at])):
         at -= 1
     upper = [int(v) for v in levels[at:]]
     while upper and not _is_apart(upper[0], levels[len(levels) - len(upper) - 1]):
