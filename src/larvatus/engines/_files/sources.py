@@ -21,7 +21,7 @@ from larvatus.data.dates.date_forms import stated_form, with_forms
 from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.arrow_sources import ARROW, arrow_names, is_arrow_file, is_arrow_stream
 from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
-from larvatus.engines._files.date_cells import readers_of_dates, looks_with_forms
+from larvatus.engines._files.date_cells import looks_with_forms, readers_of_dates
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
@@ -310,7 +310,7 @@ def existing(source: str | os.PathLike[str]) -> Path:
     if not is_table(path):
         listed = ", ".join([*sorted(CSV | PARQUET | ARROW), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
-                        ".zip. Convert it.")
+                        ".zip. Convert it, or rename it if it is one of these.")
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     return path
