@@ -116,6 +116,9 @@ def _shown(column: pa.Array) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime.timedelta):  # 28:48:00, as a sheet shows it
+        seconds = round(value.total_seconds())
+        return f"{'-' * (seconds < 0)}{abs(seconds) // 3600}:{abs(seconds) // 60 % 60:02d}:{abs(seconds) % 60:02d}"
     return str(value)
 
 
