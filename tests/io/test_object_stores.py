@@ -50,7 +50,8 @@ def objects(tmp_path_factory) -> dict[str, bytes]:
     comma = frame.to_csv(index=False, sep=";", decimal=",").encode("latin-1")
     return {
         "people/region=1/a.parquet": parquet_of(frame.head(50)), "people/region=2/b.parquet": parquet_of(frame.tail(70)),
-        "packed/part-1.csv.gz": gzip.compress(comma), "packed/part-2.csv.zst": zstd_of(comma), "people/_SUCCESS": b"", "csv/part-1.csv": comma, "csv/notes.md": b"none", "in.sav": labelled, "empty/x.md": b"x",
+        "packed/part-1.csv.gz": gzip.compress(comma), "packed/part-2.csv.zst": zstd_of(comma),
+        "people/_SUCCESS": b"", "csv/part-1.csv": comma, "csv/notes.md": b"none", "in.sav": labelled, "empty/x.md": b"x",
     }
 
 
