@@ -96,6 +96,15 @@ def test_what_cannot_be_dates_is_refused_without_values(tmp_path, name, dates, s
     assert ".2023" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["in.db", "in.xlsx"])
+def test_a_wrong_form_is_refused_by_advise(tmp_path, name):
+    make, options = SOURCES[name]
+    make(FRAME, tmp_path / name)
+    given = {k: v for k, v in options.items() if k == "table"}
+    with pytest.raises(ReadError, match="is not a form of dates"):
+        lv.advise(tmp_path / name, dates={"day": "dd.mm"}, **given)
+
+
 def test_a_column_that_has_dates_needs_no_form(tmp_path):
     FRAME.assign(day=DAYS).to_parquet(tmp_path / "in.parquet")
     with pytest.raises(ReadError, match="column 'day' has dates, and a form is for dates that are written as text"):

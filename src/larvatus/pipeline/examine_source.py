@@ -50,7 +50,8 @@ def guess_roles_of(
     asked = SourceQuery(query, table, password_file)
     source = file_of_url(source)
     own = {k: v for k, v in stated.items() if v is not None}
-    with_format(source, own)  # a mistake is one of an argument
+    with_format(source, own)  # mistakes of arguments are reported as such
+    stated_dates(own)
     return guess_roles(source, CsvFormat(**own), sheet, asked, catalog, codes)
 
 
