@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import larvatus as lv
+from sample import SECRET
 
 
 def column(folder: Path, cells: list[str]) -> pa.ChunkedArray:
@@ -82,3 +84,15 @@ def test_numeric_codes_declared_nominal_are_levels(tmp_path):
     (tmp_path / "file.csv").write_text("s,x\n3,1\n1,2\n,3\n", encoding="utf-8")
     data = lv.read(tmp_path / "file.csv", confidential="x", non_confidential="s", nominal="s")
     assert (data.table.columns["s"].kind, data.table.columns["s"].levels) == ("nominal", (1, 3))
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_nominal_column_keeps_the_spelling_of_its_cells(tmp_path, engine):
+    cells = {"number": ["1.50", "2.5"] * 12, "truth": ["TRUE", "FALSE"] * 12, "plain": ["true", "false"] * 12}
+    rows = zip(range(24), *cells.values(), strict=True)
+    (tmp_path / "in.csv").write_text("x,number,truth,plain\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    data = lv.read(tmp_path / "in.csv", confidential="x", non_confidential=list(cells), nominal=list(cells), engine=engine)
+    lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.csv", row_order="keep")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert {n: [row[n] for row in found] for n in cells} == cells

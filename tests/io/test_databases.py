@@ -399,3 +399,11 @@ def test_a_table_without_a_record_id_is_pointed_out_at_once(sqlite_file, tmp_pat
     assert "no defined order" in capsys.readouterr().err
     assert main(["advise", "people.db", "--query", f"{query} ORDER BY id", "--overwrite"]) == 0
     assert "no defined order" not in capsys.readouterr().err
+
+
+def test_the_command_line_says_by_which_option_to_name_a_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("in.db")) as connection:
+        connection.execute("CREATE TABLE people (income REAL)")
+    assert main(["advise", "in.db"]) == 2
+    assert "give a query (--query) or a table (--table). The tables are: people." in capsys.readouterr().err

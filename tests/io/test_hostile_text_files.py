@@ -99,6 +99,37 @@ def empty_first(path: Path) -> None:
         book.add_worksheet("data").write_row(0, 0, ["x", "s", "t"])
 
 
+def hidden_first(book: Any, page: Any) -> None:
+    page.write(1, 1, "hidden")
+    page.hide()
+    other = book.add_worksheet("data")
+    other.activate()
+    other.set_first_sheet()
+    other.write_row(0, 0, ["x", "s", "t"])
+    for i in range(N):
+        other.write_row(1 + i, 0, [i + 0.5, i % 3, "Köln"])
+
+
+def chart_first(path: Path) -> None:
+    with xlsxwriter.Workbook(str(path)) as book:
+        book.add_chartsheet("chart")
+        page = book.add_worksheet("data")
+        page.write_row(0, 0, ["x", "s", "t"])
+        for i in range(N):
+            page.write_row(1 + i, 0, [i + 0.5, i % 3, "Köln"])
+
+
+def with_error(code: str) -> Callable[[Path], object]:
+    def make(path: Path) -> None:
+        sheet(lambda b, p: p.write_formula(3, 0, "=1/0", None, "#DIV/0!"))(path)
+        parts = {n: archive.read(n) for archive in [zipfile.ZipFile(path)] for n in archive.namelist()}
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, content.replace(b"#DIV/0!", code.encode()))
+
+    return make
+
+
 def day(i: int) -> str:
     return f"{i + 1:02d}"
 
@@ -181,6 +212,10 @@ CASES = {
     "dates since 1904": Case(sheet(dated, date_1904=True), ".xlsx"),
     "a first sheet without cells": Case(empty_first, ".xlsx", "the sheet 'Sheet1' is empty"),
     "a table that begins lower down": Case(sheet(at=5), ".xlsx"),
+    "a hidden first sheet": Case(sheet(hidden_first), ".xlsx", noted="with cells that is not hidden, 'data'"),
+    "a chart before the cells": Case(chart_first, ".xlsx", noted="with cells that is not hidden, 'data'"),
+    "a formula that failed": Case(with_error("#DIV/0!"), ".xlsx"),
+    "a formula that failed in a newer way": Case(with_error("#SPILL!"), ".xlsx", "such as #SPILL! or #CALC!, empty it"),
     "a footnote": Case(sheet(lambda b, p: p.write(N + 2, 0, "Source: office")), ".xlsx", "contains text in 1 of 25 cells"),
     "names with line breaks": Case(sheet(header=("x", "s\n(EUR)", "t")), ".xlsx", columns=("s\n(EUR)", "t")),
     "numbers as text": Case(sheet(lambda b, p: p.write_column(1, 0, [str(i) + ".5" for i in range(N)])), ".xlsx",
@@ -193,7 +228,8 @@ WHOLE = [name for name, case in CASES.items() if not case.refused]
 def cells(path: Path, suffix: str, columns: tuple[str, ...]) -> list[list[Any]]:
     """Cells of the columns that are not masked, read without this package; empty names are numbered."""
     if suffix == ".xlsx":
-        frame = pd.read_excel(path, engine="calamine", header=None).dropna(how="all")
+        every = pd.read_excel(path, engine="calamine", header=None, sheet_name=None)
+        frame = every.get("data", next(iter(every.values()))).dropna(how="all")
         return [[None if pd.isna(v) else v for v in frame.loc[:, frame.iloc[0] == n].iloc[1:, 0]] for n in columns]
     content = path.read_bytes()
     if suffix == ".zip":
@@ -244,3 +280,12 @@ def test_one_sentence_says_what_to_do_and_nothing_is_left(tmp_path, monkeypatch,
     assert CELL not in str(caught.value)
     assert {p.name for p in tmp_path.iterdir()} <= {f"in{case.suffix}", "work"}
     assert not list(work.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_small_spreadsheet_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch, engine):
+    sheet()(tmp_path / "in.xlsx")
+    monkeypatch.setattr("larvatus.engines._files.spreadsheets.usable_memory", lambda: 30_000)
+    with pytest.raises(LarvatusError, match=r"in\.xlsx needs about 0\.0 GB of memory to be read.*Save the sheet as CSV"):
+        lv.read(tmp_path / "in.xlsx", confidential="x", engine=engine)
+    assert len(list(tmp_path.iterdir())) == 1

@@ -468,6 +468,15 @@ def test_a_release_too_large_for_memory_is_refused_and_nothing_is_left(tmp_path,
     assert [p.name for p in tmp_path.iterdir()] == ["in.sav"]
 
 
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_a_release_with_more_records_than_a_sheet_is_refused_and_nothing_is_left(tmp_path, monkeypatch, suffix):
+    release = spss_release(write_spss(tmp_path / "in.sav"))
+    monkeypatch.setattr("larvatus.engines._files.sheet_targets._ROWS", len(release.frame()))
+    with pytest.raises(WriteError, match=r"a sheet holds .* records and .*\. Write a \.parquet or \.csv file"):
+        release.write(tmp_path / f"out{suffix}")
+    assert [p.name for p in tmp_path.iterdir()] == ["in.sav"]
+
+
 @pytest.mark.parametrize("suffix", [".por", ".sas7bdat", ".xls", ".doc"])
 def test_formats_that_cannot_be_written_are_refused_with_one_that_can(tmp_path, suffix):
     release = spss_release(write_spss(tmp_path / "in.sav"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import larvatus as lv
@@ -34,6 +36,13 @@ def parquet_of(frame: pd.DataFrame) -> bytes:
     return held.getvalue()
 
 
+def zstd_of(content: bytes) -> bytes:
+    held = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(held, "zstd") as packed:
+        packed.write(content)
+    return held.getvalue().to_pybytes()
+
+
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory) -> dict[str, bytes]:
     frame = people()
@@ -41,6 +50,7 @@ def objects(tmp_path_factory) -> dict[str, bytes]:
     comma = frame.to_csv(index=False, sep=";", decimal=",").encode("latin-1")
     return {
         "people/region=1/a.parquet": parquet_of(frame.head(50)), "people/region=2/b.parquet": parquet_of(frame.tail(70)),
+        "packed/part-1.csv.gz": gzip.compress(comma), "packed/part-2.csv.zst": zstd_of(comma),
         "people/_SUCCESS": b"", "csv/part-1.csv": comma, "csv/notes.md": b"none", "in.sav": labelled, "empty/x.md": b"x",
     }
 
@@ -78,6 +88,13 @@ def test_files_patterns_labels_and_csv_formats(store):
     stated = lv.read("s3://survey/csv/part-1.csv", decimal="comma", delimiter="semicolon", **ROLES)
     assert stated.to_pandas()["income"].tolist() == people()["income"].tolist()
     assert {g.name for g in lv.advise("s3://survey/people").guesses} == {"age", "income", "region"}
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("name", ["part-1.csv.gz", "part-2.csv.zst"])
+def test_compressed_files_in_a_store_are_copied_as_they_are(store, engine, name):
+    data = lv.read(f"s3://survey/packed/{name}", decimal="comma", delimiter="semicolon", engine=engine, **ROLES)
+    assert data.to_pandas()["income"].tolist() == people()["income"].tolist()
 
 
 def test_releases_have_the_format_of_a_file_in_a_store():

@@ -44,7 +44,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "__main__.py": "what python -m larvatus runs, by its name",
     "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
-    "engines/_files/date_cells.py": "which form a date has, apart from how files are opened",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/estimates/category_posteriors.py": "arithmetic on tables of categories, tested by hand",
     "stats/grouping/equal_groups.py": "arithmetic on values, tested by itself",

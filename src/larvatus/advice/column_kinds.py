@@ -15,14 +15,17 @@ import numpy as np
 
 from larvatus.advice.texts_among_numbers import numbers_and_texts
 from larvatus.data.csv_files.number_notation import Notation
+from larvatus.data.dates.date_forms import possible_forms
 from larvatus.data.text_columns import DATE
 
 _WORDS = (
     "ones", "tens", "hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions",
     "hundreds of millions", "billions",
 )
-_NEGATIVE_CODES = frozenset({*range(-9, 0), -77, -88, -97, -98, -99, -777, -888, -997, -998, -999, -9999, -99999})
-_POSITIVE_CODES = frozenset({7, 8, 9, *range(96, 100), *range(996, 1000), *range(9996, 10_000), 99_999, 999_999, 9_999_999})
+_REPEATED = frozenset(int(d * n) for d in "678" for n in range(2, 9))  # 77, 888: next to others of the same length
+_NINES = frozenset(10**n - k for n in range(2, 9) for k in range(1, 5))  # 96 to 99, 996 to 999, …
+_NEGATIVE_CODES = frozenset({*range(-9, 0), *range(-99, -89), *(-v for v in _REPEATED | _NINES)})
+_POSITIVE_CODES = frozenset({7, 8, 9, *_REPEATED, *_NINES})
 _RARE, _FEWEST, _GAP = 0.005, 3, 0.1  # share and number of records with a code; gap below a code, as a share of it
 _MOST_TEXTS, _MANY_NUMBERS = 20_000, 50
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
@@ -39,7 +42,8 @@ class ColumnKind:
     `pattern` is what most texts look like: dates, emails, accounts, postcodes, phones or numbers. `words` is the mean number of
     words in a text. `codes` are values that probably stand for missing, and `strays` the number of texts among numbers that do
     not. `labels` is the number of value labels if these make the column categorical, `measure` the measure that the file states
-    (nominal, ordinal or scale), and `label` what the file says the column is.
+    (nominal, ordinal or scale), and `label` what the file says the column is. `forms` are the forms of dates that all of its
+    texts have.
     """
 
     name: str
@@ -59,6 +63,7 @@ class ColumnKind:
     labels: int = 0
     measure: str = ""
     label: str = ""
+    forms: tuple[str, ...] = ()
 
     @property
     def present(self) -> int:
@@ -134,8 +139,9 @@ def _of_texts(name: str, column: Any, notation: Notation | None) -> ColumnKind:
     sample = [t.strip() for t in texts.slice(0, _MOST_TEXTS).to_pylist()]
     pattern = next((n for n, p in _PATTERNS.items() if 2 * sum(p.fullmatch(t) is not None for t in sample) > len(sample)), "")
     words = sum(len(t.split()) for t in sample) / len(sample)
+    forms = possible_forms(texts.filter(pc.not_equal(texts, ""))) if pattern == "dates" else ()
     return ColumnKind(name, "text", len(column), column.null_count, len(texts), pattern=pattern, words=words,
-                      smallest=int(counts.min()))
+                      smallest=int(counts.min()), forms=tuple(sorted(forms, key=lambda f: (-len(f), f))))
 
 
 def range_class(lowest: float, highest: float) -> str:
@@ -159,12 +165,19 @@ def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
     if below and len(below) <= 6 and all(v in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
         found += sorted(int(v) for v in below if v in often)
     at = len(levels)
-    while at > 1 and levels[at - 1] in _POSITIVE_CODES & often and (at == len(levels) or levels[at] - levels[at - 1] == 1):
+    codes = _POSITIVE_CODES & often
+    while at > 1 and levels[at - 1] in codes and (at == len(levels) or _are_neighbours(levels[at - 1], levels[at])):
         at -= 1
     upper = [int(v) for v in levels[at:]]
     while upper and not _is_apart(upper[0], levels[len(levels) - len(upper) - 1]):
         upper = upper[1:]
-    return (*found, *upper)
+    return (*found, *(upper if len(upper) != 1 or upper[0] not in _REPEATED else ()))
+
+
+def _are_neighbours(code: float, next_code: float) -> bool:
+    """Whether two codes belong together: they follow each other, or they are such as 77 and 88, 777 and 888."""
+    step = next_code - code
+    return step == 1 or (code in _REPEATED and step < code and len(set(str(int(next_code)))) == 1)
 
 
 def _is_apart(code: int, below: float) -> bool:

@@ -109,9 +109,17 @@ def _date(c: ColumnKind, named: Any) -> RoleGuess | None:
         return RoleGuess(c, "none", "date", 'it contains dates; to release them, declare it confidential and use date_shift or '
                                             'recoding(unit="month")')
     if c.pattern == "dates":
-        return RoleGuess(c, "none", "date", "most cells are dates, but of several forms, or day and month cannot be told "
-                                            "apart; state the form (dates = …)")
+        return RoleGuess(c, "none", "date", _dates_as_text(c))
     return None
+
+
+def _dates_as_text(c: ColumnKind) -> str:
+    """Why dates of a column are read as text, and what to do."""
+    if not c.forms:
+        return "most cells are dates, but of several forms; write all of them in one form"
+    several = len({form[0] for form in c.forms}) > 1  # begins with the day or with the month
+    why = "day and month of its dates cannot be told apart" if several else "its dates are written as text"
+    return f'{why}; state the form: --dates {c.name}={c.forms[0]}, or dates = {{ {c.name} = "{c.forms[0]}" }} in [source]'
 
 
 def _weight(c: ColumnKind, named: Any) -> RoleGuess | None:

@@ -34,7 +34,7 @@ class RoleGuesses:
     records: int
     source: str = ""
     dialect: str = ""
-    stated: Mapping[str, str] | None = None
+    stated: Mapping[str, str | Mapping[str, str]] | None = None
     missing: Mapping[str, tuple[MissingCode, ...]] = field(default_factory=dict)
     unordered: bool = False
 
@@ -102,7 +102,7 @@ class RoleGuesses:
         head += [f"# WARNING {w}" for w in self.warnings]
         file = source or self.source
         if shown and file:
-            body = ["", "[source]", f"file = {_quoted(file)}", *(f"{k} = {_quoted(v)}" for k, v in shown.items())]
+            body = ["", "[source]", f"file = {_quoted(file)}", *(f"{k} = {_toml(v)}" for k, v in shown.items())]
         else:
             body = ["", f"source = {_quoted(file)}"] if file else []
         body += ["", "[roles]"]
@@ -115,7 +115,9 @@ class RoleGuesses:
             body += ["# Columns by which persons may be recognised. To recode or suppress them, move them from "
                      "non_confidential to:",
                      f"# key = [{', '.join(map(_quoted, keys))}]"]
-        body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in self.guesses if g.role == "weight"]
+        weights = [g for g in self.guesses if g.role == "weight"]
+        body += [f"weight = {_quoted(g.name)}  # {g.why}" for g in weights]
+        body += ["# release_weight = false  # to use the weight here, but not to release it"] if weights else []
         body += ["nominal = [", *(f"    {_quoted(g.name)}," for g in self.guesses if g.nominal), "]"]
         body += [f"# ordered by the labels of the file: {_quoted(g.name)}" for g in self.guesses if g.column.is_ordered]
         body += self._missing_lines()
@@ -178,6 +180,13 @@ def _table(codes: Mapping[str, Sequence[MissingCode]]) -> str:
     listed = {n: ", ".join(_quoted(c) if isinstance(c, str) else str(list(c) if isinstance(c, tuple) else c) for c in found)
               for n, found in codes.items()}
     return "{ " + ", ".join(f"{_quoted(n)} = [{found}]" for n, found in listed.items()) + " }"
+
+
+def _toml(value: str | Mapping[str, str]) -> str:
+    """A setting of [source] as TOML: a text, or texts by column."""
+    if isinstance(value, str):
+        return _quoted(value)
+    return "{ " + ", ".join(f"{_quoted(n)} = {_quoted(v)}" for n, v in value.items()) + " }"
 
 
 def _line(guess: RoleGuess) -> str:

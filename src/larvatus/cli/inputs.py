@@ -92,7 +92,7 @@ class RoleOptions:
         help="quotation mark of a CSV file: double, single or none (default: recognised)"
     )] = None
     dates: Annotated[list[str] | None, Parameter(
-        negative=(), help="form of the dates of a column of a CSV file: COLUMN=dd.mm.yyyy (default: recognised); repeatable",
+        negative=(), help="form of dates written as text: COLUMN=dd.mm.yyyy (default: recognised in CSV files); repeatable",
     )] = None
 
     def about_small(self) -> dict[str, Any]:

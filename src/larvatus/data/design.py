@@ -115,7 +115,7 @@ def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool, freque
             )
             raise RolesError(
                 f"{name!r} is categorical with {len(column.levels)} levels, and at most {MOST_LEVELS} can be used as "
-                f"indicators. Make it a sub-group column, or recode it.{spoilt}"
+                f"indicators. Make it a sub-group column, recode it, or do not release it.{spoilt}"
             )
         first = 1 if drop_first else 0
         chosen = _frequent_levels(data, name) if len(column.levels) > MOST_LEVELS else range(first, len(column.levels))

@@ -32,7 +32,7 @@ from larvatus.engines._files.csv import Uses, stated_texts
 from larvatus.engines._files.labelled_files import OpenedSource
 from larvatus.engines._files.missing_codes import split_table
 from larvatus.engines._files.sources import arrow_table, batches_of, column_names, dialect_of
-from larvatus.pipeline.read_source import with_format
+from larvatus.pipeline.read_source import stated_dates, with_dates, with_format
 
 _MOST_RECORDS, _MOST_CELLS = 1_000_000, 50_000_000
 
@@ -48,7 +48,11 @@ def guess_roles_of(
               "dates": dict(dates) if dates else None}
     codes = Roles(missing=dict(missing or {})).missing
     asked = SourceQuery(query, table, password_file)
-    return guess_roles(with_format(file_of_url(source), stated), NOTHING_STATED, sheet, asked, catalog, codes)
+    source = file_of_url(source)
+    own = {k: v for k, v in stated.items() if v is not None}
+    with_format(source, own)  # mistakes of arguments are reported as such
+    stated_dates(own)
+    return guess_roles(source, CsvFormat(**own), sheet, asked, catalog, codes)
 
 
 def guess_roles(
@@ -60,9 +64,9 @@ def guess_roles(
     `missing` are codes of missing values that are stated already.
     """
     given = dict(missing or {})
-    source = with_format(file_of_url(source), csv.model_dump())
+    source, forms = with_format(file_of_url(source), csv.model_dump()), stated_dates(csv.model_dump())
     with source_as_parquet(source, asked, sheet, catalog, needs_order=False) as opened:
-        table = _first_rows(opened.source, given)
+        table = _first_rows(with_dates(opened.source, forms), given)
         dialect = dialect_of(opened.source)
     if table.num_rows == 0:
         raise ReadError("the source has a header but no records.")
@@ -82,7 +86,7 @@ def guess_roles(
         return RoleGuesses(guesses, table.num_rows, missing=given, unordered=is_unordered(asked))
     path = os.fspath(source)
     said = f"{Path(path).name}: {dialect.text()}" if dialect is not None else ""
-    stated = {**stated_format(source)[0].plain(), **({"sheet": sheet} if sheet else {}),
+    stated = {**stated_format(source)[0].plain(), **csv.plain(), **({"sheet": sheet} if sheet else {}),
               **({"catalog": os.path.abspath(catalog)} if catalog else {})}
     stated |= {n: str(getattr(asked, n)) for n in asked.stated()}
     return RoleGuesses(guesses, table.num_rows, path, said, stated, given, is_unordered(asked))

@@ -130,13 +130,13 @@ def read(
 
     How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
     ("point", "space", "apostrophe"), `encoding` ("windows-1252"), `quote` ("single", "none") and `dates` ({"birth":
-    "dd.mm.yyyy"}) state it instead.
+    "dd.mm.yyyy"}) state it instead. `dates` also names texts of other files and of databases that are dates.
     """
     stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote,
               "dates": dict(dates) if dates else None}
     asked = SourceQuery(query, table, password_file)
     check_address(source)
-    source = with_format(file_of_url(source), stated)
+    source, forms = with_format(file_of_url(source), stated), stated_dates(stated)
     if roles is None:
         if confidential is None and not key:
             names = _names_of(source, asked, sheet, lambda: engine_for(source, engine, memory, 0, master)[0])
@@ -173,10 +173,9 @@ def read(
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))
         dialect = dialect_of(opened.source)
-        if dialect is None and stated_format(source)[0].plain():
-            named = ", ".join(stated_format(source)[0].plain())
-            raise ReadError(f"{Path(str(source)).name} is not a CSV file: leave out {named}.")
-        held = used.read(opened.source, roles, settings)
+        if dialect is None:
+            _refuse_notation(source)
+        held = used.read(with_dates(opened.source, forms), roles, settings)
         dialect = with_recognised_dates(dialect, held.columns)
         data = Microdata(held, roles, settings, used, inputs, labels, dialect)
     if dialect is not None and not _is_stated(source, dialect):
@@ -240,16 +239,38 @@ def with_recognised_dates(dialect: CsvDialect | None, columns: Mapping[str, Colu
 
 def with_format(source: Any, stated: Mapping[str, Any]) -> Any:
     """A source with what is stated about its CSV format; the same source if nothing is stated."""
-    given = {k: v for k, v in stated.items() if v is not None and v != {}}
+    given = {k: v for k, v in stated.items() if v is not None and v != {} and not (k == "dates" and is_database(source))}
     if not given:
         return source
     if not isinstance(source, str | os.PathLike) or is_database(source):
         what = "database" if is_database(source) else "data frame"
-        raise ReadError(f"read: {', '.join(given)}: a {what} has no CSV format. Leave it out.")
+        how = "Convert the column to dates" if list(given) == ["dates"] else "Leave it out"
+        raise ReadError(f"read: {', '.join(given)}: a {what} has no CSV format. {how}.")
     try:
         return SourceFile(os.fspath(source), CsvFormat(**given))
     except ValidationError as error:
         raise ReadError(" ".join(validation_problems("", error, list(CsvFormat.model_fields))), subject="read") from None
+
+
+def stated_dates(stated: Mapping[str, Any]) -> CsvFormat:
+    """The stated forms of dates alone."""
+    try:
+        return CsvFormat(dates=stated.get("dates") or {})
+    except ValidationError as error:
+        raise ReadError(" ".join(validation_problems("", error, list(CsvFormat.model_fields))), subject="read") from None
+
+
+def with_dates(opened: Any, forms: CsvFormat) -> Any:
+    """A source that an engine reads, with the form in which texts of it are dates. A CSV file states its form already."""
+    is_file = isinstance(opened, str | os.PathLike) and not isinstance(opened, SourceFile)
+    return SourceFile(Path(opened), forms) if forms.dates and is_file else opened
+
+
+def _refuse_notation(source: Any) -> None:
+    """Refuse what is stated about the notation of a source that is not a CSV file."""
+    named = [n for n in stated_format(source)[0].plain() if n != "dates"]
+    if named:
+        raise ReadError(f"{Path(str(source)).name} is not a CSV file: leave out {', '.join(named)}.")
 
 
 def _is_stated(source: Any, dialect: CsvDialect) -> bool:

@@ -18,6 +18,7 @@ _OPTIONS = (
     (r'(?<![-\w])row_order = "(\w+)"', r"--row-order \1"),
     (r"(?<![-\w])(memory|master) = …", r"--\1"),
     (r"(?<![-\w])record_id = …", "--record-id"),
+    (r"(?<![-\w])(query|table) = …", r"--\1"),
     (r'(?<![-\w])(decimal|thousands|encoding) = ("…"|…)', r"--\1"),
     (r'(?<![-\w])(decimal|thousands) = "(\w+)"', r"--\1 \2"),
     (r'(?<![-\w])dates = \{ (\S+) = "([^"]+)" \}', r"--dates \1=\2"),

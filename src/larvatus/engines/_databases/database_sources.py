@@ -159,7 +159,8 @@ def _opened(source: Any, asked: SourceQuery, folder: WorkFolder) -> AbstractCont
 def _query_for(source: Any, database: OpenDatabase, asked: SourceQuery, needs_order: bool) -> str:
     """The query to carry out. Its rows have an order, or a column identifies the records."""
     if (asked.query is None) == (asked.table is None):
-        both = "give query or table, not both" if asked.query is not None else "say what to read: give a query or a table"
+        both = "give query or table, not both" if asked.query is not None else (
+            "say what to read: give a query (query = …) or a table (table = …)")
         raise ReadError(f"{both}.{_tables_text(database)}", subject="query")
     if asked.query is not None:
         check_reads(asked.query)

@@ -154,7 +154,7 @@ class Looks:
 
         trimmed, blank, spelled = _trimmed(column)
         values = plain_numbers(spelled, notation)
-        truth = pc.or_(blank, pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(["true", "false"])))
+        truth = pc.or_(blank, pc.is_in(trimmed if code else pc.utf8_lower(trimmed), value_set=pa.array(["true", "false"])))
         whole = _castable(values, pa.int64())
         number = whole or _castable(values, pa.float64())
         spelling = _spelling(values, whole) if code and number else (False, False, False)

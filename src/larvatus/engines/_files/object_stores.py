@@ -108,7 +108,7 @@ def _hidden(path: PurePosixPath) -> bool:
 
 
 def _copy(files: Any, path: str, target: Path) -> None:
-    with files.open_input_stream(path) as content, target.open("xb") as file:
+    with files.open_input_stream(path, compression=None) as content, target.open("xb") as file:
         shutil.copyfileobj(content, file, _BLOCK)
 
 

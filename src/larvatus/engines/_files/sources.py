@@ -17,11 +17,11 @@ from larvatus.core.memory_size import usable_memory
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import recognise_dialect
-from larvatus.data.dates.date_forms import with_forms
+from larvatus.data.dates.date_forms import stated_form, with_forms
 from larvatus.data.labelling.labels import LABELLED
 from larvatus.engines._files.arrow_sources import ARROW, arrow_names, is_arrow_file, is_arrow_stream
 from larvatus.engines._files.csv import Uses, csv_header, csv_looks, csv_texts
-from larvatus.engines._files.date_cells import looks_with_forms
+from larvatus.engines._files.date_cells import looks_with_forms, readers_of_dates
 from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
@@ -244,19 +244,29 @@ def _parquet_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict
     except pa.ArrowException:
         raise ReadError("a column has different types in different parts. Write all parts with the same types.") from None
 
+    dated = readers_of_dates(names, schemas[0], parts.stated.dates, uses)
+    forms = {n: parts.stated.dates[n] for n in dated}
+
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
             try:
                 with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
                     for batch in file.iter_batches(ROWS_READ, columns=list(names)):
-                        yield i, batch
+                        yield i, _with_dates(batch, dated)
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
-    fields = {n: whole.field(n) for n in names if n in uses.texts}
+    fields = {n: whole.field(n) for n in names if n in uses.texts and n not in dated}
     mixed = [n for n, about in fields.items() if has_texts(about) or (is_sheet_text(about) and are_numbers(
         ((batch.column(n), Notation()) for _, batch in read()), uses.texts[n], n in uses.masked))]
-    return {n: whole.field(n).type for n in names}, {}, mixed, read
+    return {n: stated_form(forms[n]).type if n in forms else whole.field(n).type for n in names}, forms, mixed, read
+
+
+def _with_dates(batch: pa.RecordBatch, dated: Mapping[str, Callable[[Any], Any]]) -> pa.RecordBatch:
+    """A batch in which texts of a stated form are dates."""
+    for name, as_dates in dated.items():
+        batch = batch.set_column(batch.schema.get_field_index(name), name, as_dates(batch.column(name)))
+    return batch
 
 
 def without_views(table: Any) -> Any:
@@ -300,7 +310,7 @@ def existing(source: str | os.PathLike[str]) -> Path:
     if not is_table(path):
         listed = ", ".join([*sorted(CSV | PARQUET | ARROW), *sorted(LABELLED)])
         raise ReadError(f"{path.name}: only files ending in {listed} can be read, and CSV files compressed as .gz, .zst or "
-                        ".zip. Convert it.")
+                        ".zip. Convert it, or rename it if it is one of these.")
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     return path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
 from larvatus.core.file_signatures import likeness
+from larvatus.core.memory_size import usable_memory
 from larvatus.data.labelling.labels import ColumnLabels, FileLabels
 from larvatus.data.text_columns import MISSING
 from larvatus.engines._files.file_packages import package_of
@@ -16,6 +18,8 @@ from larvatus.engines._files.statistical_files import SHEET_FORMATS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_TIMES_UNPACKED = 4  # memory that reading needs, in sizes of the unpacked file
 
 
 def sheet_names(path: Path, sheet: str | None = None) -> list[str]:
@@ -36,8 +40,28 @@ def sheet_chunks(path: Path, sheet: str | None) -> tuple[FileLabels, Iterator[di
     return labels, iter([columns] if len(rows) > 1 else []), note
 
 
+def _check_fits(path: Path) -> None:
+    """Refuse a file that needs more memory than there is when it is unpacked. A small one can contain very much."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, OSError, NotImplementedError):  # .xls is not packed; whoever opens it reports other faults
+        return
+    needed, most = _TIMES_UNPACKED * unpacked, usable_memory()
+    if needed > most:
+        raise ReadError(f"{path.name} needs about {needed / 1e9:,.1f} GB of memory to be read, and {most / 1e9:,.1f} GB may be "
+                        "used. Save the sheet as CSV, which is read in blocks.")
+
+
+def _first_shown(book: Any) -> str:
+    """The first sheet of cells that is not hidden; the first of all if there is none."""
+    shown = [m.name for m in book.sheets_metadata if "Hidden" not in str(m.visible) and str(m.typ).endswith("WorkSheet")]
+    return str(next(iter(shown), book.sheet_names[0]))
+
+
 def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[list[Any]], str]:
     calamine = package_of("python_calamine", path.name)
+    _check_fits(path)
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         every = list(book.sheet_names)
@@ -50,18 +74,20 @@ def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[
         raise ReadError(f"{path.name} has no sheet.")
     if sheet is not None and sheet not in every:
         raise ReadError(f"{path.name} has no sheet {sheet!r}; {nearest_names(sheet, every)}", subject="sheet")
-    taken = sheet if sheet is not None else every[0]
+    taken = sheet if sheet is not None else _first_shown(book)
     try:
         opened = book.get_sheet_by_name(taken)
         rows = opened.to_python(skip_empty_area=True, nrows=most)
         first = (opened.start or (0, 0))[0]
         merged = sum(low[0] > first or high[0] > first for low, high in opened.merged_cell_ranges or ())
     except Exception:
-        raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. Save the file again.") from None
+        raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. If a cell shows a newer error such as #SPILL! or "
+                        "#CALC!, empty it. Then save the file again.") from None
     if not rows:
         raise ReadError(f"{path.name}: the sheet {taken!r} is empty. Name another one (sheet=…).")
+    which = "the first one" if taken == every[0] else "the first one with cells that is not hidden"
     note = "" if sheet is not None or len(every) == 1 else (
-        f"{path.name} has {len(every)} sheets, and the first one, {taken!r}, was read. Name another one with --sheet (sheet=…)."
+        f"{path.name} has {len(every)} sheets, and {which}, {taken!r}, was read. Name another one with --sheet (sheet=…)."
     )
     if merged:
         note += (f" {path.name}: cells of the sheet {taken!r} are merged ({merged:,} times). Only the first cell has a value, "
@@ -90,6 +116,9 @@ def _shown(column: pa.Array) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime.timedelta):  # 28:48:00, as a sheet shows it
+        seconds = round(value.total_seconds())
+        return f"{'-' * (seconds < 0)}{abs(seconds) // 3600}:{abs(seconds) // 60 % 60:02d}:{abs(seconds) % 60:02d}"
     return str(value)
 
 

@@ -33,6 +33,7 @@ _REASONS = {
 }
 _SPSS_AT, _SPSS = 92, b"01 Jan 7000:00:00"  # date and time in the file header, after the bias of compression
 _STATA_END, _STATA = b"</timestamp></header>", b"01 Jan 1970 00:00"
+_TEXT_FORMAT = re.compile(r"(?i)a\d+|%-?\d+s|\$.*")  # A10 in SPSS, %10s in Stata, $10. in SAS
 _SAS_AT, _SAS, _SAS_SHAPE = (144, 160, 464, 480), b"01JAN70:00:00:00", rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d"
 _HEADER = 4096  # bytes, enough for the header of each format
 
@@ -140,7 +141,7 @@ def _fits(labels: ColumnLabels, text: bool) -> bool:
     """Whether labels of codes still fit a column: not if a mask has turned numbers into text, or the other way round."""
     codes = [*(v for v, _ in labels.values), *(c for c in labels.missing if not isinstance(c, tuple))]
     texts = [isinstance(c, str) for c in codes if not is_tag(c)]
-    if labels.format.upper().startswith("A") and labels.format[1:].isdigit() and not text:
+    if _TEXT_FORMAT.fullmatch(labels.format) and not text:
         return False
     return all(kind == text for kind in texts) and not (text and labels.missing and not texts)
 
