@@ -25,7 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^(?P<remarks>(?:<!--[^>]*-->\n\n?)*)(?P<fence>```+)(?P<word>[a-z]*)\n(?P<body>.*?)^(?P=fence)$", re.M | re.S)
+BLOCK = re.compile(r"^(?P<remarks>(?:<!--[^>]*-->\n\n?)*)(?P<fence>```+)(?P<word>[a-z]*)\n(?P<body>.*?)^(?P=fence)$",
+                   re.M | re.S)
 REMARK = re.compile(r"<!-- (prepare|file|not run|fails): (.*?) -->")
 SHELL, DATA = ("", "bash", "sh"), ("text", "r", "java", "csv", "json", "html", "diff")
 PATIENCE = 900  # seconds for one page

@@ -10,7 +10,8 @@ from typing import Any
 
 from preparations import PREPARATIONS
 
-FRAME: dict[str, Any] = {"source": "people.csv", "roles": {"confidential": ["income"]}, "release": [{"steps": ["additive_noise"]}]}
+FRAME: dict[str, Any] = {"source": "people.csv", "roles": {"confidential": ["income"]},
+                         "release": [{"name": "noise", "steps": ["additive_noise"]}]}
 
 
 class Session:
@@ -32,18 +33,20 @@ class Session:
         exec(compile("\n" * line + body, "page", "exec"), self.names)
 
     def shell(self, body: str, line: int, code: int) -> None:
-        done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", body], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", body], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
         if done.returncode != code:
             sys.exit(f"line {line}: exit code {done.returncode}\n{body}\n{done.stdout[-1500:]}{done.stderr[-1500:]}")
 
     def toml(self, body: str, line: int) -> None:
         """A whole study, or a part that makes one together with a frame of its own."""
+        from larvatus.core.errors import LarvatusError
         from larvatus.study.study import Study
 
         stated = tomllib.loads(body)
         try:
-            Study.model_validate(_with_frame(stated))
-        except ValueError as error:
+            Study.of(_with_frame(stated))
+        except LarvatusError as error:
             sys.exit(f"line {line}: {error}")
 
 
