@@ -19,10 +19,13 @@ class Session:
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
+        self.frame = FRAME
 
     def prepare(self, name: str) -> None:
         """Make the files and names that a page takes for granted."""
-        self.names.update(PREPARATIONS[name]() or {})
+        made = PREPARATIONS[name]() or {}
+        self.frame = {**self.frame, **made.pop("frame", {})}
+        self.names.update(made)
 
     def write(self, name: str, body: str) -> None:
         with open(name, "w", encoding="utf-8") as file:
@@ -45,14 +48,14 @@ class Session:
 
         stated = tomllib.loads(body)
         try:
-            Study.of(_with_frame(stated))
+            Study.of(_with_frame(self.frame, stated))
         except LarvatusError as error:
             sys.exit(f"line {line}: {error}")
 
 
-def _with_frame(stated: Mapping[str, Any]) -> dict[str, Any]:
-    whole = {**FRAME, **stated}
+def _with_frame(frame: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    whole = {**frame, **stated}
     if "search" in stated:
         whole.pop("release")
-    whole["roles"] = {**FRAME["roles"], **stated.get("roles", {})}
+    whole["roles"] = {**frame["roles"], **stated.get("roles", {})}
     return whole

@@ -15,13 +15,15 @@ PEOPLE = 300
 
 
 def people() -> None:
-    """people.csv, with a weight and a job."""
+    """people.csv, with a job, a place, persons, households and a weight."""
     import numpy as np
     from pyarrow import csv
 
     made = runpy.run_path(str(ROOT / "examples" / "make_people.py"))["people"](PEOPLE)
     rng = np.random.default_rng(5)
     made = made.append_column("job", [rng.choice(["farmer", "miner", "clerk", "manager"], PEOPLE)])
+    made = made.append_column("place", [rng.choice(["Hull", "York", "Poole", "Dover", "Reading"], PEOPLE)])
+    made = made.append_column("pid", [np.arange(PEOPLE)]).append_column("hid", [np.arange(PEOPLE) // 2])
     csv.write_csv(made.append_column("w", [rng.uniform(20, 60, PEOPLE).round(1)]), "people.csv")
 
 
@@ -115,7 +117,8 @@ def incomes() -> dict[str, Any]:
     read = lv.read("in.csv", confidential=["INCOME", "TAX"], non_confidential=["REGION", "AGE"])
     release = lv.mask(read, "data_shuffling")
     release.write("out.csv")
-    return {"lv": lv, "data": read, "release": release}
+    frame = {"source": "in.csv", "roles": {"confidential": ["INCOME", "TAX"], "non_confidential": ["REGION", "AGE"]}}
+    return {"lv": lv, "data": read, "release": release, "frame": frame}
 
 
 def survey_folder() -> dict[str, Any]:
@@ -149,12 +152,20 @@ def totals() -> dict[str, Any]:
 
     parts = pd.DataFrame(np.random.default_rng(6).lognormal(4, 0.5, (PEOPLE, 3)).round(1), columns=["A", "B", "C"])
     parts.assign(TOT=parts.sum(axis=1).round(1)).to_csv("survey.csv", index=False)
-    return {"lv": lv, "data": lv.read("census.csv", confidential=["AGI", "TAXINC", "PEARNVAL", "POTHVAL", "PTOTVAL"])}
+    names = list(pd.read_csv("census.csv").columns)
+    return {"lv": lv, "frame": {"source": "census.csv", "roles": {"confidential": names}},
+            "data": lv.read("census.csv", confidential=["AGI", "TAXINC", "PEARNVAL", "POTHVAL", "PTOTVAL"])}
 
 
 def survey_files() -> None:
     """The survey as .sav, .dta, .xpt, .xlsx and .ods."""
     subprocess.run([sys.executable, str(ROOT / "examples" / "make_survey.py")], check=True)
+
+
+def stays() -> dict[str, Any]:
+    """What a study of stays.csv has, apart from the part that is shown."""
+    return {"frame": {"roles": {"confidential": ["admitted", "discharged", "cost"], "person": "person"},
+                      "release": [{"name": "shuffled", "steps": ["data_shuffling"]}]}}
 
 
 def examples() -> None:
@@ -164,6 +175,7 @@ def examples() -> None:
 
 PREPARATIONS: dict[str, Callable[[], dict[str, Any] | None]] = {
     made.__name__: made for made in (
-        people, study, data, released, noisy, copies, original, incomes, survey_folder, german, census, totals, survey_files, examples,
+        people, study, data, released, noisy, copies, original, incomes, survey_folder, german, census, totals, survey_files,
+        stays, examples,
     )
 }
