@@ -22,7 +22,7 @@ QUESTIONS: dict[str, list[str]] = {
                                            "guides/intervals.md"],
     "I sign for the board": ["guides/signing.md", "guides/deciding.md", "guides/what-attacks-miss.md", "gallery/README.md"],
     "I analyse a released file": ["guides/analysing-a-release.md", "guides/what-analysts-lost.md"],
-    "I research methods": ["papers.md", "guides/speed.md", "reliability.md", "reliability-fuzz.md",
+    "I research methods": ["evidence.md", "papers.md", "guides/speed.md", "reliability.md", "reliability-fuzz.md",
                            "literature.md"],
     "I add a method": ["add-a-method.md", "architecture.md"],
 }
