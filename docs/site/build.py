@@ -12,6 +12,7 @@ from pathlib import Path
 from api_pages import write_api_pages
 from checks import problems_of
 from navigation import navigation
+from run_pages import pages_with_code, run_pages
 from staging import ROOT, stage_pages
 
 import larvatus
@@ -20,7 +21,11 @@ SITE, PAGES = ROOT / "site", ROOT / "site" / "pages"
 EXTERNAL = re.compile(r'<script[^>]*src="https?://[^"]*"[^>]*></script>')
 
 
-def main() -> int:
+def main(asked: list[str]) -> int:
+    """Run the code of all pages, unless `--without-code` is asked for, then build and check the site."""
+    if "--without-code" not in asked and (failed := run_pages(pages_with_code())):
+        print("\n\n".join(failed))
+        return 1
     target = SITE / larvatus.__version__
     shutil.rmtree(target, ignore_errors=True)
     stage_pages(PAGES)
@@ -54,4 +59,4 @@ def write_versions() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from larvatus.core.progress import Clock, duration_text
+from larvatus.core.progress import Clock, duration_text, with_count
 
 
 class Hands:
@@ -86,3 +86,9 @@ def test_two_that_end_together_do_not_promise_a_moment():
 ])
 def test_words(given, said):
     assert duration_text(given) == said
+
+
+def test_the_piece_is_counted_while_there_is_one():
+    assert with_count("masking", 0, 3) == "masking (1 of 3)"
+    assert with_count("masking", 0, 1) == "masking"
+    assert with_count("3 of 3 are finished", 3, 3) == "3 of 3 are finished"

@@ -42,6 +42,9 @@ class AggregateDisclosure(Attack):
     sub-groups and over the whole file, are checked too: masks that preserve relations with S preserve them. The rules use
     absolute contributions. Both baselines are 0: without the release no total is known.
 
+    Look at it if a release preserves totals of small sub-groups, or if a few records dominate a total. It says little about
+    files in which every sub-group is large.
+
     Parameters:
         minimum: smallest number of contributors (values that are present and not zero) of a safe total.
         dominant: number n of largest contributors in the n, k rule.

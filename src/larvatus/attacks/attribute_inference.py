@@ -61,6 +61,9 @@ class AttributeInference(Attack):
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
     the baselines is due to the release. One model serves all targets, for which the interval allows.
 
+    Look at it if the intruder has some values of a person and wants another one. It says little about re-identification: a good
+    prediction may come from a relation that is worth publishing.
+
     Parameters:
         columns: predict only these confidential columns (default: the columns not in intruder.known; if that is empty, each
             column in turn from all others).

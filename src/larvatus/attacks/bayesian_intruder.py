@@ -48,6 +48,9 @@ class BayesianIntruder(Attack):
     deviations, and learns about them from other known records, without knowing which released record belongs to whom. A link
     is made if its probability exceeds the threshold.
 
+    Look at it if you add noise or factors and think about publishing their settings. It does not apply to masks of another
+    kind.
+
     Parameters:
         parameters: "released": the two standard deviations are known, from the steps or from bias_sd and noise_ratio;
             "unknown": the intruder has a prior on them.

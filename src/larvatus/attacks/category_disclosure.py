@@ -63,6 +63,8 @@ class CategoryDisclosure(Attack):
     category, with the lower end of its interval, if that end is at least twice the baseline (the better of frequency and S).
     The largest lower end is the figure `worst_category`, which access tiers limit.
 
+    Look at it if a confidential column is categorical, such as a diagnosis. It says nothing about numbers.
+
     Parameters: none.
     """
 

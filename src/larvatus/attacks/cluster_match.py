@@ -44,6 +44,9 @@ class ClusterMatch(Attack):
     drawn at random. Targets near a cut may be missed. What this may cost is measured, by clustering some blocks again at half
     their size, and added to the upper end of the interval.
 
+    Look at it to see what an intruder without special knowledge finds. It is weaker than attacks that know the mask: a low
+    figure alone is no proof of safety.
+
     Parameters:
         clusters: numbers of clusters to try, as fractions of the number of original records.
         largest: largest number of original records clustered at once (default: 1,500, and fewer in files of more than 4,000

@@ -34,6 +34,8 @@ class DateIntervals(Attack):
     compares all their dates at once. Candidates have the same S and share the credit. If none is left, the intruder guesses
     among the records with the same S. The attack uses columns of dates that date_shift masked and no other step.
 
+    Look at it if dates were shifted and a person has several of them. It does not apply to other masks of dates.
+
     Parameters:
         together: whether the intruder sees which released records are of one person or household (default: yes, if they share
             a shift).

@@ -54,6 +54,9 @@ class ExactEquations(Attack):
     If the intruder has other releases with exact totals, records whose values are a combination of all these totals count as
     found: for example the only record that is in another sub-group there.
 
+    Look at it if a mask preserves moments exactly and sub-groups are small. It finds nothing in large sub-groups, where the
+    equations leave too much open.
+
     Parameters:
         largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
         annealed: largest sub-group in which simulated annealing searches an order, for about a second.

@@ -31,6 +31,9 @@ class ExactMatch(Attack):
     records. If steps such as rounding are mixed with random ones and the intruder knows them, they are applied to the known
     values first. Only records with the same S are candidates. Candidates of equal weight share the credit.
 
+    Look at it if some values are released unchanged: swaps, blanking, imputation of some cells, random changes of categories.
+    It finds nothing if every value changes.
+
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """

@@ -35,6 +35,8 @@ class GroupIntersection(Attack):
     intruder who knows the settings groups it again. The released records whose groups contain the values of the target are its
     candidates.
 
+    Look at it if columns were microaggregated in separate groups. It does not apply if all columns share one grouping.
+
     Parameters:
         column_groups: lists of columns that were microaggregated together (default: columns whose released values are tied in
             the same records form a group).

@@ -46,6 +46,8 @@ class HouseholdLinkage(Attack):
     alone the intruder guesses among the candidates. Two distances are tried: by the spread of the released values, and by the
     spread of the masking noise. With the second, households are also linked one to one if at most 1,000 are alike in S.
 
+    Look at it if the file has households, or several rows per person. It does not apply without the role household or person.
+
     Parameters:
         unit: "household" or "person" (default: each role that the file has).
         within: success means that the own household is among this many nearest ones; the first number decides the value.

@@ -60,6 +60,9 @@ class IntervalDisclosure(Attack):
     those of sub-groups and of further windows do not (docs/guides/intervals.md). Labels of classes are read as the values
     that they stand for.
 
+    Look at it if a released value near the true one already does harm. It assumes that the record is found; look at linkage
+    attacks for that.
+
     Parameters:
         windows: half-widths of the interval; the first decides the value.
         measured: unit of the windows: "rank" (fraction of the ranks of the sub-group), "relative" (to the released value) or

@@ -34,6 +34,9 @@ class IntervalMatch(Attack):
     candidate is left, the file was not merely coarsened, and the intruder guesses among the records with the same S. For
     numbers known with error, the interval is widened by two standard deviations of that error.
 
+    Look at it if values were rounded, recoded or top-coded. It finds nothing beyond chance if values were moved further than
+    the intervals.
+
     Parameters:
         base: rounding base (default: the largest number of which every released value of the column in the sub-group is a
             multiple; if there is none, values must match exactly).

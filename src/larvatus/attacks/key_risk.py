@@ -67,6 +67,9 @@ class KeyRisk(Attack):
     suppressed or recoded, and the share of the information in the keys that is lost. The attack runs by default if columns have
     the role `key`, otherwise only if it is named. It decides only against limits that are set on it.
 
+    Look at it first, if keys such as age, sex and region are released, and above all if the file is a sample. It says nothing
+    about confidential numbers that the intruder knows.
+
     Parameters:
         keys: key variables (default: columns with the role `key`; without any, all non-confidential and sub-group columns).
         sampled: sampling fraction of the file (default: by the survey weight; without one the file is the population).

@@ -48,6 +48,9 @@ class MixedLinkage(Attack):
     The most successful trial is scored. All targets share the laws; in files of up to 5,000 records the interval allows for
     that.
 
+    Look at it if the intruder knows categories and numbers of a person. It is not stronger than the attacks on one kind if
+    columns of only one kind are known.
+
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """

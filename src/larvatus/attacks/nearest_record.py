@@ -49,6 +49,8 @@ class NearestRecord(Attack):
     with zeros handled in the same way, as keys. The value is the share of targets linked to their own
     record; ties share the credit. With S alone the intruder guesses among the candidates.
 
+    Look at it for every release: it needs no knowledge of the mask. It understates what an intruder finds who knows the mask.
+
     Parameters:
         within: success means that the own record is among this many nearest records; the first number decides the value.
         distance: "euclidean" (standardised columns), "mahalanobis" (accounts for correlations), "gower" (sum of absolute

@@ -64,6 +64,9 @@ class OptimalAssignment(Attack):
     whose own record moved out of its window is missed. What this may cost is measured, by linking some windows again at half
     their width, and added to the upper end of the interval.
 
+    Look at it if the intruder may hold the whole file: one-to-one links are stronger than single ones. It needs time in large
+    files, and works on blocks there.
+
     Parameters:
         largest: largest number of records assigned at once (default: 1,500, and fewer in files of more than 4,000 records);
             larger sets are assigned in overlapping windows along the direction of largest variance of the released values.

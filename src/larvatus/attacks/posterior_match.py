@@ -48,6 +48,9 @@ class PosteriorMatch(Attack):
     are also tried as keys: candidates with zeros in other columns are then unlikely, and the law refers to the other cells.
     Ties share the credit. Categorical confidential columns are not used.
 
+    Look at it for noise and linear models: it is the best single link if the law of the mask is known. It is not at its best if
+    columns are far from normal; see `simulated_release`.
+
     Parameters:
         rule: "posterior", which finds about twice as many records if values moved far, or "likelihood", the rule of the
             published tables.

@@ -44,6 +44,9 @@ class ProbabilisticLinkage(Attack):
     columns it destroyed get none. A blanked value has no weight. Only records with the same S are candidates. Candidates of
     equal weight share the credit.
 
+    Look at it if the intruder has mixed keys with errors, and software for record linkage. It is below the attacks that know
+    the mask if that law is known.
+
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """

@@ -45,6 +45,9 @@ class RankDisclosure(Attack):
     many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
     sub-group. Labels of classes are read as the values that they stand for.
 
+    Look at it if the order of records is sensitive, such as who earns most. It assumes that the record is found; look at
+    linkage attacks for that.
+
     Parameters: none.
     """
 

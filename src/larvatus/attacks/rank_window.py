@@ -33,6 +33,8 @@ class RankWindow(Attack):
     present. A blanked value excludes no record. Candidates share the credit. If none is left, the intruder guesses among the
     records with the same S. One window serves all targets; in files of up to 5,000 records the interval allows for that.
 
+    Look at it if values were swapped within a window of ranks. It finds little if the window is wide or few columns are known.
+
     Parameters:
         window: largest move of a rank, as a fraction of the records (default: for each column the smallest window over the
             whole file that excludes no target's own record, as an intruder who knows the parameters would use; an intruder

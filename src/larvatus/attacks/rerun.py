@@ -32,6 +32,9 @@ class Rerun(Attack):
     computed values (ties were broken otherwise, or rules changed values), the nearest ones share the credit. The attack does
     not apply if every step is random.
 
+    Look at it if steps use no random numbers: grouping, rounding, recoding, top coding. It does not apply to random masks;
+    `simulated_release` does for them what it does here.
+
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
             The steps are applied to the whole file in any case.

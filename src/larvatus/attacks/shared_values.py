@@ -85,6 +85,9 @@ class SharedValues(Attack):
     exchanges, it is taken to tell nothing, and the value is that of the better baseline. If both numbers and categories are
     shared, the value is the mean over all these columns.
 
+    Look at it if S names a firm, a school or a place whose records share a confidential value. It gives no figure if no values
+    are shared beyond chance.
+
     Parameters: none.
     """
 

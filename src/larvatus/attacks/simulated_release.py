@@ -42,6 +42,9 @@ class SimulatedRelease(Attack):
     each link is that over all one-to-one links at once (belief propagation). All copies of a release are used together. Records
     that differ in S are never linked.
 
+    Look at it for every random mask and every sequence of steps: it needs no formula. It assumes an intruder who holds all
+    original records, so it overstates what others find.
+
     Parameters:
         largest: largest number of records linked at once; larger sets are linked in overlapping windows along the direction
             of largest variance, and targets that moved far along it may be missed. Time grows with its square.

@@ -38,6 +38,9 @@ class SwapChain(Attack):
     If no row is possible, values were not exchanged in pairs, and the intruder guesses among the records with the same S.
     The work is bounded: beyond 300 million steps in a sub-group, rows are compared by equal values only.
 
+    Look at it if values were exchanged in pairs. It finds nothing if swaps are permutations without pairs, which is the default
+    here.
+
     Parameters:
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).
     """

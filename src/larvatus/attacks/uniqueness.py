@@ -74,6 +74,9 @@ class Uniqueness(Attack):
     the records that are alone in S, or one of two, they count those with a numeric value so near to the original that chance
     does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %.
 
+    Look at it to count records that are alone in what is released. It takes the file as the population; for a sample see
+    `key_risk`.
+
     Parameters:
         keys: key variables (default: all known columns).
         k: class sizes; records in smaller classes are counted for each.

@@ -44,6 +44,9 @@ class ValueDisclosure(Attack):
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
     classes are read as the values that they stand for.
 
+    Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
+    relations among columns count too.
+
     Parameters: none.
     """
 

@@ -37,6 +37,11 @@ class PieceDisplay(Protocol):
     def show_pieces(self, pieces: Sequence[PieceProgress], seconds_left: float | None) -> None: ...
 
 
+def with_count(doing: str, done: int, total: int) -> str:
+    """What is being done, and which of the pieces it is, unless it is the only one or all of them are done."""
+    return f"{doing} ({done + 1} of {total})" if done < total > 1 else doing
+
+
 def silent(doing: str, done: int, total: int) -> None:
     """Report nothing."""
 
@@ -52,7 +57,7 @@ class ProgressLines:
         now = self.now()
         if now - self.said >= max(self.pause, _SOON * (now - self.began)):  # hours of work should not fill a notebook
             self.said = now
-            print(f"{now - self.began:6.0f} s  {doing}{f' ({done + 1} of {total})' if total > 1 else ''}", file=sys.stderr)
+            print(f"{now - self.began:6.0f} s  {with_count(doing, done, total)}", file=sys.stderr)
 
 
 def default_progress() -> Progress:

@@ -13,6 +13,7 @@ from larvatus.data.contracts import Attack, Mask, Method
 from larvatus.data.intruder import PRESETS
 
 METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}
+_USE = ("Use it ", "Look at it ")
 _NESTED = {"array": "a list of these", "object": "one by column"}
 
 
@@ -28,7 +29,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The description of a method."""
+    """The description of a method; `use` says when to use it and when not."""
 
     name: str
     summary: str
@@ -38,12 +39,15 @@ class Description:
     public_sentence: str = ""
     assumes: str = ""
     nemesis: tuple[str, ...] = ()
+    use: str = ""
 
 
 def describe_method(method: type[Method]) -> Description:
     """A method's summary, its explanation without the parameter list, and its settings."""
     summary, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
-    text = " ".join(rest.partition("Parameters:")[0].split())
+    said = [" ".join(part.split()) for part in rest.partition("Parameters:")[0].split("\n\n")]
+    use = " ".join(part for part in said if part.startswith(_USE))
+    text = " ".join(part for part in said if not part.startswith(_USE)).strip()
     schema = method.model_json_schema()
     parts: dict[str, Any] = schema.get("properties", {})
     own_first = sorted(parts, key=lambda name: name in Mask.model_fields)
@@ -53,10 +57,10 @@ def describe_method(method: type[Method]) -> Description:
     )
     if not issubclass(method, Mask):
         assumes = method.assumes if issubclass(method, Attack) else ""
-        return Description(method.name(), summary, text, settings, assumes=assumes)
+        return Description(method.name(), summary, text, settings, assumes=assumes, use=use)
     return Description(
         method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence(),
-        nemesis=method.nemesis,
+        nemesis=method.nemesis, use=use,
     )
 
 

@@ -31,6 +31,9 @@ class AdditiveNoise(Mask):
     Means are preserved in expectation. Variances grow by the fraction, and correlations shrink. Outlying records remain
     outlying, so an intruder who knows the original values links them easily.
 
+    Use it if analysts need a simple mask that they can correct for with one published figure. Do not use it if columns are
+    skewed and their largest values identify records: noise hides them least.
+
     Parameters:
         variance: noise variance as a fraction of the column's variance; one value, a list in role order, or by column name.
         noise: distribution of the noise: normal, uniform, laplace, or a mixture of narrow and wide normals.

@@ -35,6 +35,9 @@ class BiasAndNoise(Mask):
     knows the distribution of every released value and can compute the probability of each record. Such links succeed most
     often when records differ a lot.
 
+    Use it if large values need more protection than small ones, and if you want to publish the settings of the noise. Do not
+    use it if analysts need exact means or totals, or if values near zero must change: a factor hardly moves them.
+
     Parameters:
         bias_sd: standard deviation of the factor, whose mean is one; one value, a list in role order, or by column name.
         noise_ratio: noise standard deviation as a multiple of the column's in the sub-group; one value, a list, or by name.

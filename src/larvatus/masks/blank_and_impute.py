@@ -44,6 +44,9 @@ class BlankAndImpute(Mask):
     do not mark them. But a cell that the rest of its record nearly determines comes back nearly unchanged, an intruder who
     knows values that were kept can still find the record, and cells that are equal in all copies are original.
 
+    Use it if only some cells are sensitive, such as the tails, and analysts can combine several copies. Do not use it if an
+    intruder knows several columns of a record: the cells that stay are original, and they identify it.
+
     Parameters:
         rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).
         tail: share of the largest values of each column that are blanked; they are imputed above the bound of the tail.

@@ -38,6 +38,9 @@ class CopulaPerturbation(Mask):
     stay at least half of the gap away from a lone maximum or minimum. Given S the new values are independent of the original
     ones, so an intruder learns S only.
 
+    Use it if ranks and their relations matter, and if original values themselves must not be released. Do not use it if
+    relations are not monotone, or if exact means and covariances are needed.
+
     Parameters:
         smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.
         columns: confidential columns to mask (default: all that the mask can handle).

@@ -28,6 +28,10 @@ class CorrelatedNoise(Mask):
     little noise. An intruder who knows the original values therefore links more records than after independent noise of the
     same variance, outliers first.
 
+    Use it if analysts study relations among the confidential columns: their correlations are preserved, and the noise can be
+    corrected for. Do not use it at low variance: the noise is small in the same directions as the data, so records remain easy
+    to link.
+
     Parameters:
         variance: noise covariance as a fraction of the covariance of X; one value for all columns, which preserves
             correlations.

@@ -33,6 +33,10 @@ class DataShuffling(Mask):
     Given S and the relations of X with S, the new values are independent of the original ones. Non-monotone relations are lost.
     The smallest and largest values of each column are released unchanged, though in other records.
 
+    Use it if analysts need the values of every column, skewed columns and zeros included, and monotone relations. Do not use it
+    if relations are not monotone, if linear regressions must be exact, or if the extremes are sensitive: they are released, in
+    other records.
+
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
         columns: confidential columns to mask (default: all that the mask can handle).

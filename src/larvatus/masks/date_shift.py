@@ -32,6 +32,9 @@ class DateShift(Mask):
     intruder who knows two dates of a person finds the records with the same interval, and a single date narrows the search to
     the dates within `days` of it. Weekdays and seasons are blurred. The attack date_intervals uses all of this.
 
+    Use it if the time between the dates of a person matters and the calendar does not. Do not use it alone if several dates of
+    a person are known: the intervals identify the person, whatever the shift.
+
     Parameters:
         days: largest shift; every number of days from 1 to this, forwards or backwards, is equally likely.
         per: who shares a shift: all records of a "person" or of a "household" (declare the column in the roles), or the dates

@@ -31,6 +31,9 @@ class LatinHypercube(Mask):
     are lost. The new values tell an intruder nothing about the original ones. The smallest and largest values of each column
     are released unchanged, though in other records.
 
+    Use it if there are no non-confidential columns and the values of every column must stay. Do not use it if relations with S
+    matter: they are lost.
+
     Parameters:
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).

@@ -43,6 +43,9 @@ class LinearModel(Mask):
     similarity reveals more of each record's own deviation. The fit of a record that S holds in place (the only one of a
     category, or with an extreme value of S) is its own value, so it is treated like a sub-group that is too small.
 
+    Use it for large files with roughly normal columns, if moments need to hold on average only. Do not use it for skewed
+    columns or columns with zeros. For exact moments use `sufficiency_based`.
+
     Parameters:
         similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
             column name, or a matrix in nested lists.

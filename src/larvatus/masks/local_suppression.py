@@ -38,6 +38,9 @@ class LocalSuppression(Mask):
     who knows other columns may have fewer. A household variable that is blanked in one member is blanked in all of them, and
     combinations that this makes rare are blanked further.
 
+    Use it if few records have rare keys and the others must stay as they are. Do not use it if most records are unique: nearly
+    everything would be blanked. Make the keys coarser with `recoding` first.
+
     Parameters:
         k: smallest number of records that may share a combination of the key.
         importance: cost of a blank in a column; the cheapest blanks are chosen; one value, a list, or by column name.

@@ -37,6 +37,9 @@ class Microaggregation(Mask):
     several sets, the intruder can intersect the groups until one record is left. Missing values stay missing: records are
     grouped with those that have the same missing columns.
 
+    Use it if a simple promise is needed: each released record stands for at least k people. Do not use it column by column or
+    with small k if an intruder holds the file: the groups can be formed again.
+
     Parameters:
         k: smallest size of a group; the largest is 2k - 1.
         grouping: "mdav" groups nearby records, starting from those far from the average; "projection" cuts the order of the

@@ -38,6 +38,9 @@ class MultipleImputation(Mask):
     S the draws are independent of the original values, so an intruder learns only S and the fitted moments, even from all
     copies.
 
+    Use it if analysts can work with several copies and need valid standard errors. Do not use it if the regression of X on S is
+    poor and relations among the confidential columns are not linear.
+
     Parameters:
         copies: number of copies; with two or more, analysts can estimate the variance that masking adds.
         columns: confidential columns to mask (default: all that the mask can handle).

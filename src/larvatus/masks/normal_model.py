@@ -35,6 +35,9 @@ class NormalModel(Mask):
     relations with S inside a sub-group are lost. No released value depends on the record's own values, so an intruder learns
     the moments only.
 
+    Use it for comparison, as an example of simulated data that look right in means and covariances. Do not use it for a
+    release: relations with S and the shapes of distributions are lost.
+
     Parameters:
         moments: "exact" makes the sample means and covariances of the draws equal those of X; "random" preserves them on
             average.

@@ -35,6 +35,9 @@ class PostRandomisation(Mask):
     shares, and an analyst who knows the probabilities can correct for that on average. Relations with other columns weaken. An
     intruder never knows whether a level is true, but with a high probability of staying most levels are.
 
+    Use it for confidential categories, if analysts can live with a known share of wrong ones. Do not use it if categories
+    follow from other released columns: those give the true one away.
+
     Parameters:
         stay: probability of keeping the level, before the correction that preserves frequencies; the other levels share the
             rest equally; one value, a list, or by column name.

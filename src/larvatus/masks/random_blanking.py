@@ -32,6 +32,9 @@ class RandomBlanking(Mask):
     expectation, from fewer records. All other values are released unchanged: an intruder who knows two or three of them links a
     record almost as before, so blanking alone protects little.
 
+    Use it as a small addition to other masks, to make an intruder less certain. Do not use it alone: what is not blanked is
+    original.
+
     Parameters:
         rate: probability that a value becomes missing; one value, a list in role order, or by column name.
         disjoint: blank at most one value of a record; false blanks values independently of each other.

@@ -51,6 +51,9 @@ class RandomOrthogonal(Mask):
     insiders come too near to the values of the others. A record that S holds in place (the only one of a category, or with an
     extreme value of S) is treated like a sub-group that is too small.
 
+    Use it if means and covariances must be exact and each record must lose its own values completely. Do not use it for skewed
+    columns, columns with zeros, or small sub-groups.
+
     Parameters:
         insiders: number of persons in a sub-group who, with their own records, must not be able to compute those of the
             others. With r confidential columns and m residual dimensions, m − (r + 1)/2 must exceed it. 0 sets no such limit.

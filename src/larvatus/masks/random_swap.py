@@ -38,6 +38,9 @@ class RandomSwap(Mask):
     separately. Values that are not selected stay in place, so at a low rate an intruder finds most records by them. Missing
     values stay in place too: columns are swapped together only between records with the same missing columns.
 
+    Use it if every value must stay in the file and only a stated share of the records needs protection. Do not use it at low
+    rates: most records keep all their values, and an intruder knows that.
+
     Parameters:
         rate: share of the values of each column that are moved, rounded to a whole number in each sub-group and at least two;
             no value that is drawn stays in place.

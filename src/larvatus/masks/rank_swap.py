@@ -40,6 +40,9 @@ class RankSwap(Mask):
     perhaps in other records. Categorical columns are swapped too if their levels have an order: a stated one, or that of a
     taxonomy.
 
+    Use it if values must stay in the file and a record may get values near its own. Do not use it with narrow windows on many
+    columns: the candidates of all columns together leave one record.
+
     Parameters:
         window: greatest move of a value, as a share of the ranks; one value, a list in role order, or by column name.
         distance: "window" draws the permutation evenly from those within the window; "distribution" draws normal distances,

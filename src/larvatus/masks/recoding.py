@@ -40,6 +40,9 @@ class Recoding(Mask):
     with certainty. Joined categories are protected by the number of records that share them; rare categories that
     are not joined stay rare.
 
+    Use it for keys and for published classes, if analysts work with groups anyway. Do not use it alone for confidential numbers
+    in many columns: the classes together still identify records.
+
     Parameters:
         levels: new labels of levels, by column: {job = {baker = "food", cook = "food"}}; other levels keep their label.
         rare: join the levels with fewer records than this under the label `other`; 1 joins none.

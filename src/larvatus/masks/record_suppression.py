@@ -34,6 +34,9 @@ class RecordSuppression(Mask):
     not keep the limits, the smallest further class loses its keys too. More cells are lost than by local suppression. In a file
     of households, a household variable that is suppressed in one member is suppressed in all of them.
 
+    Use it if records with rare keys may lose all of them, as in a search for the best levels of a hierarchy. Do not use it if
+    the rare records are what analysts study.
+
     Parameters:
         k: smallest number of records that may share a combination of the key.
         l: smallest number of different values of each column in `of` among the records that share a combination.

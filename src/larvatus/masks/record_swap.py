@@ -37,6 +37,9 @@ class RecordSwap(Mask):
     Values that are not exchanged are released unchanged, so an intruder who knows the keys of a household finds it unless it
     was exchanged.
 
+    Use it in household files, if tables by geography must stay nearly right and small areas are sensitive. Do not use it if an
+    intruder knows more than the keys: households that are not exchanged are released as they are.
+
     Parameters:
         rate: share of the households that are exchanged; each exchange counts two.
         match: non-confidential columns in which both households agree, member by member (default: only their size).

@@ -44,6 +44,9 @@ class RestoreCovariance(Mask):
     in some direction (rounding always, medians sometimes) raise an error: noise cannot remove variance. Means that earlier
     steps changed, for example medians or top coding, are not restored.
 
+    Use it after microaggregation by means, if variances and covariances have to be those of the original. Do not use it after
+    steps that do not reduce variance, such as rounding: it refuses.
+
     Parameters:
         moments: "exact" makes the noise orthogonal to the data, so that covariances equal those of the original; "random"
             restores them on average.

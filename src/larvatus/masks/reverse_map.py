@@ -30,6 +30,9 @@ class ReverseMap(Mask):
     After a mask that preserves ranks it would return the original values and raises an error. Categorical columns are mapped
     too if their levels have an order: a stated one, or their marginality in a taxonomy.
 
+    Use it after noise or a model, if the released values must be original ones. Do not use it after a mask that preserves
+    ranks: it would undo that mask. Do not use it if single values are sensitive.
+
     Parameters:
         allow_reversible: run even after masks that preserve ranks, which it nearly undoes.
         columns: confidential columns to mask (default: all that the mask can handle).

@@ -35,6 +35,9 @@ class Rounding(Mask):
     Small values and fine differences are lost. An intruder knows every value to within half the base: unless the base is large,
     records that differ clearly are linked as easily as before.
 
+    Use it to hide digits, such as exact amounts that appear in other files. Do not use it alone against linkage: a few rounded
+    columns still single out most records.
+
     Parameters:
         base: values become multiples of it; one value, a list in role order, or by column name.
         columns: confidential columns to mask (default: all that the mask can handle).

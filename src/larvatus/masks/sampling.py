@@ -38,6 +38,9 @@ class Sampling(Mask):
     intruder no longer knows whether the target is in the file. A survey weight is divided by the share of records that are
     kept.
 
+    Use it if the file is large and analysts do not need all of it: who was sampled is then uncertain. Do not use it alone if
+    the intruder knows who is in the sample: all values are original.
+
     Parameters:
         rate: share of the records to keep, in the whole file or, with scope = "sub_group", in each sub-group (stratified).
         outliers: share of the records that is never drawn: those farthest from the centre (Mahalanobis distance over the

@@ -61,6 +61,9 @@ class SufficiencyBased(Mask):
     insiders come too near to the values of the others. A record that S holds in place (the only one of a
     category, or with an extreme value of S) is treated like a sub-group that is too small.
 
+    Use it if means, covariances and linear regressions must be exact, in the file and in each sub-group. Do not use it for
+    strongly skewed columns or columns with many zeros, or in small sub-groups.
+
     Parameters:
         similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
             column name, or a matrix in nested lists.

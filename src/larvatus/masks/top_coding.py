@@ -42,6 +42,8 @@ class TopCoding(Mask):
     shrink, and relations among large values are lost. An intruder still knows which records are in the tail, and every other
     value is released unchanged.
 
+    Use it as the last step, if extreme values identify records. Do not use it alone: all values below the bound are original.
+
     Parameters:
         tail: share of the values to cut at each side without a bound; one value, a list in role order, or by column name
             (default: 0.03 if no bound is given).

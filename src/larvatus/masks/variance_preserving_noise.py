@@ -38,6 +38,9 @@ class VariancePreservingNoise(Mask):
     still hold. With independent noise correlations shrink. In both cases correlations with S shrink by the factor 1/√(1 + d).
     The shrinkage is linear, so an intruder who knows the fraction can undo it: only the noise protects.
 
+    Use it if variances must keep their size although noise is added. Do not use it if records are to be followed one by one:
+    every value is pulled towards the mean.
+
     Parameters:
         variance: noise variance as a fraction of the column's variance, before shrinking; one value, or, with independent
             noise, a list in role order or by column name.

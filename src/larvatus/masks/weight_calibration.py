@@ -30,6 +30,9 @@ class WeightCalibration(Mask):
     different from each other as the categories of the margins: margins with many categories make records rare again, which
     the notes show.
 
+    Use it if weights were masked, or records were dropped, and weighted totals must agree with published ones. Do not use it
+    with margins of many categories: the weights become as rare as the categories.
+
     Parameters:
         margins: whose weighted totals of the original are kept: columns such as "sex", crossed columns such as
             "region * sex", numeric columns, or "" for the population.

@@ -25,6 +25,8 @@ class WeightGrouping(Mask):
     Every released weight is shared by at least k records, or k households if households share their weight. The total is
     kept, within each sub-group or over the file. Sub-groups with fewer than k units get one weight.
 
+    Use it if the survey weight singles out records. Do not use it if estimates for small domains depend on exact weights.
+
     Parameters:
         k: smallest number of records (or households) with the same weight.
         classes: number of classes of about equal size, instead of k.

@@ -25,6 +25,9 @@ class WeightNoise(Mask):
     Group or round the weights afterwards to make them common. Members of a household who share a weight get one factor; a
     household counts in the sub-group of its first record.
 
+    Use it if weights must differ from those in another file and their total must stay. Do not use it if the weight shows the
+    stratum: noise leaves weights near those of their stratum.
+
     Parameters:
         sd: standard deviation of the logarithm of the factors; 0.1 changes weights by about 10 %.
         columns: without effect: only the weight is changed.

@@ -23,6 +23,9 @@ class WeightRounding(Mask):
     A weight such as 118.3 may belong to one record only; rounded to 10 it is shared by many. Halves are rounded up. A positive
     weight never becomes zero. Totals change a little; `weight_calibration` restores them, with weights that are less round.
 
+    Use it if a coarser weight is enough to make records share it. Do not use it if most weights are far apart: each keeps a
+    value of its own.
+
     Parameters:
         base: weights become multiples of this number.
         columns: without effect: only the weight is changed.

@@ -58,6 +58,8 @@ class Acceptance(Measure):
     lose nothing; noise makes nearly every value new. Missing values are left out. A new category is also impossible. In a
     sub-group, values are compared with the original values of that sub-group.
 
+    Look at it if users would reject values that cannot occur. It says nothing about relations.
+
     Parameters: none.
     """
 

@@ -38,6 +38,9 @@ class Cluster(Measure):
     categorical column are scaled together. A missing number enters as the mean with an indicator. The measure detects local
     shifts in any number of columns, but no change within a cluster.
 
+    Look at it for an overall figure in many columns, without a model. It depends on the number of clusters, and misses changes
+    inside a cluster.
+
     Parameters:
         groups: numbers of clusters; the first decides the value (default: 100, 250, 500, 750 and 1,000, at most a quarter of
             the original records).

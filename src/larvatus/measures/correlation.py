@@ -38,6 +38,9 @@ class Correlation(Measure):
     left out pair by pair. A pair with a constant column in the original is not counted. A pair with a column that became
     constant or blank counts as lost, with a loss of 1.
 
+    Look at it if users run linear regressions or factor analyses. It misses relations that are not linear, and reacts to few
+    extreme records.
+
     Parameters:
         weighted: use the survey weight.
         shown: number of sub-groups whose pairs are reported, those that changed most.

@@ -30,6 +30,8 @@ class Distributions(Measure):
     The loss of a column is the share of records that would have to move to another bin to make the histograms equal; the
     value is the mean over columns. The outer bins are open and bin edges are rounded, so that no extreme value is shown.
 
+    Look at it for pictures of single columns. It says nothing about relations.
+
     Parameters:
         bins: number of bins; a column with fewer distinct values has one bin for each.
         shown: number of sub-groups whose histograms are reported, those that changed most.

@@ -26,6 +26,9 @@ class EcdfMax(Measure):
     power with many columns. A missing value counts as larger than every other value, so blanking is detected too.
     Categorical columns enter as indicators if they are listed in `columns`.
 
+    Look at it for the largest error of any joint share of the form: all columns at most so high. It is slow in large files with
+    many columns, and is dominated by one place.
+
     Parameters:
         columns: columns to compare, confidential or not (default: all numeric confidential columns).
         sample: with three or more columns, approximate largest number of records of each file; larger files are sampled.

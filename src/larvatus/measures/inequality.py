@@ -38,6 +38,8 @@ class Inequality(Measure):
     index that is undefined in the original is not counted; one that is undefined only in the release is lost, with a loss
     of 1. Missing values are left out. A percentile is the smallest value that reaches its share.
 
+    Look at it if users study income distributions. It says nothing about relations between columns.
+
     Parameters:
         columns: columns to compare (default: all numeric confidential columns; dates have no such index).
         period: column with the period; indices are then compared in each period, and losses are means over periods.

@@ -46,6 +46,8 @@ class Marginal(Measure):
     statistic); the value is the mean over columns. Also reported are the area between the two functions in standard
     deviations (the Wasserstein distance), and whether the released values are exactly the original values.
 
+    Look at it if users tabulate single columns. It is 0 for every permutation, however much the relations suffer.
+
     Parameters: none.
     """
 

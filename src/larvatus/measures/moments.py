@@ -29,6 +29,8 @@ class Moments(Measure):
     deviations of the original; the value is the mean over columns. The measure does not detect changes beyond these two
     moments. For each sub-group the largest shift of a mean, in standard deviations of the whole file, is also reported.
 
+    Look at it if users publish means and standard deviations. It is 0 for models that preserve moments and nothing else.
+
     Parameters:
         weighted: use the survey weight; standard deviations are then those of the weighted distribution.
     """

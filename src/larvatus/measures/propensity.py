@@ -40,6 +40,9 @@ class Propensity(Measure):
     recognised with certainty, even if the difference is small. The tree cuts midway between original values, so it does not
     detect smaller changes.
 
+    Look at it first, as one figure for the whole file: can a model tell the files apart? It depends on the model: a weak one
+    misses what it cannot express, so several are fitted.
+
     Parameters:
         model: "logit" (powers and products), "spline" (splines instead of powers), "cart" (a classification tree), "both"
             (logit and cart), "boosting" (needs scikit-learn), or the paper's "model_i" and "model_ii".

@@ -41,6 +41,8 @@ class RankCorrelation(Measure):
     pair is ranked over the records that have both. A pair with a column that became constant or blank counts as lost, with a
     loss of 1. There is no weighted form, because ranks count records.
 
+    Look at it if columns are skewed, or relations monotone but not linear. It misses relations that are not monotone.
+
     Parameters:
         shown: number of sub-groups whose pairs are reported, those that changed most.
     """

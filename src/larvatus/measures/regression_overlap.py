@@ -63,6 +63,8 @@ class RegressionOverlap(Measure):
     least squares with the usual standard errors, unweighted. Records with a missing value in a model, or with an undefined
     logarithm or root, are left out.
 
+    Look at it if you know the regressions that users run. In small files wide intervals overlap although estimates differ.
+
     Parameters:
         formulas: models such as "FEDTAX ~ AGI + STATETAX" (default: each confidential column on all others and numeric S).
         level: level of the confidence intervals.

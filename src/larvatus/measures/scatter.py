@@ -34,6 +34,8 @@ class Scatter(Measure):
     The loss of a pair is the share of records that would have to move to another cell to make the grids equal; the value is
     the mean over pairs. Cells at the border are open and edges are rounded, so that no extreme value is shown.
 
+    Look at it for pictures of pairs of columns. It compares pairs on a grid, and no relation of three columns.
+
     Parameters:
         cells: number of cells along each axis.
         shown: number of pairs whose grids are reported, those that changed most.

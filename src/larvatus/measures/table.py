@@ -38,6 +38,8 @@ class Table(Measure):
     classes hold values outside the range of the original. A missing value is a category of its own. The measure detects
     changed relations between columns only as coarsely as such tables do.
 
+    Look at it if users cross-tabulate. Numbers are compared in quarters only.
+
     Parameters:
         tables: tables to compare, each a list of columns, such as [["job", "income"], ["job"]] (default: all pairs with a
             masked column, without columns of more than fifty categories).

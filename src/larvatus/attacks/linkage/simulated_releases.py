@@ -105,7 +105,7 @@ def _simulate(
     record = group = np.zeros(0, dtype=np.int64)
     simulated: tuple[Floats, ...] = ()
     for m in range(times):
-        report_progress(f"simulating the release, {m + 1} of {times}", m, times)
+        report_progress("simulating the release", m, times)
         draws = RenumberedRandom(random.child("simulation", str(m)).key, None, None, *ids)
         copies = _made_again(method, release, data, draws, upto)
         if release.internals.copies_averaged > 1:

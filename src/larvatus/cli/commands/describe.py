@@ -47,6 +47,8 @@ def _show(terminal: Terminal, page: Description) -> None:
     terminal.say(f"{page.name}\n\n{page.summary}\n")
     if page.text:
         terminal.say(page.text + "\n")
+    if page.use:
+        terminal.say(page.use + "\n")
     if page.assumes:
         terminal.say(f"Assumes: {page.assumes}\n")
     if page.nemesis:
@@ -66,5 +68,5 @@ def _plain(page: Description) -> dict[str, Any]:
     return {
         "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
         "publishable": list(page.publishable), "public_sentence": page.public_sentence,
-        "assumes": page.assumes, "nemesis": list(page.nemesis),
+        "use": page.use, "assumes": page.assumes, "nemesis": list(page.nemesis),
     }

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from larvatus.cli.output.tables import lay_out
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, silent, with_count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -159,7 +159,7 @@ class _Watcher:
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         with self.lock:
-            self.status = f"{doing} ({done + 1} of {total})" if total > 1 else doing
+            self.status = with_count(doing, done, total)
             self.share = (done, max(total, 1))
             if self.shown is not None:
                 self._bar(self.shown)
