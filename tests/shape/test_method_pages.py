@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 from every_case import every_case
@@ -68,7 +69,7 @@ def test_the_calls_can_be_made(room, name):
         assert next(iter(written.values()))[0]["method"] == name
     command = shlex.split(blocks(name, "bash")[0])
     app.parse_args(command[1:], exit_on_error=False, print_error=False)
-    for step in (given for option, given in zip(command, command[1:], strict=False) if option == "--step"):
+    for step in (given for option, given in pairwise(command) if option == "--step"):
         assert all_of(Mask, [step])
 
 
