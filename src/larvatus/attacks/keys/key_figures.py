@@ -59,8 +59,8 @@ def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
         rows.append({
             "model": "independence" if not pairs else "all two-way" if len(pairs) == keys * (keys - 1) // 2 else
             "with " + ", ".join(pairs) if len(pairs) <= 6 else f"with {len(pairs)} two-way interactions",
-            "tau1": found.tau1, **_ends("tau1", found.tau1, found.error1, uniques),
-            "tau2": found.tau2, **_ends("tau2", found.tau2, found.error2, uniques),
+            "tau1": found.tau1, **_ends("tau1", found.interval1, uniques),
+            "tau2": found.tau2, **_ends("tau2", found.interval2, uniques),
             "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged,
             "chosen": i == len(models.path) - 1 and found.converged,
         })
@@ -79,11 +79,11 @@ def mean_risk_rows(found: ClassRisk) -> list[Row]:
     return rows
 
 
-def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | None]:
+def _ends(tau: str, interval: tuple[float, float], most: int) -> dict[str, float | None]:
     """The ends of the 95 % interval of τ, within 0 and the number of sample uniques."""
-    known = np.isfinite(error)
-    return {f"{tau} low": max(value - 1.96 * error, 0.0) if known else None,
-            f"{tau} high": min(value + 1.96 * error, float(most)) if known else None}
+    low, high = interval
+    known = np.isfinite(low)
+    return {f"{tau} low": max(low, 0.0) if known else None, f"{tau} high": min(high, float(most)) if known else None}
 
 
 def superpopulation_rows(table: KeyTable, population: Population) -> Rows:
