@@ -166,7 +166,7 @@ def leverages(fitted: FittedTable) -> Floats:
         out -= (sum(j in p for p in pairs) - 1) * inverse((j,))
     for pair in pairs:
         out += inverse(pair)
-    return np.maximum(out, 0.0)
+    return np.asarray(np.maximum(out, 0.0))
 
 
 def _product(one: Sequence[Floats], other: Sequence[Floats]) -> float:
