@@ -32,6 +32,7 @@ BY_MODEL = "mean individual risk by the log-linear model"
 BY_WEIGHTS = "mean individual risk by weights; sdcMicro's global risk"
 ANONYMITY = (2, 3, 5, 10)
 _MOST_SETS = 15
+_LEAST_HIGH = 0.1
 _SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
 
 
@@ -47,6 +48,27 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
                          "mean risk": float((count[there] * risk[there]).sum() / records),
                          "highest risk": float(risk[there].max())})
     return Rows.of(rows)
+
+
+def records_above_main_part(count: Ints, risk: Floats) -> int:
+    """Records with a risk above median + 2 · MAD of all records, and above .1, as `measure_risk` of sdcMicro counts them.
+
+    MAD is 1.4826 times the median absolute deviation from the median.
+    """
+    centre = _median(count, risk)
+    spread = 1.4826 * _median(count, np.abs(risk - centre))
+    return int(count[(risk > centre + 2 * spread) & (risk > _LEAST_HIGH)].sum())
+
+
+def _median(count: Ints, value: Floats) -> float:
+    """Median of values that occur `count` times each."""
+    order = np.argsort(value, kind="stable")
+    upto = np.cumsum(count[order])
+    n = int(upto[-1]) if len(upto) else 0
+    if not n:
+        return 0.0
+    low, high = np.searchsorted(upto, [(n - 1) // 2 + 1, n // 2 + 1])
+    return float(value[order[low]] + value[order[high]]) / 2
 
 
 def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
