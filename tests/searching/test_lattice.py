@@ -147,7 +147,8 @@ def test_a_note_says_that_the_search_estimates_by_weights(estimate, weight, note
 
 
 @pytest.mark.parametrize(("limits", "weight"), [
-    ({"at_most": 0.025}, 10.0), ({"re_identifications": 3}, 10.0), ({"above_threshold": 0}, 3.0), ({"above_threshold": 10}, 3.0),
+    ({"at_most": 0.025}, 10.0), ({"re_identifications": 3}, 10.0), ({"above_threshold": 0}, 3.0),
+    ({"above_threshold": 10}, 3.0),
 ], ids=str)
 def test_the_release_meets_the_limits_by_the_log_linear_model_too(limits, weight):
     """The risk by weights is lower than that of the model here, so the search is repeated with tighter limits."""
