@@ -79,8 +79,8 @@ def estimates(codes: np.ndarray, cell: np.ndarray, size: np.ndarray, fraction: f
             r = models.risk
             mean, low, high = mean_with_interval(f, r.risk, r.spread, float(f.sum()), r.doubt)
             yield f"global risk: log-linear, {model}", (f / true).sum() / f.sum(), mean, low, high
-        for name, truth, value, error in (("tau1", tau1, fit.tau1, fit.error1), ("tau2", tau2, fit.tau2, fit.error2)):
-            yield f"{name}: log-linear, {model}", truth, value, value - 1.96 * error, value + 1.96 * error
+        yield f"tau1: log-linear, {model}", tau1, fit.tau1, *fit.interval1
+        yield f"tau2: log-linear, {model}", tau2, fit.tau2, *fit.interval2
     uniques = float((size == 1).sum())
     for e in population_uniques(f, part):
         value = e.uniques if e.converged else np.nan

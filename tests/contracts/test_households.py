@@ -81,6 +81,25 @@ def test_household_variables_alone(mask):
     assert release is None or inconsistent(release, families().family, household_columns(mask)) == 0
 
 
+@pytest.mark.parametrize("mask", MASKS)
+def test_values_that_all_rows_of_a_person_share_are_masked_once(mask):
+    """Otherwise the mean over the rows of a person would remove the noise."""
+    release = release_or_refusal(mask, household=None, person="family")
+    assert release is not None
+    assert inconsistent(release, families().family, household_columns(mask)) == 0
+
+
+def test_persons_are_drawn_whole_and_named_so():
+    data = lv.read(families(), confidential=["income", "wealth"], person="family")
+    drawn = lv.mask(data, "sampling(rate=0.5)", "additive_noise", secret=SECRET)
+    frame = families()
+    sizes = frame.family.loc[drawn.frame().index].value_counts()
+    assert set(sizes.items()) <= set(frame.family.value_counts().items())
+    said = " ".join(n.text for n in drawn.notes)
+    assert "persons were drawn whole: all records of a person are released, or none" in said
+    assert "wealth: one value per person, masked once for all records of the person" in said
+
+
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", SPARK)])
 @pytest.mark.parametrize("mask", [m for m in MASKS if m.id.endswith("-0")])
 def test_engines_make_the_same_release(mask, engine):

@@ -16,6 +16,8 @@ from larvatus.core.errors import StudyError
 from larvatus.searching.lattice import solve_lattice
 from larvatus.searching.lattice_settings import Lattice
 from larvatus.stats.grouping import recoding_lattice
+from larvatus.stats.grouping.lattice_sweep import rare_losses
+from larvatus.stats.grouping.rare_classes import ClassLimits, KeyClasses
 from sample import SECRET
 
 TREES = {
@@ -144,12 +146,13 @@ def test_a_note_says_that_the_search_estimates_by_weights(estimate, weight, note
     assert ("searched with the risk by weights" in found.note) == noted
 
 
-@pytest.mark.parametrize("limits", [
-    {"at_most": 0.06}, {"re_identifications": 10}, {"above_threshold": 0}, {"above_threshold": 10},
+@pytest.mark.parametrize(("limits", "weight"), [
+    ({"at_most": 0.025}, 10.0), ({"re_identifications": 3}, 10.0), ({"above_threshold": 0}, 3.0),
+    ({"above_threshold": 10}, 3.0),
 ], ids=str)
-def test_the_release_meets_the_limits_by_the_log_linear_model_too(limits):
+def test_the_release_meets_the_limits_by_the_log_linear_model_too(limits, weight):
     """The risk by weights is lower than that of the model here, so the search is repeated with tighter limits."""
-    data = read(people(seed=2).assign(w=3.0), weight="w")
+    data = read(people(seed=2).assign(w=weight), weight="w")
     method = KeyRisk(threshold=0.15)
     found = solve_lattice(data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), method, "keys")
     assert "rounds with tighter and tighter limits, until the release met the limits by the log-linear model" in found.note
@@ -323,3 +326,33 @@ def test_a_search_that_takes_too_long_ends_with_a_bound(monkeypatch):
     assert not short.result.exact
     assert short.result.bound <= full.result.best.loss <= short.result.best.loss
     assert "no other loses less than" in short.note
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_nodes_looked_at_one_by_one_give_the_same_result(monkeypatch, limits):
+    """Without boxes the sweep counts rare classes at every node that is left; the result and the exactness stay the same."""
+    data = read(people(), weight="w")
+    asked = (data, Lattice(widths=WIDTHS), limits_of({"key_risk": limits}), WEIGHTS, "keys")
+    full = solve_lattice(*asked)
+    monkeypatch.setattr(recoding_lattice, "_TURNS_WITH_BOXES", 0)
+    swept = solve_lattice(*asked)
+    assert swept.result.exact == full.result.exact
+    assert swept.steps == full.steps
+
+
+def test_the_sweep_counts_what_must_be_suppressed():
+    rng = np.random.default_rng(4)
+    codes, place = np.unique(rng.integers(0, 6, (300, 3)), axis=0, return_inverse=True)
+    records = np.bincount(place.reshape(-1))
+    new = tuple(tuple(np.minimum(np.arange(6), 5 - level) for level in range(6)) for _ in range(3))
+    loss = tuple(np.sort(rng.random((7, 6)), axis=0) for _ in range(3))
+    classes = KeyClasses(np.arange(len(codes)) % 2, records, None, 0.1, ())
+    search = recoding_lattice.LatticeSearch(recoding_lattice.RecodedKeys(codes, classes, new, loss), ClassLimits(4), 40)
+    nodes = np.array(list(product(range(6), repeat=3)))
+    found = np.concatenate(list(rare_losses(codes, classes.part, records, new, loss, 4, 40, nodes)))
+    for node, more in zip(nodes.tolist(), found, strict=True):
+        forced = search.forced_at(tuple(node))
+        lost = search.keys.cell_losses(forced, suppressed=True) if forced is not None else ()
+        assert more == pytest.approx(sum(float(x[level]) for x, level in zip(lost, node, strict=True)) if lost else np.inf)
+    assert np.isinf(found).any()
+    assert (found == 0).any()

@@ -24,6 +24,7 @@ from larvatus.attacks.keys.key_figures import (
     diversity_rows,
     log_linear_rows,
     mean_risk_rows,
+    records_above_main_part,
     suda_rows,
     superpopulation_rows,
     weight_rows,
@@ -237,6 +238,7 @@ class KeyRisk(Attack):
             "records": n, "combinations of keys": len(table.count), "sample uniques": int(table.count[size == 1].sum()),
             "sampling fraction": population.fraction, "expected re-identifications": float((table.count * risk).sum()),
             f"records with a risk above {self.threshold:g}": int(table.count[above].sum()),
+            "records with a higher risk than most (median + 2 MAD, and .1)": records_above_main_part(table.count, risk),
             "highest individual risk": float(risk.max(initial=0.0)), "smallest class": int(size.min(initial=n)),
         }
         ends = {"expected re-identifications": (low * n, high * n)}

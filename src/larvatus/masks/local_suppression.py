@@ -18,7 +18,7 @@ from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.households.household_steps import blank_whole_households, household_variables
-from larvatus.data.households.record_units import household_units
+from larvatus.data.households.record_units import masking_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -84,8 +84,8 @@ class LocalSuppression(Mask):
                 near = nearest_names(name, current.known)
                 raise MaskError(f"local_suppression.known: {name!r} is not a non-confidential column; {near}")
         cost = per_column("local_suppression.importance", self.importance, names)
-        households = household_units(current)
-        shared = household_variables(original, household_units(original) or households, names) if households else ()
+        households = masking_units(current)
+        shared = household_variables(original, masking_units(original) or households, names) if households else ()
         data, lost, apart = current, 0, True
         while apart:
             found = key_combinations(data, names, self.known)

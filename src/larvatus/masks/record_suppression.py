@@ -19,7 +19,7 @@ from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.households.household_steps import blank_whole_households, household_variables
-from larvatus.data.households.record_units import household_units
+from larvatus.data.households.record_units import masking_units
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, reduce_groups
@@ -95,8 +95,8 @@ class RecordSuppression(Mask):
                 if name not in columns or name in names:
                     raise MaskError(f"record_suppression.{field}: {name!r} is not another column; "
                                     f"{nearest_names(name, [n for n in columns if n not in names])}")
-        households = household_units(current)
-        shared = household_variables(original, household_units(original) or households, names) if households else ()
+        households = masking_units(current)
+        shared = household_variables(original, masking_units(original) or households, names) if households else ()
         data, lost, apart = current, 0, True
         while apart:
             found = record_classes(data, names, self.known, self._values(), self._weight(current), self._fraction(current),

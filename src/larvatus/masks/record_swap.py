@@ -18,7 +18,7 @@ from larvatus.core.arrays import Bools, Ints
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.households.record_units import RecordUnits, household_units
+from larvatus.data.households.record_units import RecordUnits, masking_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
@@ -82,7 +82,7 @@ class RecordSwap(Mask):
         keys = self.keys or (*current.sub_groups.columns, *current.non_confidential)
         keys = tuple(n for n in keys if n in current.table.columns)
         record, group, values = collect(current, list(dict.fromkeys([*names, *self.match, *keys])))
-        units = household_units(current) or RecordUnits(record, np.arange(len(record)))
+        units = masking_units(current) or RecordUnits(record, np.arange(len(record)))
         absent = [values[n] != values[n] if values[n].dtype.kind == "f" else values[n] < 0 for n in names]
         code = same_rows([group, *(values[n] for n in self.match), *absent], len(record))
         blocks = UnitBlocks.of(units.unit, code)
@@ -119,7 +119,7 @@ class RecordSwap(Mask):
 
     def _notes(self, units: RecordUnits, partner: Ints, risky: Bools, failed: int) -> list[Note]:
         moved = partner != np.arange(len(partner))
-        what = "households" if len(units.size) < len(units.record) else "records"
+        what = f"{units.kind}s" if len(units.size) < len(units.record) else "records"
         notes = [Note(f"{int(moved.sum()):,} of {len(moved):,} {what} were exchanged, {int((moved & risky).sum()):,} of "
                       f"{int(risky.sum()):,} at high risk among them")]
         left = int((risky & ~moved).sum())

@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import nbinom
 
+from larvatus.attacks.keys.key_figures import records_above_main_part
 from larvatus.stats.key_risk.individual_risk import (
     beta_interval,
     global_risk,
@@ -133,3 +134,15 @@ def test_the_width_of_the_interval_by_the_variance_of_single_classes():
     spread = (mass / h**2).sum() - (mass / h).sum() ** 2
     found = global_risk(np.full(2000, 3), np.full(2000, 0.5))
     assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(9 * spread * 2000) / 6000, rel=1e-3)
+
+
+def test_records_above_the_main_part_of_the_risks():
+    """As in sdcMicro: risk > median + 2 MAD and risk > .1, over records and not over classes."""
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 7, 40):
+        count, risk = rng.integers(1, 6, n), rng.choice([0.01, 0.02, 0.09, 0.3, 0.5, 1.0], n)
+        every = np.repeat(risk, count)
+        centre = np.median(every)
+        high = (every > centre + 2 * 1.4826 * np.median(np.abs(every - centre))) & (every > 0.1)
+        assert records_above_main_part(count, risk) == high.sum()
+    assert records_above_main_part(np.array([90, 1, 1]), np.array([0.01, 0.05, 0.4])) == 1

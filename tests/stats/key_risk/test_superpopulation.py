@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from larvatus.stats.key_risk.pitman_prediction import SampleClasses, predicted_uniques
 from larvatus.stats.key_risk.superpopulation import (
     PITMAN,
     SLIDE,
@@ -19,6 +20,7 @@ from larvatus.stats.key_risk.superpopulation import (
     population_uniques,
     slide_negative_binomial,
     zayatz,
+    zayatz_estimate,
 )
 
 FALSE_ALARM = 1e-6
@@ -115,3 +117,48 @@ def test_intervals_cover_the_number_of_uniques():
     assert np.mean(ratio) < 4
     low, high = next(e.ends for e in population_uniques(f[f > 0], 0.2) if e.model == ZAYATZ)
     assert 0 < low < high < np.inf
+
+
+def test_uniques_given_the_sample_by_continuing_the_sequential_scheme():
+    """3,000 continuations from 22 to 60 persons: mean within 4.9 standard errors, variance within 4.9 · √(2 / 3000) · 1.3."""
+    rng = np.random.default_rng(6)
+    alpha, theta, start, persons, found = 0.4, 5.0, [1] * 6 + [2] * 3 + [10], 60, []
+    for _ in range(3000):
+        sizes = list(start)
+        for n in range(sum(start), persons):
+            at = int(np.searchsorted(np.cumsum([size - alpha for size in sizes]), rng.random() * (theta + n)))
+            if at == len(sizes):
+                sizes.append(1)
+            else:
+                sizes[at] += 1
+        found.append(sizes.count(1))
+    mean, variance = predicted_uniques(alpha, theta, SampleClasses(22, 10, 6), persons)
+    assert np.mean(found) == pytest.approx(mean, abs=4.9 * np.sqrt(variance / 3000))
+    assert np.var(found) == pytest.approx(variance, rel=4.9 * np.sqrt(2 / 3000) * 1.3)
+    assert predicted_uniques(alpha, theta, SampleClasses(22, 10, 6), 22) == (6.0, 0.0)
+
+
+@pytest.mark.parametrize("model", [ZAYATZ, pytest.param(PITMAN, marks=pytest.mark.slow),
+                                   pytest.param(SLIDE, marks=pytest.mark.slow)])
+def test_intervals_cover_in_populations_that_obey_the_model(model):
+    """60 samples of 30 %. If 95 % are covered, fewer than 48 are with a probability of 1e-5."""
+    rng = np.random.default_rng(7)
+    size = np.arange(1, 5001)
+    total, hits, error, wrong = np.cumsum(1 / size) / (1 / size).sum(), 0, [], []
+    for _ in range(60):
+        if model == PITMAN:
+            population = pitman_sample(rng, 0.5, 20.0, 1500)[0].astype(np.int64)
+        elif model == ZAYATZ:
+            population = size[np.searchsorted(total, rng.random(1500))]
+        else:
+            population = 1 + rng.negative_binomial(0.4, 0.04, 1500)
+        f = rng.binomial(population, 0.3)
+        own = {PITMAN: pitman, ZAYATZ: zayatz_estimate, SLIDE: slide_negative_binomial}[model]
+        estimate = own(*class_sizes(f[f > 0]), 0.3)
+        low, high = estimate.ends or (np.inf, -np.inf)
+        truth = int((population == 1).sum())
+        hits += low <= truth <= high
+        error.append(estimate.error)
+        wrong.append(estimate.uniques - truth)
+    assert hits >= 48
+    assert 0.6 < np.sqrt(np.mean(np.square(wrong))) / np.mean(error) < 1.6  # 4.9 standard errors of a spread from 60 samples

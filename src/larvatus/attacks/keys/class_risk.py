@@ -16,7 +16,7 @@ from larvatus.attacks.keys.key_population import Population, class_totals
 from larvatus.attacks.keys.key_table import KeyTable
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.score import Row
-from larvatus.stats.key_risk.individual_risk import beta_interval, individual_risk, inverse_variance
+from larvatus.stats.key_risk.individual_risk import NO_DOUBT, SharedDoubt, individual_risk, inverse_variance
 from larvatus.stats.key_risk.missing_keys import Missing
 from larvatus.stats.key_risk.model_risk import KeyModels, ModelRisk, model_risk
 
@@ -25,15 +25,15 @@ from larvatus.stats.key_risk.model_risk import KeyModels, ModelRisk, model_risk
 class ClassRisk:
     """Combinations of keys with their class sizes, risks E(1 / F | f) and the variances of 1 / F.
 
-    `doubt` is the standard error of the mean that all combinations share, relative to the mean. `models` has the log-linear
-    models, if any was tried. `by_weights` has the risks by weights, if those here are by a model.
+    `doubt` is the error of the mean that all combinations share. `models` has the log-linear models, if any was tried.
+    `by_weights` has the risks by weights, if those here are by a model.
     """
 
     table: KeyTable
     size: Ints
     risk: Floats
     spread: Floats
-    doubt: float = 0.0
+    doubt: SharedDoubt = NO_DOUBT
     models: KeyModels | None = None
     by_weights: ClassRisk | None = None
 
@@ -93,8 +93,10 @@ def key_models(table: KeyTable, population: Population, model: str) -> KeyModels
     return model_risk(table.codes, table.count, table.weight if population.weight else None, population.fraction, model)
 
 
-def mean_with_interval(count: Ints, risk: Floats, spread: Floats, n: float, doubt: float = 0.0) -> tuple[float, float, float]:
-    """Mean risk of the records counted, and its interval; `doubt` is a standard error that all share, relative to the mean."""
+def mean_with_interval(
+    count: Ints, risk: Floats, spread: Floats, n: float, doubt: SharedDoubt = NO_DOUBT
+) -> tuple[float, float, float]:
+    """Mean risk of the records counted, and its interval; `doubt` is the error that all share."""
     value = float((count * risk).sum() / max(n, 1.0))
     variance = float((count.astype(np.float64) ** 2 * spread).sum() / max(n, 1.0) ** 2)
-    return value, *beta_interval(value, variance + (doubt * value) ** 2)
+    return value, *doubt.interval(value, variance)

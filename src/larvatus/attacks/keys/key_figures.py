@@ -32,6 +32,7 @@ BY_MODEL = "mean individual risk by the log-linear model"
 BY_WEIGHTS = "mean individual risk by weights; sdcMicro's global risk"
 ANONYMITY = (2, 3, 5, 10)
 _MOST_SETS = 15
+_LEAST_HIGH = 0.1
 _SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
 
 
@@ -49,6 +50,27 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
     return Rows.of(rows)
 
 
+def records_above_main_part(count: Ints, risk: Floats) -> int:
+    """Records with a risk above median + 2 · MAD of all records, and above .1, as `measure_risk` of sdcMicro counts them.
+
+    MAD is 1.4826 times the median absolute deviation from the median.
+    """
+    centre = _median(count, risk)
+    spread = 1.4826 * _median(count, np.abs(risk - centre))
+    return int(count[(risk > centre + 2 * spread) & (risk > _LEAST_HIGH)].sum())
+
+
+def _median(count: Ints, value: Floats) -> float:
+    """Median of values that occur `count` times each."""
+    order = np.argsort(value, kind="stable")
+    upto = np.cumsum(count[order])
+    n = int(upto[-1]) if len(upto) else 0
+    if not n:
+        return 0.0
+    low, high = np.searchsorted(upto, [(n - 1) // 2 + 1, n // 2 + 1])
+    return float(value[order[low]] + value[order[high]]) / 2
+
+
 def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
     """τ₁ and τ₂ under log-linear models, in the order tried."""
     uniques = int((table.count == 1).sum())
@@ -59,8 +81,8 @@ def log_linear_rows(table: KeyTable, models: KeyModels) -> Rows:
         rows.append({
             "model": "independence" if not pairs else "all two-way" if len(pairs) == keys * (keys - 1) // 2 else
             "with " + ", ".join(pairs) if len(pairs) <= 6 else f"with {len(pairs)} two-way interactions",
-            "tau1": found.tau1, **_ends("tau1", found.tau1, found.error1, uniques),
-            "tau2": found.tau2, **_ends("tau2", found.tau2, found.error2, uniques),
+            "tau1": found.tau1, **_ends("tau1", found.interval1, uniques),
+            "tau2": found.tau2, **_ends("tau2", found.interval2, uniques),
             "B1 / sd": found.test1, "B2 / sd": found.test2, "converged": found.converged,
             "chosen": i == len(models.path) - 1 and found.converged,
         })
@@ -79,11 +101,11 @@ def mean_risk_rows(found: ClassRisk) -> list[Row]:
     return rows
 
 
-def _ends(tau: str, value: float, error: float, most: int) -> dict[str, float | None]:
+def _ends(tau: str, interval: tuple[float, float], most: int) -> dict[str, float | None]:
     """The ends of the 95 % interval of τ, within 0 and the number of sample uniques."""
-    known = np.isfinite(error)
-    return {f"{tau} low": max(value - 1.96 * error, 0.0) if known else None,
-            f"{tau} high": min(value + 1.96 * error, float(most)) if known else None}
+    low, high = interval
+    known = np.isfinite(low)
+    return {f"{tau} low": max(low, 0.0) if known else None, f"{tau} high": min(high, float(most)) if known else None}
 
 
 def superpopulation_rows(table: KeyTable, population: Population) -> Rows:

@@ -13,7 +13,7 @@ import numpy as np
 
 from larvatus.data.contracts import Attack, Mask
 from larvatus.data.households.household_steps import household_variables, step_for
-from larvatus.data.households.record_units import household_units
+from larvatus.data.households.record_units import masking_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -25,7 +25,7 @@ _OTHER_UNIT = frozenset({"household_linkage", "key_risk", "uniqueness"})  # they
 
 def household_records(data: Microdata, release: Release) -> tuple[Microdata, Release] | None:
     """The original and the release with one record per household; None if there are no masked household variables."""
-    households = household_units(data)
+    households = masking_units(data)
     if households is None:
         return None
     there = [n for n in data.confidential if n in release.data.confidential]

@@ -1,7 +1,8 @@
 """Apply a step to a file of households so that they stay consistent.
 
 A household variable is a confidential column that is equal within every household of the original. A step masks it in one
-record per household, the first one, and every member gets the result:
+record per household, the first one, and every member gets the result. In a file with persons and no households, the records of
+a person take the place of the members:
 
     y_i = y_ref(h)   for all i ∈ h,      ref(h) the smallest record id of household h
 
@@ -21,7 +22,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.households.record_units import RecordUnits, columns_equal_within, household_units
+from larvatus.data.households.record_units import RecordUnits, columns_equal_within, masking_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, take_rows
@@ -71,7 +72,7 @@ class HouseholdStep:
         few = self._one_per_household(part, data.with_confidential(shared), original.with_confidential(shared), households)
         masked = self.apply(few.step, few.data, few.original, _apart(random))
         after = _spread(data, masked.data, few.households, shared)
-        return Masked(after, [*notes, *_by_household(masked.notes), _said(shared, few.households, own)])
+        return Masked(after, [*notes, *_by_unit(masked.notes, households), _said(shared, few.households, own)])
 
     def _whole_households(
         self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
@@ -92,8 +93,9 @@ class HouseholdStep:
             made = replace(columns[weight], integer=False, replaced=True)
             after = map_rows(after, lambda g, b: {weight: b[weight] * factor[few.households.units_of(b.record)]}, [weight],
                              [made])
-        notes = [*_by_household(masked.notes), Note("households were drawn whole: all members of a household are released, "
-                                                    "or none", public=True)]
+        members = "members of a household" if households.kind == "household" else "records of a person"
+        drawn = f"{households.kind}s were drawn whole: all {members} are released, or none"
+        notes = [*_by_unit(masked.notes, households), Note(drawn, public=True)]
         return Masked(after, notes)
 
     def _one_per_household(
@@ -153,7 +155,7 @@ def blank_whole_households(data: Microdata, households: RecordUnits, names: Sequ
 
 def with_whole_households_only(data: Microdata, fewer: Microdata) -> Microdata | None:
     """The data without the households of which `fewer` lacks a member; None if it lacks none, or only whole households."""
-    households = household_units(data) if fewer.rows < data.rows else None
+    households = masking_units(data) if fewer.rows < data.rows else None
     if households is None:
         return None
     gone = ~np.isin(households.record, collect(fewer, ())[0])
@@ -191,12 +193,13 @@ def _spread(data: Microdata, masked: Microdata, households: RecordUnits, names: 
     return map_rows(data, copy, (), made)
 
 
-def _by_household(notes: Sequence[Note]) -> list[Note]:
-    return [replace(n, text=f"counted by household: {n.text}") for n in notes]
+def _by_unit(notes: Sequence[Note], households: RecordUnits) -> list[Note]:
+    return [replace(n, text=f"counted by {households.kind}: {n.text}") for n in notes]
 
 
 def _said(shared: Sequence[str], households: RecordUnits, own: Sequence[str]) -> Note:
-    text = f"{', '.join(shared)}: one value per household, masked once for all its members"
+    every = "its members" if households.kind == "household" else "records of the person"
+    text = f"{', '.join(shared)}: one value per {households.kind}, masked once for all {every}"
     if own:
         text += f"; {', '.join(own)}: masked separately, by record"
     return Note(text, public=True)
@@ -240,7 +243,7 @@ def _cut(what: str, value: Any, names: Sequence[str], every: Sequence[str], numb
 
 def check_households(original: Microdata, released: Microdata) -> None:
     """Raise an error if members of a household differ in a released household variable."""
-    households = household_units(original)
+    households = masking_units(original)
     if households is None:
         return
     changed = (*original.confidential, *original.keys)
@@ -248,7 +251,9 @@ def check_households(original: Microdata, released: Microdata) -> None:
     found = {n: c for n, c in columns_equal_within(released, households, names).items() if c} if names else {}
     if found:
         worst = ", ".join(f"{n} in {c:,}" for n, c in found.items())
-        raise MaskError(f"mask: members of a household would differ in a household variable ({worst} of "
-                        f"{len(households.size):,} households). A rule that joins household variables and other columns "
+        of, units = ("members of a household", "households") if households.kind == "household" else (
+            "records of a person", "persons")
+        raise MaskError(f"mask: {of} would differ in a column that is equal within {units} ({worst} of "
+                        f"{len(households.size):,} {units}). A rule that joins household variables and other columns "
                         "repairs single records: state rules for each kind apart, or list the household variables that must "
                         "stay equal (roles.household_columns).")

@@ -23,6 +23,7 @@ class RecordUnits:
 
     record: Ints
     unit: Ints
+    kind: str = "household"
 
     @cached_property
     def size(self) -> Ints:
@@ -59,7 +60,7 @@ class RecordUnits:
 
     def of_records(self, record: NDArray[np.int64]) -> RecordUnits:
         """The same for some of the records, given in increasing order."""
-        return units_from(record, self.units_of(record))
+        return units_from(record, self.units_of(record), self.kind)
 
     def differing(self, values: Array) -> Bools:
         """Whether each unit has records with different values; missing values are equal to each other."""
@@ -70,16 +71,16 @@ class RecordUnits:
         return np.asarray(np.bincount(self.unit, weights=~same, minlength=len(self.size)) > 0)
 
 
-def units_from(record: Ints, label: Ints) -> RecordUnits:
+def units_from(record: Ints, label: Ints, kind: str = "household") -> RecordUnits:
     """Units from a label of each record; a negative label marks a record that is alone."""
     own = np.where(label < 0, label.max(initial=0) + 1 + np.arange(len(label)), label)
     _, first, place = np.unique(own, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.int64)
     number[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return RecordUnits(record, number[place.reshape(-1)])
+    return RecordUnits(record, number[place.reshape(-1)], kind)
 
 
-def record_units(data: Microdata, name: str | None) -> RecordUnits | None:
+def record_units(data: Microdata, name: str | None, kind: str = "household") -> RecordUnits | None:
     """The units that a column (the role `household` or `person`) forms; None if it forms none with two records or more.
 
     Holds the record ids and the units of all records in memory.
@@ -87,13 +88,20 @@ def record_units(data: Microdata, name: str | None) -> RecordUnits | None:
     if name is None or name not in data.table.columns:
         return None
     record, _, values = collect(data, [name])
-    units = units_from(record, values[name].astype(np.int64))
+    units = units_from(record, values[name].astype(np.int64), kind)
     return units if len(units.size) < len(record) else None
 
 
 def household_units(data: Microdata) -> RecordUnits | None:
     """The households of a file; None if it has none with two members or more."""
     return record_units(data, data.roles.household)
+
+
+def masking_units(data: Microdata) -> RecordUnits | None:
+    """The units whose shared values are masked once: households, or persons with several rows if no household is declared."""
+    if data.roles.household is not None:
+        return household_units(data)
+    return record_units(data, data.roles.person, "person")
 
 
 def columns_equal_within(data: Microdata, units: RecordUnits, names: Sequence[str]) -> dict[str, int]:

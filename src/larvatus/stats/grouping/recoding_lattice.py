@@ -8,8 +8,9 @@
 S(v) are the suppressed records. G grows with every level, so no node above v has a loss below G(v). If the limits are monotone,
 records that must be suppressed at u must be at every node below u: L(v) ≥ G(v) + Σ_{i ∈ S(u)} (…) for all v ≤ u. Nodes are
 examined by their bound, lowest first, until no bound is below the best loss. The result is then exact. If S(u) alone makes a
-node v ≤ u lose as much as the best, all nodes between v and u are excluded at once. Limits that are not monotone are not used
-for such bounds.
+node v ≤ u lose as much as the best, all nodes between v and u are excluded at once. If many nodes are left after that, the
+records in classes below k are counted at each of them (`lattice_sweep`). Limits that are not monotone are not used for such
+bounds.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.grouping.file_limits import FileLimits, threshold_for
+from larvatus.stats.grouping.lattice_sweep import can_sweep, rare_losses
 from larvatus.stats.grouping.rare_classes import ClassLimits, KeyClasses, breaking, classes_to_suppress
 
 MOST_LATTICE_NODES = 1_000_000
 _MOST_EXAMINED = 5_000  # of a lattice with more nodes
-_MOST_TURNS = 20_000  # of an exact search, each with a node or a box of nodes
+_TURNS_WITH_BOXES = 300  # of an exact search, before the nodes left are looked at one by one
+_MOST_TURNS = 200_000  # of an exact search, each with a node or a box of nodes
 _MOST_PASSED = 200_000
 _MOST_PROBES = 2_000
 _LEAST_GAIN = 1e-12
@@ -238,13 +241,17 @@ def _all_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:
             break
         if np.isfinite(bound[node]):
             tighten(node, search.forced_at(node))
-    for _ in range(_MOST_TURNS):
+    for turn in range(_MOST_TURNS):
+        if turn == _TURNS_WITH_BOXES:
+            _sweep(search, least, bound, progress)
         place = np.unravel_index(int(np.argmin(bound)), shape)
         node = tuple(int(level) for level in place)
         lowest = float(bound[node])
         if not np.isfinite(lowest) or (search.best is not None and lowest >= search.best.loss - _LEAST_GAIN):
             return lowest if search.best is None else search.best.loss
-        box = search.coarsest_excluded(node, float(least[node])) if search.best is not None else None
+        box = None
+        if search.best is not None and turn < _TURNS_WITH_BOXES:
+            box = search.coarsest_excluded(node, float(least[node]))
         if box is not None:
             tighten(*box)
         else:
@@ -253,6 +260,23 @@ def _all_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:
         bound[node] = np.inf
         progress(len(search.seen))
     return float(bound.min())
+
+
+def _sweep(search: LatticeSearch, least: Floats, bound: Floats, progress: Callable[[int], None]) -> None:
+    """Raise the bounds of all nodes that are left by the records in classes below k."""
+    keys = search.keys
+    if search.limits.k <= 1 or not can_sweep(keys.codes, keys.classes.part, keys.new):
+        return
+    below = np.inf if search.best is None else search.best.loss - _LEAST_GAIN
+    left = np.flatnonzero(bound.reshape(-1) < below)
+    nodes = np.column_stack(np.unravel_index(left, bound.shape))
+    flat, start = bound.reshape(-1), 0
+    classes = keys.classes
+    for more in rare_losses(keys.codes, classes.part, classes.count, keys.new, keys.loss, search.limits.k, search.most, nodes):
+        own = left[start : start + len(more)]
+        flat[own] = np.maximum(flat[own], least.reshape(-1)[own] + more)
+        start += len(more)
+        progress(len(search.seen))
 
 
 def _some_nodes(search: LatticeSearch, progress: Callable[[int], None]) -> float:

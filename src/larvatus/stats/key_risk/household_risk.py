@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.key_risk.individual_risk import beta_interval
+from larvatus.stats.key_risk.individual_risk import NO_DOUBT, SharedDoubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,12 @@ class HouseholdRisk:
     expected: float
 
 
-def household_risk(household: Ints, place: Ints, risk: Floats, spread: Floats, doubt: float = 0.0) -> HouseholdRisk:
+def household_risk(
+    household: Ints, place: Ints, risk: Floats, spread: Floats, doubt: SharedDoubt = NO_DOUBT
+) -> HouseholdRisk:
     """Risks from the household and the class of each record, and the risk and its variance of each class.
 
-    `doubt` is the relative standard error that the risks of all classes share. The mean risk of households has at most as much.
+    `doubt` is what the risks of all classes share. The mean risk of households has at most as much.
     """
     count = int(household.max(initial=-1)) + 1
     missed = 1 - risk[place]
@@ -44,5 +46,5 @@ def household_risk(household: Ints, place: Ints, risk: Floats, spread: Floats, d
     slope = np.bincount(place, weights=others, minlength=len(risk))
     expected = float(found.sum())
     value = expected / max(count, 1)
-    low, high = beta_interval(value, float((slope**2 * spread).sum()) / max(count, 1) ** 2 + (doubt * value) ** 2)
+    low, high = doubt.interval(value, float((slope**2 * spread).sum()) / max(count, 1) ** 2)
     return HouseholdRisk(found, value, low, high, expected)

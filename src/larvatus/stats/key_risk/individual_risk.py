@@ -41,6 +41,25 @@ class GlobalRisk:
     expected: float
 
 
+@dataclass(frozen=True, slots=True)
+class SharedDoubt:
+    """What all classes share in the error of a mean risk: a standard error and an expected bias, as shares of the mean.
+
+    The standard error allows for a bias of this size in either direction.
+    """
+
+    error: float = 0.0
+    bias: float = 0.0
+
+    def interval(self, value: float, variance: float) -> tuple[float, float]:
+        """The interval of a mean risk with this variance of its own; it contains the value."""
+        low, high = beta_interval(min(value * (1 - self.bias), 1.0), variance + (self.error * value) ** 2)
+        return min(low, value), max(high, value)
+
+
+NO_DOUBT = SharedDoubt()
+
+
 def sampled_share(count: NDArray[np.int64], weight: Floats | None, fraction: float = 1.0) -> Floats:
     """p of each class: f / Σ w with survey weights, else the sampling fraction; at most 1.
 

@@ -127,5 +127,47 @@ def shared_variance(fitted: FittedTable, gradient: Floats) -> float:
     return total
 
 
+def missed_interactions(table: Floats, fitted: FittedTable) -> tuple[Margin, ...]:
+    """Pairs of keys that are not in the model, and by which the likelihood shows that they interact (criterion of Akaike).
+
+        2 Σ f_pair log(f_pair / μ_pair) > 2 (levels_i − 1) (levels_j − 1)
+
+    The left side is what the first step of a fit with this pair adds to twice the log-likelihood, so the whole fit adds more.
+    """
+    found = []
+    for i, j in two_way_margins(table.ndim):
+        if (i, j) in fitted.margins:
+            continue
+        axes = tuple(a for a in range(table.ndim) if a not in (i, j))
+        f, mean = table.sum(axis=axes), fitted.mean.sum(axis=axes)
+        there = f > 0
+        gain = float((f[there] * np.log(f[there] / np.maximum(mean[there], 1e-300))).sum())
+        if gain > (table.shape[i] - 1) * (table.shape[j] - 1):
+            found.append((i, j))
+    return tuple(found)
+
+
+def leverages(fitted: FittedTable) -> Floats:
+    """xᵀ (Xᵀ diag(μ) X)⁻¹ x of every cell: how much one record more in the cell raises the logarithm of its own mean.
+
+        l_k = Σ_pairs 1 / μ_pair(k) − Σ_j (d_j − 1) / μ_j(k) + (1 − J + P) / n      d_j: pairs with key j, P pairs of J keys
+
+    This is exact if the model is decomposable. Otherwise only its sum over all records is, the number of parameters.
+    """
+    mean, keys = fitted.mean, fitted.mean.ndim
+    pairs = fitted.interactions
+
+    def inverse(margin: Margin) -> Floats:
+        total = mean.sum(axis=tuple(a for a in range(keys) if a not in margin), keepdims=True)
+        return np.asarray(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0))
+
+    out = np.full(mean.shape, (1 - keys + len(pairs)) / max(float(mean.sum()), 1e-300))
+    for j in range(keys):
+        out -= (sum(j in p for p in pairs) - 1) * inverse((j,))
+    for pair in pairs:
+        out += inverse(pair)
+    return np.asarray(np.maximum(out, 0.0))
+
+
 def _product(one: Sequence[Floats], other: Sequence[Floats]) -> float:
     return float(sum((a * b).sum() for a, b in zip(one, other, strict=True)))

@@ -5,12 +5,16 @@
 
     risk      r(f, m) = E(1 / F | f) = ∫₀^∞ e^(−f x − m (1 − e^−x)) dx
     square    E(1 / F² | f)          = ∫₀^∞ x e^(−f x − m (1 − e^−x)) dx
-    slope     ∂r / ∂m = r(f + 1, m) − r(f, m)
+    slope     ∂r / ∂m = r(f + 1, m) − r(f, m),      ∂²r / ∂m² = r(f + 2, m) − 2 r(f + 1, m) + r(f, m)
 
-    value     R = Σ f r / n,   n² Var(R̂ − R) = Σ f² Var(1 / F | f) + gᵀ (Xᵀ diag(μ) X)⁻¹ g + Var B,   g = Σ f m (∂r / ∂m) x
+    value     R = Σ f r / n,   n² Var(R̂ − R) = Σ f² Var(1 / F | f) + gᵀ (Xᵀ diag(μ) X)⁻¹ g,   g = Σ f m (∂r / ∂m) x
 
-B is the bias of R̂ that the test of the model may miss. Over the law of f, E f / (f + J) = μ φ(μ + m), φ(s) = (1 − e^−s) / s.
-So B and Var B are those of τ₂ with μ in the place of μ e^−μ, and λ in that of m. Var B is added after a search only.
+The interval is about R̂ − A / n, with the bias that the fit makes and l the leverage of the cell,
+    A = Σ f l { m (∂r / ∂m) (f − μ) + m² (∂²r / ∂m²) / 2 },
+and A² is added to the variance. After a search, B² − Var B is added too, if it is positive: B estimates the bias of a model
+that does not hold. If the test missed interactions, the model with them gives the interval, as for τ. Over the law of f,
+E f / (f + J) = μ φ(μ + m), φ(s) = (1 − e^−s) / s. So B and Var B are those of τ₂ with μ in the place of μ e^−μ, and λ in that
+of m.
 
 Without some of the keys, a class is a union of cells, and its m follows from the sum of their μ: no second fit is needed.
 """
@@ -23,8 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.key_risk.individual_risk import sampled_share
-from larvatus.stats.key_risk.log_linear import MOST_KEY_CELLS, cells_of, observed_levels, shared_variance
+from larvatus.stats.key_risk.individual_risk import SharedDoubt, sampled_share
+from larvatus.stats.key_risk.log_linear import (
+    MOST_KEY_CELLS,
+    FittedTable,
+    cells_of,
+    leverages,
+    observed_levels,
+    shared_variance,
+)
 from larvatus.stats.key_risk.population_uniques import UniqueEstimate, search_models, undetected_bias
 
 _NODES = 64
@@ -35,17 +46,18 @@ _CHUNK = 50_000
 
 @dataclass(frozen=True, slots=True)
 class PoissonRisk:
-    """E(1 / F | f), Var(1 / F | f) and ∂ E(1 / F | f) / ∂m of each class."""
+    """E(1 / F | f), Var(1 / F | f), and the first two derivatives of E(1 / F | f) by m, of each class."""
 
     risk: Floats
     spread: Floats
     slope: Floats
+    curvature: Floats
 
 
 def poisson_risk(count: Ints, m: Floats) -> PoissonRisk:
     """Risks of classes of `count` records in the sample, with an expected `m` in the rest of the population."""
     node, weight = np.polynomial.legendre.leggauss(_NODES)
-    risk, square, slope = (np.empty(len(m)) for _ in range(3))
+    risk, square, slope, curvature = (np.empty(len(m)) for _ in range(4))
     for start in range(0, len(m), _CHUNK):
         part = slice(start, start + _CHUNK)
         f, rest = np.asarray(count[part], dtype=np.float64)[:, None], m[part, None]
@@ -55,7 +67,8 @@ def poisson_risk(count: Ints, m: Floats) -> PoissonRisk:
         gone = -np.expm1(-x)
         value = np.exp(-f * x - rest * gone) * weight * u * end
         risk[part], square[part], slope[part] = value.sum(axis=1), (value * x).sum(axis=1), -(value * gone).sum(axis=1)
-    return PoissonRisk(risk, np.maximum(square - risk**2, 0.0), slope)
+        curvature[part] = (value * gone**2).sum(axis=1)
+    return PoissonRisk(risk, np.maximum(square - risk**2, 0.0), slope, curvature)
 
 
 def _end(f: Floats, m: Floats) -> Floats:
@@ -70,13 +83,13 @@ def _end(f: Floats, m: Floats) -> Floats:
 class ModelRisk:
     """Risk and variance of 1 / F of each combination under the chosen model.
 
-    `doubt` is the standard error of the mean risk that is due to the fitted parameters and to the choice of the model, as a
-    share of the mean. `codes` say in which cell of the model each combination is.
+    `doubt` is the error of the mean risk that is due to the fitted parameters and to the choice of the model. `codes` say in
+    which cell of the model each combination is.
     """
 
     risk: Floats
     spread: Floats
-    doubt: float
+    doubt: SharedDoubt
     chosen: UniqueEstimate
     codes: Ints
     fraction: float
@@ -127,17 +140,25 @@ def model_means(codes: Ints, count: Ints, fraction: float) -> Floats | None:
 def _under_model(
     chosen: UniqueEstimate, cells: Ints, count: Ints, weight: Floats | None, fraction: float, levels: Sequence[int], model: str
 ) -> ModelRisk:
-    mean = chosen.fitted.mean
     place = np.ravel_multi_index(tuple(cells.T), tuple(levels))
-    p = sampled_share(count, weight, fraction)
-    m = mean.reshape(-1)[place] * (1 - p) / p
-    found = poisson_risk(count, m)
-    gradient = np.zeros(mean.size)
-    gradient[place] = count * m * found.slope
-    table = np.zeros(mean.size)
-    table[place] = count
-    variance = shared_variance(chosen.fitted, gradient.reshape(mean.shape))
-    if model == "search" and fraction < 1:
-        variance += undetected_bias(table, mean.reshape(-1), fraction) ** 2
-    expected = float((count * found.risk).sum())
-    return ModelRisk(found.risk, found.spread, float(np.sqrt(variance)) / max(expected, 1e-300), chosen, cells, fraction)
+    odds = 1 / sampled_share(count, weight, fraction) - 1
+
+    def fitted_risk(fit: FittedTable) -> tuple[PoissonRisk, float, float]:
+        """Risks, the expected number of right matches less the bias that the fit makes, and its variance."""
+        mu = fit.mean.reshape(-1)
+        m = mu[place] * odds
+        found = poisson_risk(count, m)
+        gradient, table = np.zeros(mu.size), np.zeros(mu.size)
+        gradient[place], table[place] = count * m * found.slope, count
+        raised = m * found.slope * (count - mu[place]) + m**2 * found.curvature / 2
+        bias = float((count * leverages(fit).reshape(-1)[place] * raised).sum())
+        missed = undetected_bias(table, mu, fraction) if model == "search" and fraction < 1 else 0.0
+        variance = shared_variance(fit, gradient.reshape(fit.mean.shape)) + missed + bias**2
+        return found, float((count * found.risk).sum()) - bias, variance
+
+    found, centre, variance = fitted_risk(chosen.fitted)
+    if chosen.richer is not None:
+        _, centre, variance = fitted_risk(chosen.richer.fitted)
+    expected = max(float((count * found.risk).sum()), 1e-300)
+    doubt = SharedDoubt(float(np.sqrt(variance)) / expected, 1 - centre / expected)
+    return ModelRisk(found.risk, found.spread, doubt, chosen, cells, fraction)

@@ -14,13 +14,18 @@ forward search starts with independence and adds the interaction that brings |B�
 both are below 1.96.
 
 The prediction variance of τ̂ − τ is Σ 1(f_k = 1) Var(h of F_k | f_k = 1) plus gᵀ (Xᵀ diag(μ) X)⁻¹ g with
-g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k. If the model was searched, Var B is added: a bias of this size may pass the test.
+g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k. A record raises the fitted mean of its own cell by its leverage l_k, and h is curved, so that
+    A = Σ 1(f_k = 1) l_k { h′(λ_k) λ_k (1 − μ_k) + h″(λ_k) λ_k² / 2 }
+is the bias of τ̂ that the fit makes. The interval is about τ̂ − A, and A² is added to the variance: it is only the first term
+of a series. If the model was searched, B² − Var B is added too, if it is positive: it estimates the square of the bias of a
+model that does not hold. The test can miss interactions that the likelihood shows. The interval is then that of the model with
+them, extended to τ̂.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +35,9 @@ from larvatus.stats.key_risk.log_linear import (
     Margin,
     cell_table,
     fit_margins,
+    leverages,
     main_effects,
+    missed_interactions,
     shared_variance,
     two_way_margins,
 )
@@ -54,6 +61,21 @@ class UniqueEstimate:
     test1: float
     test2: float
     fitted: FittedTable
+    bias1: float = 0.0
+    bias2: float = 0.0
+    richer: UniqueEstimate | None = None  # with the interactions that the test missed
+
+    @property
+    def interval1(self) -> tuple[float, float]:
+        """The 95 % interval of τ₁; NaN if no errors were asked for."""
+        own = self.richer or self
+        return _around(own.tau1 - own.bias1, own.error1, self.tau1)
+
+    @property
+    def interval2(self) -> tuple[float, float]:
+        """The 95 % interval of τ₂; NaN if no errors were asked for."""
+        own = self.richer or self
+        return _around(own.tau2 - own.bias2, own.error2, self.tau2)
 
     @property
     def margins(self) -> tuple[Margin, ...]:
@@ -70,6 +92,13 @@ class UniqueEstimate:
     @property
     def distance(self) -> float:
         return abs(self.test1) + abs(self.test2)
+
+
+def _around(centre: float, error: float, value: float) -> tuple[float, float]:
+    """The interval about the centre, extended to the value; NaN without an error."""
+    if not np.isfinite(error):
+        return np.nan, np.nan
+    return min(centre - 1.96 * error, value), max(centre + 1.96 * error, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +149,13 @@ def estimate_uniques(
     """τ₁ and τ₂ of a fitted table, with tests and, if `errors`, standard errors; `fraction` is the sampling fraction π.
 
     `is_searched` tells that the model was chosen by its test, so that the standard errors allow for a bias that passes it.
+    Intervals are about τ less the bias that the fit makes.
     """
     f, mu = table.reshape(-1), fitted.mean.reshape(-1)
     alone = np.flatnonzero(f == 1)
     c, rate = 1 - fraction, mu / fraction
-    tests, sums, spreads = [], [], []
+    tests, sums, spreads, biases = [], [], [], []
+    leverage = leverages(fitted).reshape(-1)[alone] if errors else np.zeros(len(alone))
     for number, of in enumerate((_unique_probability, _match_probability)):
         h = of(rate, c)
         bias, doubt = _bias(f, mu, h, fraction, mu * np.exp(-mu))
@@ -135,8 +166,11 @@ def estimate_uniques(
         gradient[alone] = own.slope * rate[alone]
         shared = shared_variance(fitted, gradient.reshape(table.shape)) if errors else np.nan
         sums.append(float(own.value.sum()))
-        spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared + (doubt**2 if is_searched else 0.0))))
-    return UniqueEstimate(sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted)
+        at = rate[alone]
+        biases.append(float((leverage * (own.slope * at * (1 - mu[alone]) + own.curvature * at**2 / 2)).sum()))
+        missed = max(bias**2 - doubt**2, 0.0) if is_searched else 0.0
+        spreads.append(float(np.sqrt(np.maximum(spread, 0).sum() + shared + missed + biases[-1] ** 2)))
+    return UniqueEstimate(sums[0], sums[1], spreads[0], spreads[1], tests[0], tests[1], fitted, biases[0], biases[1])
 
 
 def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float, once: Floats) -> tuple[float, float]:
@@ -148,8 +182,9 @@ def _bias(f: Floats, mu: Floats, h: _Summand, fraction: float, once: Floats) -> 
 
 
 def undetected_bias(f: Floats, mu: Floats, fraction: float) -> float:
-    """√Var B of the mean risk of all records, times their number."""
-    return _bias(f, mu, _match_probability(mu / fraction, 1.0).scaled(1 - fraction), fraction, mu)[1]
+    """Variance B² − Var B, or 0, of the bias that the test may have missed in the sum of the risks of all records."""
+    bias, doubt = _bias(f, mu, _match_probability(mu / fraction, 1.0).scaled(1 - fraction), fraction, mu)
+    return max(bias**2 - doubt**2, 0.0)
 
 
 def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
@@ -159,6 +194,20 @@ def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: flo
     better of the first two is chosen. A search never chooses a model that has not converged.
     """
     table = cell_table(codes, count, levels)
+    path = _path(table, levels, fraction, model)
+    return path if model != "search" or fraction >= 1 else [*path[:-1], _with_missed(path[-1], table, fraction)]
+
+
+def _with_missed(chosen: UniqueEstimate, table: Floats, fraction: float) -> UniqueEstimate:
+    """The chosen model with the estimate by the interactions that its test missed, if there are any."""
+    missed = missed_interactions(table, chosen.fitted)
+    fit = fit_margins(table, [*chosen.margins, *missed], chosen.fitted.mean) if missed else chosen.fitted
+    if not missed or not fit.converged:
+        return chosen
+    return replace(chosen, richer=estimate_uniques(table, fit, fraction, is_searched=True))
+
+
+def _path(table: Floats, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
     keys = len(levels)
     base = fit_margins(table, main_effects(keys))
     searched = model == "search" and fraction < 1

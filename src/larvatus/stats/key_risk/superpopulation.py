@@ -12,10 +12,12 @@
 Parameters are maximum likelihood estimates. ARX solves estimating equations for the slide negative binomial model instead, so
 its figures differ. A model whose likelihood has no maximum inside its range has not converged: it gives no estimate.
 
-Interval: log U ± 1.96 √Var U / U, with Var U = Var(fit) + U (1 − π P), P = π U / s_1. The first part is ∇ᵀ H⁻¹ ∇ for the models
-with a likelihood (H: its curvature at the maximum, by differences) and Σ s_j (∂U / ∂s_j)² for Zayatz, whose s_j are taken as
-Poisson numbers. The second is the variance of U itself: Poisson for uniques outside the sample, binomial for those among
-the s_1 sample uniques. `benchmarks/key_risk_coverage.py` measures the coverage in populations that obey the models.
+Interval: log U ± 1.96 √Var(Û − U) / U. For Zayatz and the slide negative binomial model the s_j are taken as Poisson numbers,
+and the s_1 share π U classes with the U population uniques, so that with g_j = ∂Û / ∂s_j
+    Var(Û − U) = Σ s_j g_j² + U − 2 g_1 π U.
+For Pitman it is ∇ᵀ H⁻¹ ∇ + Var(U | sample), plus what the unknown N adds if the sample was drawn person by person (H: curvature
+of the likelihood, by differences; ∇: slopes of E(U | sample), `pitman_prediction`). `benchmarks/key_risk_coverage.py` measures
+the coverage in populations that obey the models.
 
 Decision rule (Dankar, El Emam, Neisa and Roffey 2012): if π ≤ .1, Pitman, and Zayatz if it has not converged; otherwise the
 smaller of Zayatz and slide negative binomial, and Zayatz if the latter has not converged.
@@ -29,6 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.key_risk.pitman_prediction import SampleClasses, predicted_uniques
 
 PITMAN, ZAYATZ, SLIDE = "Pitman", "Zayatz", "slide negative binomial"
 _SMALL_FRACTION = 0.1
@@ -82,16 +85,16 @@ def zayatz(size: Ints, times: Ints | Floats, fraction: float) -> float:
     return float(alone / fraction * alone * fraction / float((times * once).sum()))
 
 
-def _zayatz_estimate(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
+def zayatz_estimate(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
     """Zayatz's estimate with its error."""
     value = zayatz(size, times, fraction)
-    variance = _own_variance(value, size, times, fraction)
+    slope = np.empty(len(size))
     for i in range(len(size)):
         more = times.astype(np.float64).copy()
         step = max(0.01 * float(times[i]), 1e-3)
         more[i] += step
-        variance += float(times[i]) * ((zayatz(size, more, fraction) - value) / step) ** 2
-    return ModelEstimate(ZAYATZ, value, True, error=float(np.sqrt(max(variance, 0.0))))
+        slope[i] = (zayatz(size, more, fraction) - value) / step
+    return ModelEstimate(ZAYATZ, value, True, error=_error_of_counts(value, size, times, fraction, slope))
 
 
 def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
@@ -125,8 +128,14 @@ def pitman(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
         return float(np.exp(np.log(population) + gammaln(theta + 1) + gammaln(theta + alpha + population - 1)
                             - gammaln(theta + alpha) - gammaln(theta + population)))
 
-    own = _own_variance(uniques(found), size, times, fraction)
-    return ModelEstimate(PITMAN, uniques(found), True, error=_error(lambda z: likelihood(*at(z)), uniques, found, own))
+    sample = SampleClasses(n, u, float(times[size == 1].sum()))
+
+    def given_sample(z: Floats, persons: float = population) -> float:
+        return predicted_uniques(*at(z), sample, persons)[0]
+
+    by_size = (given_sample(found, 1.01 * population) - given_sample(found)) / 0.01  # slope in log N
+    own = predicted_uniques(alpha, theta, sample, population)[1] + by_size**2 * (1 - fraction) / n
+    return ModelEstimate(PITMAN, uniques(found), True, error=_error(lambda z: likelihood(*at(z)), given_sample, found, own))
 
 
 def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEstimate:
@@ -161,29 +170,47 @@ def slide_negative_binomial(size: Ints, times: Ints, fraction: float) -> ModelEs
         alpha, beta = at(z)
         return float(times.sum() / shares(alpha, beta)[1] * beta**alpha)
 
-    own = _own_variance(uniques(found), size, times, fraction)
-    return ModelEstimate(SLIDE, uniques(found), True, error=_error(likelihood, uniques, found, own))
+    def log_share(z: Floats) -> Floats:
+        mass, there = shares(*at(z))
+        return np.asarray(np.log(np.maximum(mass, 1e-300)) - np.log(max(there, 1e-300)))
+
+    steps = 1e-3 * np.eye(2)
+    score = np.array([(log_share(found + e) - log_share(found - e)) / 2e-3 for e in steps])
+    bent, slope = _curvature(likelihood, found), _slope(uniques, found)
+    value = uniques(found)
+    if bent is None:
+        return ModelEstimate(SLIDE, value, True)
+    by_count = value / times.sum() + slope @ np.linalg.solve(bent, score)
+    return ModelEstimate(SLIDE, value, True, error=_error_of_counts(value, size, times, fraction, by_count))
 
 
-def _own_variance(uniques: float, size: Ints, times: Ints, fraction: float) -> float:
-    """Variance of the number of population uniques given the model and the sample."""
-    alone = max(float(times[size == 1].sum()), 1.0)
-    return uniques * (1 - fraction * min(fraction * uniques / alone, 1.0))
+def _error_of_counts(uniques: float, size: Ints, times: Ints, fraction: float, slope: Floats) -> float:
+    """Standard error of Û − U, with Û a function of the Poisson numbers s_j that has these slopes."""
+    own = uniques * (1 - 2 * fraction * float(slope[size == 1].sum()))
+    return float(np.sqrt(max(float(times @ slope**2) + own, 0.0)))
 
 
 def _error(likelihood: Callable[[Floats], float], uniques: Callable[[Floats], float], at: Floats, own: float) -> float:
     """Standard error of the number of uniques; NaN if the likelihood is not curved downwards."""
+    bent, slope = _curvature(likelihood, at), _slope(uniques, at)
+    return float("nan") if bent is None else float(np.sqrt(slope @ np.linalg.solve(bent, slope) + own))
+
+
+def _slope(function: Callable[[Floats], float], at: Floats) -> Floats:
+    steps = 1e-3 * np.eye(2)
+    return np.array([(function(at + e) - function(at - e)) / 2e-3 for e in steps])
+
+
+def _curvature(likelihood: Callable[[Floats], float], at: Floats) -> Floats | None:
+    """Minus the second derivatives; None if they are not positive definite."""
     step = 1e-3 * np.eye(2)
 
-    def curvature(i: int, j: int) -> float:
+    def second(i: int, j: int) -> float:
         signs = [(a, b) for a in (1, -1) for b in (1, -1)]
         return sum(a * b * likelihood(at + a * step[i] + b * step[j]) for a, b in signs) / (4 * 1e-6)
 
-    h = -np.array([[curvature(i, j) for j in (0, 1)] for i in (0, 1)])
-    slope = np.array([(uniques(at + step[i]) - uniques(at - step[i])) / 2e-3 for i in (0, 1)])
-    if not np.isfinite(h).all() or np.linalg.eigvalsh(h).min() <= 0:
-        return float("nan")
-    return float(np.sqrt(slope @ np.linalg.solve(h, slope) + own))
+    h = -np.array([[second(i, j) for j in (0, 1)] for i in (0, 1)])
+    return h if np.isfinite(h).all() and np.linalg.eigvalsh(h).min() > 0 else None
 
 
 def _largest(function: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
@@ -206,7 +233,7 @@ def population_uniques(count: Ints, fraction: float) -> list[ModelEstimate]:
     if fraction >= 1 or not alone:
         return [ModelEstimate(m, alone, True, m == ZAYATZ, 0.0) for m in (PITMAN, ZAYATZ, SLIDE)]
     own = {
-        PITMAN: pitman(size, times, fraction), ZAYATZ: _zayatz_estimate(size, times, fraction),
+        PITMAN: pitman(size, times, fraction), ZAYATZ: zayatz_estimate(size, times, fraction),
         SLIDE: slide_negative_binomial(size, times, fraction),
     }
     chosen = decision_rule(own[PITMAN], own[ZAYATZ], own[SLIDE], fraction)
