@@ -102,19 +102,20 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
         self._skipped = 0
-        self._joined = False  # text of an explained term belongs to the text around it
+        self._joined = self._in_term = False  # text of an explained term belongs to the text around it
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._skipped += tag in ("style", "script")
-        self._joined = tag == "button"
+        self._in_term = ("class", "term") in attrs
+        self._joined = self._in_term
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         self._skipped -= tag in ("style", "script")
-        self._joined = tag == "button"
+        self._joined, self._in_term = self._in_term, False
 
     def handle_data(self, data: str) -> None:
         if self._joined and self.words and not self._skipped:

@@ -88,7 +88,7 @@ def test_what_takes_the_focus_is_named_and_in_the_order_of_the_page(page):
     ids = {a["id"] for _, a in page.tags if "id" in a}
     for _, attrs in page.tags:
         if attrs.get("tabindex") == "0":
-            assert attrs.get("aria-labelledby") in ids
+            assert attrs.get("aria-describedby" if attrs.get("class") == "term" else "aria-labelledby") in ids
 
 
 def test_every_drawing_has_words_beside_it(page):

@@ -228,6 +228,25 @@ def test_nothing_is_wider_than_the_window_and_no_label_covers_another(tab, files
     assert not tab.run("[...document.querySelectorAll('svg')].filter(s => !s.querySelector('circle,path,rect,line')).length")
 
 
+PARTS = """['.choices', '.overview', '.decision > .alerts'].map(s => (r => [r.left, r.top, r.bottom])(
+  document.querySelector(s).getBoundingClientRect()))"""
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 4, 5, 6])
+def test_what_else_to_know_fills_the_shorter_column(tab, tmp_path, many):
+    page = tmp_path / "page.html"
+    page.write_text(shaped(many, 6, 3).html(), encoding="utf-8")
+    tab.open(page, 1400, 900)
+    cards, overview, notes = tab.run(PARTS)
+    above = overview if many in (3, 5, 6) else cards
+    assert notes[0] == above[0]
+    assert 0 <= notes[1] - above[2] < 40, "directly below, without a hole"
+    assert notes[1] < 850, "on the first screen"
+    tab.open(page, 390, 844)
+    tops = [top for _, top, _ in tab.run(PARTS)]
+    assert tops == sorted(tops), "on a phone below cards and map"
+
+
 def test_terms_explain_themselves_on_focus_and_on_hover(tab, files):
     tab.open(files["few"])
     said = "document.querySelector('.telltale')"

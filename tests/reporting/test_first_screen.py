@@ -10,13 +10,13 @@ import pytest
 from larvatus.comparison.limits import limits_of
 from larvatus.comparison.limits_by_release import judge_limits
 from larvatus.comparison.release_sentences import plain_name, plain_title
-from larvatus.comparison.selection_rule import selected_release
+from larvatus.comparison.selection_rule import rule_rows, selected_release
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.reporting.board.cards import card_of
-from larvatus.reporting.board.decision import MOST_BROKEN
 from larvatus.reporting.board.figures_in_words import relative_text, success_text
 from larvatus.reporting.board.map_block import map_block, risk_map
+from larvatus.reporting.board.objections import MOST_BROKEN
 from larvatus.reporting.board.subject import MOST_CARDS, subject_of
 from larvatus.reporting.charts.risk_map import SCREEN, draw_risk_map
 from reporting.generated_studies import generated_study
@@ -65,6 +65,10 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
     for row in broken:
         assert f"{plain_title(str(row['score']))}:" in shown or plain_name(str(row["score"])) in also, row
         assert plain_name(str(row["score"])) in against or len(broken) > MOST_BROKEN, row
+    beyond = [str(r["attack"]) for r in rule_rows(candidate) if r["met"] is not True]
+    if not passes and not broken:
+        assert any(plain_name(m) in against for m in beyond) or "unmasked columns alone" in against, beyond
+    assert (f"“{name}”, which comes closest" in text) == (several and not passes)
     alone = any("singled_out" in s.details for c in made.candidates for s in c.scores)
     assert ("single out 40 in 100 records" in text) == alone
 
@@ -144,7 +148,8 @@ def test_what_s_alone_finds_comes_before_a_stronger_attack():
     assert "No release may go out: the unmasked columns alone reveal too much" in text
     assert "The rule chooses no release: the unmasked columns alone reveal too much." in text
     assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
-    assert "Warning The unmasked columns alone let an intruder single out all records (weight)." in text
+    assert "Warning The unmasked columns alone let an intruder single out all records (weight). No mask can pass:" in text
+    assert text.count("all records are found from the unmasked columns alone") == 1, "once, outside the chart"
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):
@@ -196,6 +201,10 @@ def test_a_release_fails_although_its_strongest_attack_meets_the_rule(comparison
     made = scored(comparison(1), [attack("value_disclosure", 0.44, 0.4), attack("exact_match", 0.03, 0.001, identifies=True)])
     assert selected_release(made) == ("noise 0", False)
     assert made.headline()[0]["strongest attack"] == "value_disclosure"
+    text = first_screen(made.html())
+    assert "What speaks against “noise 0”: exact matching: 30 in 1,000, the rule allows 11 in 1,000" in text
+    whole = TAG.sub("", made.html()).replace("\xa0", " ")
+    assert "On “noise 0” exact matching breaks a limit: 30 in 1,000, the rule allows 11 in 1,000." in whole
 
 
 def test_a_release_is_named_among_failing_ones_only_if_it_breaks_the_fewest_limits(comparison):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import hypot
 
 import pytest
 
@@ -10,6 +11,7 @@ from larvatus.reporting.charts.labels import PointLabel, place_point_labels
 from larvatus.reporting.figures.label_placement import Box
 
 FRAME = Box(60, 42, 632, 411)
+FAR, NEAR = 30.0, 4.0  # a line may leave its point through the points next to it, but not run over another one
 
 
 def points(shape: str, many: int, seed: int) -> list[tuple[float, float]]:
@@ -38,6 +40,14 @@ def cross(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
     return turn(a, b, c) * turn(a, b, d) < 0 and turn(c, d, a) * turn(c, d, b) < 0
 
 
+def distance(x: float, y: float, line: tuple[float, ...]) -> float:
+    """From a point to the nearest place of a line."""
+    a, b, c, d = line
+    part = ((x - a) * (c - a) + (y - b) * (d - b)) / ((c - a) ** 2 + (d - b) ** 2)
+    part = min(max(part, 0.0), 1.0)
+    return hypot(x - a - part * (c - a), y - b - part * (d - b))
+
+
 @pytest.mark.parametrize("shape", ["row", "corner", "heap", "spread"])
 @pytest.mark.parametrize("seed", range(3))
 def test_forty_points_have_their_numbers_and_no_lines_cross(shape, seed):
@@ -50,6 +60,7 @@ def test_forty_points_have_their_numbers_and_no_lines_cross(shape, seed):
     lines = [label.leader for label in labels if label.leader]
     assert shape == "spread" or lines, "a crowded drawing needs lines"
     assert not [1 for i, one in enumerate(lines) for two in lines[i + 1 :] if cross(one, two)]
+    assert not [1 for one in lines for x, y in at if hypot(x - one[0], y - one[1]) > FAR and distance(x, y, one) < NEAR]
 
 
 def test_points_on_one_spot_share_a_label_and_a_run_is_a_range():
@@ -69,3 +80,10 @@ def test_a_name_and_a_number_on_one_spot_cannot_be_read_as_one_figure():
     at = [(300.0, 200.0)] * 4
     labels = place_point_labels(at, [("similarity=0",), ("12",), ("3",), ("13",)], FRAME, 230)
     assert [label.lines for label in labels] == [("similarity=0 and no. 3, 12, 13",)]
+
+
+def test_a_name_without_a_place_is_tried_before_the_others():
+    at = [(74.0, 132.0), (98.0, 122.0), (146.0, 132.0)]  # below a text that takes the top of the frame
+    names = [("rank swapping",), ("microaggregation",), ("noise, variance 0.1",)]
+    labels = place_point_labels(at, names, FRAME, 230, [Box(60, 42, 632, 108)], short=["1", "2", "3"])
+    assert sorted(label.lines for label in labels) == sorted(names)

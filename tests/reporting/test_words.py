@@ -69,7 +69,7 @@ def test_every_attack_and_measure_explains_itself_before_the_appendix():
     html = study_of_all_methods().html()
     part = html.split("<header>")[1].split('id="appendix"')[0]
     said = dict(re.findall(r'id="(term-\d+)"[^>]*>(.*?)<', html))
-    terms = {name.lower(): key for key, name in re.findall(r'class="term" aria-describedby="([^"]+)">(.*?)</button>', part)}
+    terms = {name.lower(): key for key, name in re.findall(r'class="term" aria-describedby="([^"]+)">(.*?)</span>', part)}
     missing = [p.name for p in PLAIN.values() if p.name.removeprefix("the ").lower() not in terms]
     assert missing == []
     assert all(said[key] for key in terms.values())

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from larvatus.comparison.attack_limits import breaks_limit, limit_on_value
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import at_baseline, attacks_above_baseline, baseline
+from larvatus.comparison.limits_by_release import of_attack
 from larvatus.comparison.plain_names import ATTACK_GROUPS, plain_words
 from larvatus.comparison.release_sentences import capitalise, plain_name, plain_title
 from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.core.number_format import count, finite_number, plural, quote
 from larvatus.data.score import Score
+from larvatus.reporting.board.cards import limits_not_met
 from larvatus.reporting.board.figures_in_words import GUESSING, baseline_source, success_text
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
@@ -43,7 +45,10 @@ def _finding(subject: Subject) -> str:
     if head.attack is None:
         return f"No attack was run on {quote(head.name)}."
     beyond = attacks_above_baseline(attacks_in_rule(subject.candidate(head)))
-    name = plain_name(head.attack.method)
+    name, broken = plain_name(head.attack.method), limits_not_met(head, subject)
+    first = next((b for b in broken if of_attack(b.method)), None)
+    if first is not None and all(b.method != head.attack.method for b in broken):
+        return f"On {quote(head.name)} {first.name} breaks a limit: {first.figure}."
     if not beyond:
         strongest = f"the strongest is {name}: {success_text(head.attack)}"
         return f"On {quote(head.name)} no attack beats {_opponent(head.attack)}; {strongest}."

@@ -106,8 +106,12 @@ def badge_of(head: Headline, subject: Subject) -> str:
 class BrokenLimit(NamedTuple):
     """What breaks a limit, or the rule, and by how much."""
 
-    name: str
+    method: str
     figure: str
+
+    @property
+    def name(self) -> str:
+        return plain_name(self.method)
 
     @property
     def sentence(self) -> str:
@@ -122,7 +126,7 @@ def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
     own = head.attack.method if head.attack else ""
     if subject.limits is not None and subject.limits.broken(head.name):
         rows = sorted(subject.limits.broken(head.name), key=lambda r: (r["score"] != own, _nearness(r)))
-        return [BrokenLimit(plain_name(str(r["score"])), _figure_beyond(r)) for r in rows]
+        return [BrokenLimit(str(r["score"]), _figure_beyond(r)) for r in rows]
     if head.attack is None or passes_rule(head, subject.limits):
         return []
     candidate = subject.candidate(head)
@@ -136,7 +140,7 @@ def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
         reached, limit = value_texts(score, most)
         reached = f"rank correlation {reached}" if score.unit == "correlation" else reached
         reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
-        out.append(BrokenLimit(plain_name(score.method), reason))
+        out.append(BrokenLimit(score.method, reason))
     return out
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from larvatus.comparison.attack_limits import broken_limits
 from larvatus.comparison.excess_risk import attack_excess
 from larvatus.comparison.headline import Headline
-from larvatus.comparison.limits_by_release import ONLY_UPPER_END, JudgedLimits, of_attack
+from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
 from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, MOST_ABOVE
@@ -16,32 +16,32 @@ from larvatus.comparison.unmasked_columns import (
     release_warnings,
     singled_out_columns,
     singled_out_sentence,
-    unmasked_in_words,
 )
 from larvatus.core.frequencies import natural_frequencies
 from larvatus.core.number_format import count, list_names, plural, quote
-from larvatus.reporting.board.cards import UNSAFE, badge_of, card_of, card_verdict, cards_key, limits_not_met, worst_in_words
+from larvatus.reporting.board.cards import (
+    UNSAFE,
+    badge_of,
+    card_of,
+    card_verdict,
+    cards_key,
+    worst_in_words,
+)
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
-    relative_text,
     success_text,
-    worst_loss,
 )
 from larvatus.reporting.board.map_block import map_block
+from larvatus.reporting.board.objections import FEW_RUN, against_sentence
 from larvatus.reporting.board.subject import Subject
-from larvatus.reporting.board.unmasked_success import no_mask_passes, success_without_mask
+from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
 
-_FEW_RUN = 4  # attacks or measures
-_LARGE = 0.1  # a relative loss that speaks against a release
-_SHORT_NOTE = 120  # letters of a warning that fits a sentence
-_SHORT = 60  # letters of a figure that fits a sentence
 _DEFAULT_RULE = (
     f"The default rule has three limits for an attack: {AT_MOST_TIMES:g} times what guessing finds, {100 * MOST_ABOVE:.0f} "
     f"percentage points above it, and {natural_frequencies([DEFAULT.at_most])[0]} records found."
 )
-MOST_BROKEN = 4  # names of broken limits in a sentence
 _WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"
 _WEIGHT = ", and group, round or leave out the weight"
@@ -145,66 +145,6 @@ def _fails(head: Headline, limits: JudgedLimits | None) -> str:
     return f"does not keep {_COUNTED} near what guessing finds"
 
 
-def against_sentence(subject: Subject) -> str:
-    """What speaks against the release that the report is about: one risk, warnings, and one loss."""
-    head = subject.favourite
-    worst = worst_loss(subject.candidate(head))
-    found = [s for s in (next(_risks_against(head, subject), ""),) if s]
-    passes = passes_rule(head, subject.limits)
-    found += _warnings(head, subject) if passes else []
-    if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
-        found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
-    if not found:
-        return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
-    return f"What speaks against {quote(head.name)}: {'; '.join(found)}.{_by_intervals(head, subject)}"
-
-
-def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
-    """Objections by risk, the most serious first."""
-    broken, without = limits_not_met(head, subject), success_without_mask(head, subject)
-    if without and no_mask_passes(subject):
-        yield without
-    if broken and subject.limits is not None and not subject.limits.meets(head.name):
-        first = broken[0]
-        worst = f"{first.name} ({first.figure})" if len(first.figure) <= _SHORT else first.name
-        others = dict.fromkeys(b.name for b in broken if b.name != first.name)
-        yield f"it breaks {plural(len(broken), 'limit')}{_in_scores(head, subject)}, on {_some([worst, *others])}"
-    if head.risk is None:
-        yield "no attack was run on it"
-    elif broken and head.attack is not None:
-        yield without or f"{plain_name(head.attack.method)} reaches {success_text(head.attack)}"
-    for said in unmasked_in_words(subject.candidate(head).scores):
-        yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
-
-
-def _in_scores(head: Headline, subject: Subject) -> str:
-    """In how many attacks and measures limits are broken, if several are broken in one."""
-    rows = subject.limits.broken(head.name) if subject.limits else ()
-    scores = {r["score"] for r in rows}
-    attacks = sum(map(of_attack, scores))
-    parts = [plural(n, kind) for n, kind in ((attacks, "attack"), (len(scores) - attacks, "measure")) if n]
-    return f" in {join_words(parts)}" if len(scores) < len(rows) else ""
-
-
-def _by_intervals(head: Headline, subject: Subject) -> str:
-    """How many limits are broken by the upper end of an interval alone; empty if none is, or if limits are not counted."""
-    rows = subject.limits.broken(head.name) if subject.limits and not no_mask_passes(subject) else ()
-    unsure = sum(ONLY_UPPER_END in str(r["reason"]) for r in rows)
-    if not unsure:
-        return ""
-    some = f"For {count(unsure)} of the {count(len(rows))} limits" if len(rows) > 1 else "For the broken limit"
-    return f" {some}, only the upper end of the interval is too high."
-
-
-def _warnings(head: Headline, subject: Subject) -> list[str]:
-    """Warnings of the masks, and that few attacks or measures were run."""
-    candidate = subject.candidate(head)
-    said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
-    numbers = (("attack", len(candidate.of_kind("risk"))), ("measure", len(candidate.of_kind("loss"))))
-    run = [plural(n, kind) for kind, n in numbers if 0 < n < _FEW_RUN]
-    return said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
-
-
 def _not_counted(subject: Subject) -> Iterator[str]:
     """The attacks that the rule ignores, each with its success on the release that the report is about."""
     aside = attacks_outside_rule(subject.candidates)
@@ -218,12 +158,6 @@ def _not_counted(subject: Subject) -> Iterator[str]:
     yield from (f"In {quote(head.name)}, {plain_name(s.method)}: {success_text(s)}." for s in beating)
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first of some names, as an enumeration."""
-    more = len(names) - MOST_BROKEN
-    return join_words([*names[:MOST_BROKEN], f"{more} more"] if more > 0 else list(names))
-
-
 def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     """What a reader must know besides: warnings first, then what holds for every release."""
     yield from (("warning", said) for said in subject.warned)
@@ -232,11 +166,11 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     alone, columns = singled_out_sentence(scores), singled_out_columns(scores)
     way = f"{_NO_MASK}{_WEIGHT if about.weight and (not columns or about.weight in columns) else ''}."
     without = no_mask_passes(subject)
-    end = f"{capitalise(without)}. No mask can pass: {way}" if without else f"No mask helps against that: {way}"
+    end = f"No mask {'can pass' if without else 'helps against that'}: {way}"
     for said in release_warnings(subject.candidates):
         yield "warning", f"{said} {end}" if said == alone else said
     if without and not alone:
-        yield "warning", end
+        yield "warning", f"{capitalise(without)}. {end}"
     if all(h.risk is None for h in subject.heads):
         yield "warning", _UNKNOWN
     if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
@@ -257,9 +191,9 @@ def _coverage(subject: Subject) -> Iterator[str]:
     """Which measures the mean loss covers, and a remark if few attacks or measures were run."""
     attacks = {s.method for c in subject.candidates for s in c.of_kind("risk")}
     losses = list(dict.fromkeys(s.method for c in subject.candidates for s in c.of_kind("loss")))
-    if 0 < len(attacks) < _FEW_RUN:
+    if 0 < len(attacks) < FEW_RUN:
         yield f"Only {plural(len(attacks), 'attack')} {'was' if len(attacks) == 1 else 'were'} run; other risks are unknown."
-    if 0 < len(losses) < _FEW_RUN:
+    if 0 < len(losses) < FEW_RUN:
         yield f"Only {plural(len(losses), 'measure')} {'was' if len(losses) == 1 else 'were'} run; other losses are unknown."
     left_out = [plain_name(m) for m in losses if m not in subject.measures]
     if len(subject.measures) > 1:

@@ -27,6 +27,7 @@ from larvatus.reporting.charts.risk_map import (
     RADII,
     SCREEN,
     SMALL,
+    MapFrame,
     MapPoint,
     RiskMap,
     draw_risk_map,
@@ -171,28 +172,30 @@ def _shading(subject: Subject, known: Sequence[Headline], limits: tuple[float, f
 
 
 def live_geometry(subject: Subject, drawn: RiskMap) -> str:
-    """For every axis that readers may choose: where each release lies, its ticks and its texts; and the frames to draw in."""
+    """For every axis that readers may choose: its texts, and the pixels of releases, ticks and limits in both frames."""
+    frames = [drawn.fit(frame) for frame in _FRAMES]
     risks, losses = by_method(subject.candidates, "risk"), by_method(subject.candidates, "loss")
     heads = subject.heads
     excess = [None if h.excess is None else max(h.excess, 0.0) for h in heads]
-    axes = [{**_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, [_points(v) for v in excess]), "option": _Y_OPTION}]
+    said = [_points(v) for v in excess]
+    axes = [{**_axis(EXCESS, drawn.y_name, "risk", excess, drawn.upward, said, frames), "option": _Y_OPTION}]
     if drawn.closed:
         axes[0]["closed"] = [drawn.reason_lines(frame) for frame in _FRAMES]
     elif drawn.limits is not None:
-        axes[0]["limits"] = [_short(drawn.upward.at(v), 5) for v in drawn.limits]
-    axes += [_risk_axis(name, scores) for name, scores in risks.items()]
+        axes[0]["limits"] = _pixels([drawn.upward.at(v) for v in drawn.limits], frames)["y"]
+    axes += [_risk_axis(name, scores, frames) for name, scores in risks.items()]
     means = [h.loss for h in heads]
     if len(subject.measures) > 1:
         said = [mean_loss_text(v, len(subject.measures)) for v in means]
-        axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said))
-        if drawn.most_loss is not None and not drawn.closed:
-            axes[-1]["most"] = _short(drawn.across.at(drawn.most_loss), 5)
-    axes += [_loss_axis(name, scores) for name, scores in losses.items()]
+        axes.append(_axis(MEAN, drawn.x_name, "loss", means, drawn.across, said, frames))
+        if drawn.most_loss is not None and not drawn.closed and drawn.across.at(drawn.most_loss) < 1:
+            axes[-1]["most"] = _pixels([drawn.across.at(drawn.most_loss)], frames)["x"]
+    axes += [_loss_axis(name, scores, frames) for name, scores in losses.items()]
     first = MEAN if len(subject.measures) > 1 else f"loss: {next(iter(subject.measures))}"
     points = [_map_point(h, subject, drawn) for h in heads]
-    frames = [drawn.fit(frame)._asdict() for frame in _FRAMES]
     return json.dumps({"axes": axes, "y": EXCESS, "x": first, "points": points, "places": PLACES, "limit": LIMIT_NAME,
-                       "small": SMALL, "radii": RADII, "frames": frames}, ensure_ascii=False, separators=(",", ":"))
+                       "small": SMALL, "radii": RADII, "frames": [f._asdict() for f in frames]},
+                      ensure_ascii=False, separators=(",", ":"))
 
 
 def _map_point(head: Headline, subject: Subject, drawn: RiskMap) -> dict[str, Any]:
@@ -206,33 +209,45 @@ def _points(value: float | None) -> str:
     return "unknown" if value is None else minus(f"{100 * value:.3g}{SPACE}percentage points")
 
 
-def _axis(key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str]) -> dict[str, Any]:
-    up, across = ([f.axis_lines(said) for f in _FRAMES] for said in (f"↑ {name}", f"{name} →"))
-    return {"key": key, "name": name, "kind": kind, "up": up, "across": across,
-            "at": [None if v is None else _short(scale.at(v), 5) for v in values],
-            "values": [_short(v) for v in values], "said": list(said), "ticks": [[_short(at, 5), t] for at, t in scale.ticks()]}
+def _axis(
+    key: str, name: str, kind: str, values: Sequence[float | None], scale: Scale, said: Sequence[str],
+    frames: Sequence[MapFrame],
+) -> dict[str, Any]:
+    up, across = ([f.axis_lines(said) for f in frames] for said in (f"↑ {name}", f"{name} →"))
+    places = _pixels([None if v is None else scale.at(v) for v in values], frames)
+    ticks = {"said": [t for _, t in scale.ticks()], **_pixels([part for part, _ in scale.ticks()], frames)}
+    return {"key": key, "name": name, "kind": kind, "up": up, "across": across, "at": places,
+            "values": [_short(v) for v in values], "said": list(said), "ticks": ticks}
 
 
-def _risk_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
+def _pixels(parts: Sequence[float | None], frames: Sequence[MapFrame]) -> dict[str, list[list[float | None]]]:
+    """Where parts of an axis lie in each frame, if the axis goes across or upward."""
+    return {"x": [[None if p is None else round(f.x(p), 1) for p in parts] for f in frames],
+            "y": [[None if p is None else round(f.y(p), 1) for p in parts] for f in frames]}
+
+
+def _risk_axis(name: str, scores: Sequence[Score | None], frames: Sequence[MapFrame]) -> dict[str, Any]:
     values = [finite_number(s.value) if s else None for s in scores]
     bases = [baseline(s) if s else None for s in scores]
     ends = [s.interval if s and s.interval and None not in map(finite_number, s.interval) else None for s in scores]
     scale = scale_of_risks([v for v in (*values, *(e[1] for e in ends if e)) if v is not None], [b for b in bases if b])
-    axis = _axis(f"risk: {name}", plain_name(name), "risk", values, scale, [risk_text(s, s.value) if s else "" for s in scores])
-    axis["ends"] = [[_short(scale.at(e)) for e in pair] if pair else None for pair in ends]
+    said = [risk_text(s, s.value) if s else "" for s in scores]
+    axis = _axis(f"risk: {name}", plain_name(name), "risk", values, scale, said, frames)
+    sides = ([scale.at(e[side]) if e else None for e in ends] for side in (0, 1))
+    axis["ends"] = [_pixels(side, frames)["y"] for side in sides]
     known = [b for b in bases if b is not None]
     if known:
         first = next(s for s in scores if s)
-        axis["base"] = [_short(scale.at(max(known))), f"baseline: {'' if min(known) == max(known) else 'at most '}"
-                        f"{risk_text(first, max(known))}"]
+        most = f"baseline: {'' if min(known) == max(known) else 'at most '}{risk_text(first, max(known))}"
+        axis["base"] = [_pixels([scale.at(max(known))], frames)["y"], most]
     axis["without"] = ["" if b is None else risk_text(s, b) for s, b in zip(scores, bases, strict=True)]
     return axis
 
 
-def _loss_axis(name: str, scores: Sequence[Score | None]) -> dict[str, Any]:
+def _loss_axis(name: str, scores: Sequence[Score | None], frames: Sequence[MapFrame]) -> dict[str, Any]:
     values = [finite_number(s.value) if s else None for s in scores]
     scale = LinearScale.up_to(max((v for v in values if v is not None), default=1.0), False, steps=5)
-    return _axis(f"loss: {name}", plain_name(name), "loss", values, scale, [loss(v) for v in values])
+    return _axis(f"loss: {name}", plain_name(name), "loss", values, scale, [loss(v) for v in values], frames)
 
 
 def _short(value: float | None, digits: int = 4) -> float | None:

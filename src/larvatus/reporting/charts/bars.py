@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 from larvatus.core.number_format import count, plural
 from larvatus.reporting.charts.scales import LinearScale
@@ -12,7 +13,8 @@ from larvatus.reporting.figures.svg import document, element, line, text, text_w
 from larvatus.reporting.figures.value_axis import short
 
 _WIDE = 640.0
-_LEFT, _TOP, _HIGH = 62.0, 44.0, 210.0
+_LEAST = 1e-300  # widths below it lose their digits
+_LEFT, _TOP, _HIGH = 62.0, 56.0, 210.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def draw_bars(bars: ColumnBars) -> str:
 def _histogram(bars: ColumnBars, said: str) -> str:
     scale = LinearScale.up_to(float(max(bars.counts, default=1)), False)
     base, wide = _TOP + _HIGH, _WIDE - _LEFT - 12
-    body = [text(0, 16, bars.title, "panel")]
+    body = [text(0, 16, bars.title, "panel"), text(0, _TOP - 15, "↑ records", "axis-name")]
     for at, tick in scale.ticks():
         y = base - _HIGH * at
         body += [line(_LEFT, y, _WIDE - 12, y, "grid"), text(_LEFT - 6, y + 4, tick, "tick", "end")]
@@ -68,10 +70,18 @@ def _categories(bars: ColumnBars, said: str) -> str:
 
 
 def bars_of_numbers(title: str, values: Sequence[float], bins: int = 24) -> ColumnBars:
-    """A histogram of finite values."""
+    """A histogram of finite values in about so many bins, which begin and end at round numbers."""
     low, high = min(values), max(values)
-    width = (high - low) / bins or 1.0
-    counts = [0] * bins
+    each = high / bins - low / bins
+    width = _round_width(each) if each > _LEAST else 1.0
+    first = floor(low / width)
+    counts = [0] * max(ceil(high / width) - first, 1)
     for v in values:
-        counts[min(int((v - low) / width), bins - 1)] += 1
-    return ColumnBars(title, tuple(counts), tuple(low + i * width for i in range(bins + 1)))
+        counts[min(floor(v / width) - first, len(counts) - 1)] += 1
+    return ColumnBars(title, tuple(counts), tuple((first + i) * width for i in range(len(counts) + 1)))
+
+
+def _round_width(width: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** floor(log10(width))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= width * (1 - 1e-9))

@@ -20,6 +20,7 @@ _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), 
 _STEP, _TURNS, _RINGS = 14.0, 16, 11
 _POINT, _SPOT, _MOST = 7.0, 3.0, 8
 _ABOVE, _BELOW, _SLACK, _APART = 12.0, 4.0, 0.01, 6.0
+_CLOSE = 14.0  # a line may leave its point through the points next to it
 _RUN = 3  # numbers in a row that are written as a range
 PLACES = {"near": _NEAR, "point": _POINT, "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER}  # for the script
 
@@ -50,9 +51,10 @@ def place_point_labels(
 ) -> list[PointLabel]:
     """A label for every point, in the given order of importance; `names` are in lines, and points on one spot join theirs.
 
-    Labels stay off what is `taken` and, if there is another place, off `lines`. No line to a label crosses another line or
-    label. A point whose label finds no such place shares that of its nearest neighbour. If names do not fit even so, `short`
-    names are used, and only if these do not fit, lines cross.
+    Labels stay off what is `taken` and, if there is another place, off `lines`. No line to a label crosses another line,
+    label or point. A point whose label finds no such place is tried before all others; if that does not help, it shares the
+    label of its nearest neighbour. If names do not fit even so, `short` names are used, and only if these do not fit, lines
+    cross.
     """
     taken = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     for said in (names, [(one,) for one in short] or names):
@@ -60,6 +62,9 @@ def place_point_labels(
         while spots:
             placed, left = _place_all(spots, frame, widest, taken, lines)
             if left is None:
+                return placed
+            placed, again = _place_all([left, *(s for s in spots if s is not left)], frame, widest, taken, lines)
+            if again is None:
                 return placed
             spots = _merge_spot(spots, left)
     return _place_all(_join_spots(points, said), frame, widest, taken, lines, crossing=True)[0]
@@ -75,7 +80,7 @@ def _place_all(
         tries = ((_near, lines, False), (_near, (), False), (_far, lines, False), (_far, (), False), (_far, (), crossing))
         found = next((p for around, also, free in tries for p in around(spot.x, spot.y, said)
                       if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
-                      and (free or not _crosses(p, out))), None)
+                      and (free or not _crosses(p, out, taken))), None)
         if found is not None:
             out.append(found)
             busy += [found.box, *_leader_boxes(found)]
@@ -84,12 +89,14 @@ def _place_all(
     return out, None
 
 
-def _crosses(label: PointLabel, others: Sequence[PointLabel]) -> bool:
-    """Whether the line of a label runs through another label or another line."""
+def _crosses(label: PointLabel, others: Sequence[PointLabel], taken: Sequence[Box]) -> bool:
+    """Whether the line of a label runs through another label, another line, or what is taken and not next to its own point."""
     if label.leader is None:
         return False
-    way = _leader_boxes(label)
+    way, x, y = _leader_boxes(label), *label.leader[:2]
+    own = Box(x - _CLOSE, y - _CLOSE, x + _CLOSE, y + _CLOSE)
     return any(w.meets(other.box) for w in way for other in others) or any(
+        w.meets(box) for w in way if not w.inside(own) for box in taken) or any(
         _segments_meet(label.leader, other.leader) for other in others if other.leader)
 
 

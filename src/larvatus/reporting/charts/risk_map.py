@@ -1,7 +1,7 @@
 """The risk–utility map: one labelled point per release, loss to the right, excess risk upwards, the frontier, and the limits.
 
 Positions are parts of an axis between 0 and 1. The script of the page makes this drawing one that readers can walk through. For
-other axes it gets the same parts, ticks, frames and lines of text, and places them itself.
+other axes it gets the pixels of releases, ticks and limits, which the frames here compute, and the lines of text.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ from larvatus.core.files import write_bytes
 _SPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _FONT = "'DejaVu Sans', 'Liberation Sans', Arial, sans-serif"
 _EXTRA = "pip install 'larvatus[plots]'"
+_MARGIN = 10  # pixels around a drawing
+_SIZE = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 KINDS = (".svg", ".png", ".pdf")
 
 
@@ -35,11 +37,14 @@ class Plot:
         return f'<div style="max-width:60rem;overflow-x:auto">{self.standalone()}</div>'
 
     def standalone(self) -> str:
-        """The drawing with its style inside, on white, for a file or a notebook."""
+        """The drawing with its style inside, on white and with a margin, for a file or a notebook."""
         style = f"<style>{_plain_style()}</style>"
-        ground = '<rect width="100%" height="100%" fill="#ffffff"/>'
         opened = self.svg.index(">") + 1
-        return f"{self.svg[:4]} {_SPACE}{self.svg[4:opened]}{style}{ground}{self.svg[opened:]}"
+        wide, high = (float(found) + 2 * _MARGIN for found in _SIZE.findall(self.svg[:opened])[0])
+        frame = f'viewBox="{-_MARGIN} {-_MARGIN} {wide:g} {high:g}" width="{wide:g}" height="{high:g}"'
+        head = re.sub(r' (viewBox|width|height)="[^"]*"', "", self.svg[4:opened])
+        ground = f'<rect x="{-_MARGIN}" y="{-_MARGIN}" width="{wide:g}" height="{high:g}" fill="#ffffff"/>'
+        return f"{self.svg[:4]} {_SPACE} {frame}{head}{style}{ground}{self.svg[opened:]}"
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write the drawing; the ending of the name decides between SVG, PNG and PDF.

@@ -43,16 +43,6 @@ def glossary_for(methods: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, st
     return (*TERMS, *((name, said) for name, said in own.items() if said))
 
 
-_CLOSING = re.compile(r"[^\s\w]+")
-_OPENING = re.compile(r"[^\s\w]+$")
-
-
-def _split_end(said: str) -> tuple[str, str]:
-    """A text and the signs at its end, such as a bracket, which belong on the line of the next word."""
-    found = _OPENING.search(said)
-    return (said[: found.start()], found[0]) if found else (said, "")
-
-
 class TermMarker:
     """Marks the first use of each term since the last `start`; text outside the board's part stays as it is."""
 
@@ -83,11 +73,7 @@ class TermMarker:
             if key in self._used:
                 continue
             self._used.add(key)
-            before, opening = _split_end(said[end : found.start()])
-            closing = _CLOSING.match(said, found.end())
-            term = f'<button type="button" class="term" aria-describedby="{key}">{escape(found[1])}</button>'
-            end = closing.end() if closing else found.end()
-            after = said[found.end() : end]
-            whole = f'<span class="joined">{escape(opening)}{term}{escape(after)}</span>' if opening or after else term
-            out.append(escape(before) + whole)
+            term = f'<span role="button" tabindex="0" class="term" aria-describedby="{key}">{escape(found[1])}</span>'
+            out.append(escape(said[end : found.start()]) + term)
+            end = found.end()
         return Markup("".join(out) + escape(said[end:]))

@@ -18,6 +18,11 @@
     term.addEventListener("mouseenter", function () { show(term); });
     term.addEventListener("focus", function () { show(term); });
     term.addEventListener("click", function () { show(term); });
+    term.addEventListener("keydown", function (event) {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      show(term);
+    });
     term.addEventListener("mouseleave", hide);
     term.addEventListener("blur", hide);
   });

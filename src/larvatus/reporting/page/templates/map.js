@@ -1,7 +1,7 @@
 document.querySelectorAll("figure.map").forEach(function (figure) {
   var data = JSON.parse(figure.dataset.points);
   var space = figure.querySelector("svg").namespaceURI;
-  var axes = {}, frame = data.frames[0], places = data.places;
+  var axes = {}, size = 0, frame = data.frames[0], places = data.places;
   data.axes.forEach(function (axis) { axes[axis.key] = axis; });
   var box = document.createElement("div");
   var controls = document.createElement("div");
@@ -16,8 +16,6 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   said.setAttribute("role", "status");
   scroll.className = "scroll";
 
-  function px(part) { return frame.left + frame.pad + (frame.right - frame.left - 2 * frame.pad) * part; }
-  function py(part) { return frame.bottom - frame.pad - (frame.bottom - frame.top - frame.pad - frame.above) * part; }
   function part(tag, attributes, inside) {
     var made = document.createElementNS(space, tag);
     Object.keys(attributes).forEach(function (name) { made.setAttribute(name, attributes[name]); });
@@ -100,7 +98,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
 
   // The drawing of the page for its own axes, with points that can be reached and opened.
   function pageDrawing(x, y, points, numbers) {
-    var svg = figure.querySelector(".static " + (frame === data.frames[1] ? ".at-narrow" : ".at-wide") + " svg").cloneNode(true);
+    var svg = figure.querySelector(".static " + (size ? ".at-narrow" : ".at-wide") + " svg").cloneNode(true);
     svg.querySelectorAll(":scope > title, :scope > desc").forEach(function (words) { words.remove(); });
     svg.querySelectorAll(".label").forEach(function (label) { label.setAttribute("aria-hidden", "true"); });
     ["role", "aria-labelledby", "aria-describedby"].forEach(function (name) { svg.removeAttribute(name); });
@@ -114,12 +112,13 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     shapes.forEach(function (shape) { group.append(shape.parentNode); });
     return svg;
   }
-  // A drawing for other axes, from the places and ticks that the page gives.
+  // A drawing for other axes: releases, ticks and limits lie at the pixels that the page gives.
   function otherDrawing(x, y, points, best, numbers) {
-    var inside = [], taken = [], size = data.frames.indexOf(frame);
-    if (x.most < 1) {
-      inside.push(part("rect", { x: px(x.most), y: frame.top, width: frame.right - px(x.most), height: frame.bottom - frame.top, "class": "forbidden" }));
-      inside.push(part("line", { x1: px(x.most), y1: frame.top, x2: px(x.most), y2: frame.bottom, "class": "limit" }));
+    var inside = [], taken = [];
+    if (x.most) {
+      var end = x.most[size][0];
+      inside.push(part("rect", { x: end, y: frame.top, width: frame.right - end, height: frame.bottom - frame.top, "class": "forbidden" }));
+      inside.push(part("line", { x1: end, y1: frame.top, x2: end, y2: frame.bottom, "class": "limit" }));
     }
     if (y.closed) {
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: frame.bottom - frame.top, "class": "forbidden" }));
@@ -127,32 +126,33 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       taken.push([frame.left, frame.top, frame.right, frame.top + frame.above - 12]);
     }
     if (y.limits) {
-      var low = py(y.limits[0]), high = py(y.limits[1]);
+      var low = y.limits[size][0], high = y.limits[size][1];
       inside.push(part("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left, height: Math.max(high - frame.top, 0), "class": "forbidden" }));
       if (low - high > 1) inside.push(part("rect", { x: frame.left, y: high, width: frame.right - frame.left, height: low - high, "class": "forbidden some" }));
       inside.push(part("line", { x1: frame.left, x2: frame.right, y1: low, y2: low, "class": "limit" }));
       inside.push(part("text", { x: frame.right - 4, y: low - 5, "class": "tick", "text-anchor": "end" }, data.limit));
       taken.push([frame.right - 4 - data.small * data.limit.length, low - 17, frame.right, low + 1]);
     }
-    y.ticks.forEach(function (t) {
-      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(t[0]), y2: py(t[0]), "class": "grid" }));
-      inside.push(part("text", { x: frame.left - 6, y: py(t[0]) + 4, "class": "tick", "text-anchor": "end" }, t[1]));
+    y.ticks.y[size].forEach(function (at, i) {
+      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: at, y2: at, "class": "grid" }));
+      inside.push(part("text", { x: frame.left - 6, y: at + 4, "class": "tick", "text-anchor": "end" }, y.ticks.said[i]));
     });
     var busy = -1e9;
-    x.ticks.forEach(function (t) {
-      var half = places.letter / 2 * t[1].length;
-      if (px(t[0]) - half < busy + 4) return;
-      busy = px(t[0]) + half;
-      inside.push(part("line", { x1: px(t[0]), x2: px(t[0]), y1: frame.bottom, y2: frame.bottom + 5, "class": "axis" }));
-      inside.push(part("text", { x: px(t[0]), y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, t[1]));
+    x.ticks.x[size].forEach(function (at, i) {
+      var text = x.ticks.said[i], half = places.letter / 2 * text.length;
+      if (at - half < busy + 4) return;
+      busy = at + half;
+      inside.push(part("line", { x1: at, x2: at, y1: frame.bottom, y2: frame.bottom + 5, "class": "axis" }));
+      inside.push(part("text", { x: at, y: frame.bottom + 19, "class": "tick", "text-anchor": "middle" }, text));
     });
     inside.push(part("line", { x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom, "class": "axis" }));
     inside.push(written(y.up[size], 0, 14, "axis-name"));
     inside.push(written(x.across[size], frame.right, frame.bottom + 38, "axis-name", "end"));
     if (y.base) {
-      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: py(y.base[0]), y2: py(y.base[0]), "class": "reference alone" }));
-      inside.push(part("text", { x: frame.right - 4, y: py(y.base[0]) + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
-      taken.push([frame.right - 4 - data.small * y.base[1].length, py(y.base[0]), frame.right, py(y.base[0]) + 18]);
+      var base = y.base[0][size][0];
+      inside.push(part("line", { x1: frame.left, x2: frame.right, y1: base, y2: base, "class": "reference alone" }));
+      inside.push(part("text", { x: frame.right - 4, y: base + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
+      taken.push([frame.right - 4 - data.small * y.base[1].length, base, frame.right, base + 18]);
     }
     var corners = best.length ? [[frame.right, best[0].py]] : [];
     best.forEach(function (p, i) {
@@ -162,8 +162,8 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     if (best.length) corners.push([best[best.length - 1].px, frame.top]);
     if (best.length) inside.push(part("path", { d: "M" + corners.map(function (c) { return c.join(" "); }).join("L"), "class": "frontier" }));
     points.forEach(function (p) {
-      var e = y.ends && y.ends[p.place];
-      if (e && e[1] > e[0]) inside.push(part("line", { x1: p.px, x2: p.px, y1: py(e[0]), y2: py(e[1]), "class": "whisker risk" }));
+      var low = y.ends && y.ends[0][size][p.place], high = y.ends && y.ends[1][size][p.place];
+      if (high < low) inside.push(part("line", { x1: p.px, x2: p.px, y1: low, y2: high, "class": "whisker risk" }));
     });
     var marks = linked(points, x, y, numbers, function (p) {
       var look = "point " + (p.passes ? "good" : "bad") + (p.favourite ? " favourite" : "") + (numbers.indexOf(p.number) < 0 ? " beaten" : "");
@@ -206,11 +206,12 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   }
 
   function draw() {
-    frame = data.frames[matchMedia("(max-width: 40rem)").matches ? 1 : 0];
+    size = matchMedia("(max-width: 40rem)").matches ? 1 : 0;
+    frame = data.frames[size];
     var x = axes[across.value], y = axes[up.value], points = [];
     data.points.forEach(function (point, place) {
-      if (x.at[place] === null || y.at[place] === null) return;
-      points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: px(x.at[place]), py: py(y.at[place]) }, point));
+      var right = x.at.x[size][place], down = y.at.y[size][place];
+      if (right !== null && down !== null) points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: right, py: down }, point));
     });
     hide();
     var own = x.key === data.x && y.key === data.y, some = data.points.some(function (p) { return p.passes; });
