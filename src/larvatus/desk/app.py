@@ -154,7 +154,7 @@ class _Pages:
         form = await _form(request)
         relative = form.get("path", [""])[0]
         try:
-            path = self.desk.root.resolve(relative)
+            path = self.desk.root.resolve_table(relative)
             return _to(self.desk.open_source(path, path.name), "open")
         except LarvatusError as error:
             return self._home(request, "", error)
@@ -287,8 +287,9 @@ class _Pages:
 
     async def report(self, request: Request) -> Response:
         name = _REPORTS.get(request.path_params["edition"], "")
-        path = self._study(request).results() / name
-        if not name or not path.is_file():
+        study = self._study(request)
+        path = study.results() / name
+        if not name or not path.is_file() or not study.holds(path):
             return await _not_found(request)
         return HTMLResponse(path.read_text(encoding="utf-8"), headers={"content-security-policy": REPORT_POLICY})
 

@@ -12,7 +12,6 @@ from larvatus.core.errors import LarvatusError
 from larvatus.core.files import file_suffix, stem_of_file
 from larvatus.desk.events import EventHub
 from larvatus.desk.finished_results import elsewhere_of, run_parts
-from larvatus.desk.refusals import Refusal
 from larvatus.desk.root_folder import RootFolder, refuse_private
 from larvatus.desk.study_folder import StudyFolder, question_key, studies_below
 from larvatus.desk.work.preview_file import PreviewRows
@@ -63,8 +62,6 @@ class Desk:
 
     def open_source(self, path: Path, name: str, more: Mapping[str, Any] | None = None) -> StudyFolder:
         """Begin a study of a file below the root."""
-        if not path.exists():
-            raise Refusal("files.gone")
         parent = self.work or path.parent
         stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in stem_of_file(path)).strip("-.")
         made = StudyFolder.create(parent, stem, {}, name)

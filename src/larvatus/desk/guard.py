@@ -26,8 +26,8 @@ REPORT_POLICY = (  # a report has its own scripts and styles in one file: it is 
 )
 OPEN = ("/enter", "/static/", "/charts.css")  # what needs no session: it shows nothing of a study
 LARGEST_FORM = 1_000_000  # bytes
-_HEADERS = {
-    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+_HEADERS = {  # no-referrer would take the origin from forms that the browser sends without a script
+    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }

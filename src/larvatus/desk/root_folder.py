@@ -41,6 +41,15 @@ class RootFolder:
             raise Refusal("files.outside")
         return self.check(self.path / relative)
 
+    def resolve_table(self, relative: str) -> Path:
+        """The real path of a data file below the root. No folder, pipe or database, which may lead to other files."""
+        path = self.resolve(relative)
+        if not path.exists():
+            raise Refusal("files.gone")
+        if not path.is_file() or not path.name.lower().endswith(_TABLES):
+            raise Refusal("files.kind")
+        return path
+
     def check(self, path: Path) -> Path:
         """The real path of a path, if it is below the root."""
         real = Path(os.path.realpath(path))

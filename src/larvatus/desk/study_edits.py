@@ -24,6 +24,14 @@ def role_of(plain: Plain, column: str) -> str:
     return lists or next((role for role in SINGLES if roles.get(role) == column), "none")
 
 
+def unmasked_columns(plain: Plain) -> list[str]:
+    """The columns that are released and are masked by no step that names them."""
+    roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
+    weight = [roles["weight"]] if "weight" in roles and roles.get("release_weight", True) else []
+    named = {c for r in plain.get("release", ()) for s in r["steps"] for c in s.get("columns") or ()}
+    return [c for c in (*groups, *roles.get("key", ()), *roles.get("non_confidential", ()), *weight) if c not in named]
+
+
 def with_role(plain: Plain, column: str, role: str) -> dict[str, Any]:
     """The study with another role of a column. It loses its old role; so does the column that had a role only one can have."""
     if role not in ROLE_CHOICES:

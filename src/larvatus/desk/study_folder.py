@@ -98,6 +98,10 @@ class StudyFolder:
         with replace_file(self.path / STUDY_FILE) as temporary:
             temporary.write_text(self.text(), encoding="utf-8")
 
+    def holds(self, path: Path) -> bool:
+        """Whether a path is really in the folder of the study, after all links."""
+        return Path(os.path.realpath(self.path)) in Path(os.path.realpath(path)).parents
+
     def secret_path(self) -> Path:
         """The file with the secret of the study, made on first use; readable by the owner only, and never shown."""
         path = self.path / SECRET_FILE

@@ -81,6 +81,8 @@ def _export(at: PageRequest) -> None:
         raise Refusal("decide.bad_name")
     name = name if own_suffix(name) == format else name + format
     target = at.study.path / "shared" / name
+    if not at.study.holds(target):  # a link leads out of the folder
+        raise Refusal("files.outside")
     target.parent.mkdir(exist_ok=True)
     at.desk.worker.submit(at.study.id, "export", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "target": os.fspath(target),
@@ -89,10 +91,10 @@ def _export(at: PageRequest) -> None:
 
 
 def _verify(at: PageRequest) -> None:
-    path = at.desk.root.resolve(at.value("path"))
+    path = at.desk.root.resolve_table(at.value("path"))
     results = results_of(at.study)
-    if results is None or not path.is_file():
-        raise Refusal("compare.no_file")
+    if results is None:
+        raise Refusal("compare.run_first")
     beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
     own = results.run.releases.get(at.value("release")) if results.run else None
     shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]

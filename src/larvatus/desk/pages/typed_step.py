@@ -52,5 +52,6 @@ def fields_as_typed(fields: Sequence[FormField], at: PageRequest, release: int, 
     sent = any(n.startswith(_FIELD) for n in at.form)
     if not sent or (at.number("release"), at.number("step")) != (release, step):
         return list(fields)
-    problems = typed_step(at).problems
-    return [replace(f, value=at.value(_FIELD + f.name, f.value), problem=problems.get(f.name, "")) for f in fields]
+    typed = typed_step(at)
+    about = {n: p.removeprefix(f"{typed.settings[0]['method']}.{n}: ") for n, p in typed.problems.items()}
+    return [replace(f, value=at.value(_FIELD + f.name, f.value), problem=about.get(f.name, "")) for f in fields]
