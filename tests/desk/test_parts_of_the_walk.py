@@ -249,3 +249,11 @@ def test_a_click_before_the_scripts_are_loaded_works(browser, desk: RunningDesk,
     assert not study.path.exists()
     assert visitor.errors == []
     visitor.context.close()
+
+
+def test_the_end_of_a_job_is_noticed_without_its_event(visitor: Visitor, place: str):
+    """An event that came too early, or a broken connection, leaves no page that waits for ever."""
+    visitor.page.route("**/events", lambda route: route.abort())
+    visitor.page.goto(f"{visitor.desk.origin}{place}/keys")
+    visitor.see("Records found by their keys alone", timeout=LONG)
+    visitor.errors.clear()  # the browser reports the connection

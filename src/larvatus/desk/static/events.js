@@ -1,10 +1,12 @@
 // What the server tells: how far a job is, and that the study was changed in another tab.
 let source = null;
+const LOOK = 2000; // milliseconds
 
 export function startEvents(refresh) {
   const study = document.body.dataset.study;
   if (!study || source) return;
   source = new EventSource(`/study/${study}/events`);
+  setInterval(() => lookForEndedJobs(study, refresh), LOOK);
   source.addEventListener("job", (event) => {
     const job = JSON.parse(event.data);
     const place = document.querySelector(`[data-job="${job.job}"]`);
@@ -25,6 +27,16 @@ export function startEvents(refresh) {
     const { number } = JSON.parse(event.data);
     setTimeout(() => { if (String(number) > "" && Number(document.body.dataset.version) < number) notice(refresh); }, 600);
   });
+}
+
+// A job can end while its page is on the way, and a connection can break: a page that still shows an ended job is loaded again.
+async function lookForEndedJobs(study, refresh) {
+  const places = [...document.querySelectorAll("[data-job]")].filter((place) => place.querySelector("progress"));
+  if (!places.length || document.body.classList.contains("busy")) return;
+  const answer = await fetch(`/study/${study}/jobs`).catch(() => null);
+  if (!answer?.ok) return;
+  const open = new Set((await answer.json()).map((job) => job.job));
+  if (places.some((place) => place.isConnected && !open.has(place.dataset.job))) refresh();
 }
 
 // A line of progress with its beginning in the language of the page; names of methods stay as they are.
