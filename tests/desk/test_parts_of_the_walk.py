@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from html import unescape
@@ -174,13 +175,11 @@ def test_a_run_is_paused_continued_and_cancelled_within_two_seconds(visitor: Vis
     began = time.monotonic()
     visitor.press("Cancel")
     page.get_by_text("The work was interrupted.").first.wait_for()
-    assert time.monotonic() - began < 2 * _slowness(), "two seconds on a machine that is not busy"
+    assert time.monotonic() - began < min(2 * _slowness(), 10), "two seconds on a machine that is not busy"
 
 
 def _slowness() -> float:
     """How much longer than usual this machine takes, because others use it: at least 1."""
-    import os
-
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
