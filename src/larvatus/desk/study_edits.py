@@ -24,8 +24,8 @@ def role_of(plain: Plain, column: str) -> str:
     return lists or next((role for role in SINGLES if roles.get(role) == column), "none")
 
 
-def unmasked_columns(plain: Plain) -> list[str]:
-    """The columns that are released and are masked by no step that names them."""
+def columns_without_steps(plain: Plain) -> list[str]:
+    """The released columns that no step names, without the confidential ones."""
     roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
     weight = [roles["weight"]] if "weight" in roles and roles.get("release_weight", True) else []
     named = {c for r in plain.get("release", ()) for s in r["steps"] for c in s.get("columns") or ()}

@@ -14,7 +14,7 @@ from larvatus.core.errors import StudyError
 from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_of
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
-from larvatus.desk.study_edits import unmasked_columns, with_part, without_empty
+from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
@@ -43,7 +43,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
-        "points": map_points(subject), "without_mask": _without_mask(subject), "unmasked": unmasked_columns(at.study.plain),
+        "points": map_points(subject), "without_mask": _without_mask(subject), "unmasked": columns_without_steps(at.study.plain),
     }
 
 
