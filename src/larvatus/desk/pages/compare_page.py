@@ -43,7 +43,8 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
-        "points": map_points(subject), "without_mask": _without_mask(subject), "unmasked": columns_without_steps(at.study.plain),
+        "points": map_points(subject), "without_mask": _without_mask(subject),
+        "unmasked": columns_without_steps(at.study.plain),
     }
 
 
