@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
@@ -412,3 +414,79 @@ def test_importing_the_server_needs_only_the_extra(tmp_path: Path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert "larvatus[desk]" in done.stderr
+
+
+# --- attacks by those who can write below the root ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["parts", "pipe.csv", "base.db", "base.duckdb", "notes.html"])
+def test_only_plain_data_files_are_opened(desk: RunningDesk, root: Path, name: str):
+    """A folder may hold links that lead out, a database may name other files, and a pipe would never end."""
+    path = root / name
+    if name == "parts":
+        path.mkdir()
+        (path / "link.csv").symlink_to(root.parent / "outside.csv")
+    elif name == "pipe.csv":
+        os.mkfifo(path)
+    else:
+        path.write_text("x,y\n1,2\n")
+    before = sorted(p.name for p in root.glob("*-study"))
+    try:
+        answer = desk.post("/open", {"path": name})
+        assert answer.status == 422
+        assert "secret_column" not in answer.text
+        assert sorted(p.name for p in root.glob("*-study")) == before
+    finally:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_report_that_is_a_link_is_not_shown(desk: RunningDesk, place: str, root: Path):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.results().mkdir(exist_ok=True)
+    report = study.results() / "report_public.html"
+    report.write_text("<!doctype html>own")
+    assert desk.get(f"{place}/report/public").status == 200
+    report.unlink()
+    report.symlink_to(root.parent / "outside.csv")
+    try:
+        answer = desk.get(f"{place}/report/public")
+        assert answer.status == 404
+        assert "secret_column" not in answer.text
+    finally:
+        report.unlink()
+
+
+def test_no_release_is_written_through_a_link(desk: RunningDesk, place: str, root: Path):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    elsewhere = root.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    (study.path / "shared").symlink_to(elsewhere)
+    try:
+        assert desk.act(place, "decide/export", name="x", format=".csv", release="x").status == 422
+        assert desk.server.desk.worker.latest(study.id, "export") is None
+    finally:
+        (study.path / "shared").unlink()
+    assert not list(elsewhere.iterdir())
+
+
+def test_two_lengths_are_refused(desk: RunningDesk):
+    """Two requests in one, told apart by their lengths, would let a second one pass unseen."""
+    port = int(desk.server.host.rpartition(":")[2])
+    inner = f"POST /demo HTTP/1.1\r\nHost: {desk.server.host}\r\nContent-Length: 0\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 10) as raw:
+        raw.sendall((f"POST /enter HTTP/1.1\r\nHost: {desk.server.host}\r\nContent-Length: 0\r\n"
+                     f"Content-Length: {len(inner)}\r\nConnection: close\r\n\r\n{inner}").encode())
+        said = b""
+        while part := raw.recv(65536):
+            said += part
+    assert said.startswith(b"HTTP/1.1 4")
+    assert said.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(("accepts", "said"), [("de-AT", "nicht unter dem Ordner"), ("fr", "n’est pas sous le dossier")])
+def test_refusals_are_in_the_language_of_the_page(desk: RunningDesk, accepts: str, said: str):
+    page = desk.post("/open", {"path": "../outside.csv"}, Accept_Language=accepts).text
+    assert said in page
+    assert f'<div lang="{accepts[:2]}"><p>' in page
+    assert "terminal" in desk.get("/", Cookie=None, Accept_Language=accepts).text.lower()
+    assert "Open the desk" not in desk.get("/", Cookie=None, Accept_Language=accepts).text

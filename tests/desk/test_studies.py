@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from larvatus.core.discovery import file_names
-from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
 from larvatus.desk.forms import form_fields, grid_values, mask_class, settings_from, step_problems_by_field
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import role_of, with_kind, with_label, with_missing_codes, with_release, with_role, with_steps
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.study import Study
@@ -37,7 +38,7 @@ def test_a_column_has_one_role():
     kept = {**plain, "roles": {**plain["roles"], "release_weight": False}}
     assert with_role(kept, "age", "key")["roles"]["release_weight"] is False
     assert "release_weight" not in with_role(kept, "region", "none")["roles"], "without a weight nothing is said about it"
-    with pytest.raises(StudyError):
+    with pytest.raises(Refusal):
         with_role(plain, "age", "king")
 
 
@@ -55,7 +56,7 @@ def test_releases_have_different_names():
     plain = with_release(with_release(PLAIN, "noise", [{"method": "additive_noise"}]), "noise", [{"method": "rounding"}])
     assert [r["name"] for r in plain["release"]] == ["noise", "noise 2"]
     assert len(with_steps(plain, 0, [])["release"]) == 1
-    with pytest.raises(StudyError):
+    with pytest.raises(Refusal):
         with_steps(plain, 7, [{"method": "rounding"}])
 
 

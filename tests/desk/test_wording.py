@@ -17,14 +17,16 @@ from larvatus.desk.wording import Wording, language_for, languages
 
 FOLDER = Path(larvatus.desk.__file__).parent
 SOURCES = [*FOLDER.rglob("*.j2"), *FOLDER.rglob("*.py")]
-KEY = re.compile(r"""(?:say|say\.plural)\(\s*f?['"]([a-z_]+\.[a-z_]*)['"]( ~)?""")
+KEY = re.compile(r"""(?:say|say\.plural|Refusal|super\(\).__init__)\(\s*f?['"]([a-z_]+\.[a-z_]*)['"]( ~)?""")
 MADE = {  # keys that are put together in templates and pages
     **{f"steps.{s}": 1 for s in STEPS}, **{f"{s}.{t}": 1 for s in STEPS for t in ("title", "lead")},
-    **{f"role.{r}": 1 for r in ROLE_CHOICES}, **{f"kinds.{k}": 1 for k in ("number", "category", "dates", "empty")},
+    **{f"role.{r}": 1 for r in ROLE_CHOICES}, **{f"kinds.{k}": 1 for k in ("number", "category", "dates", "empty", "text")},
     **{f"small.{s}": 1 for s in ("pool", "pool_all", "refuse", "suppress")},
     **{f"tiers.{t}": 1 for t in ("public", "scientific", "secure")},
     **{f"decide.doing_{d}": 1 for d in ("approve", "export", "verify")},
     **{f"decide.needs_{d}": 1 for d in ("release", "by", "reason")},
+    **{f"guard.{g}": 1 for g in ("address", "method", "origin", "length", "large", "enter")},
+    "keys.found": 1, "keys.found_none": 1,
     **{f"open.{n}": 1 for n in ("delimiter", "decimal", "thousands", "encoding", "quote")},
 }
 
@@ -50,7 +52,7 @@ def test_every_key_that_is_used_exists():
 
 
 def test_every_text_is_used():
-    named = {k for k in all_keys("en") if k.startswith(("changes.", "role_is.", "seems."))}
+    named = {k for k in all_keys("en") if k.startswith(("changes.", "role_is.", "seems.", "doing."))}
     assert not all_keys("en") - used_keys() - named
 
 

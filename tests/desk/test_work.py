@@ -303,6 +303,35 @@ def test_the_command_ends_with_its_terminal(tmp_path: Path, number: signal.Signa
         made.stdout.close()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_a_closed_terminal_window_ends_the_desk(tmp_path: Path):
+    """A real terminal, whose window is closed."""
+    import fcntl
+    import pty
+    import termios
+
+    window, inside = pty.openpty()
+    home = tmp_path / "temporary"
+    home.mkdir()
+    made = subprocess.Popen([*LARVATUS, "desk", str(tmp_path), "--no-browser"], stdin=inside, stdout=inside, stderr=inside,
+                            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                            env={**os.environ, "LARVATUS_TEMP": str(home)})
+    os.close(inside)
+    try:
+        said = b""
+        while b"Press Enter" not in said:
+            said += os.read(window, 4096)
+        processes = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and _session(p) == made.pid]
+        os.close(window)
+        made.wait(30)
+        wait_for(lambda: not any(_alive(p) for p in processes), 15)
+        wait_for(lambda: not list(home.iterdir()), 15)
+    finally:
+        if made.poll() is None:
+            made.kill()
+
+
 def _session(process: Path) -> int:
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[3])

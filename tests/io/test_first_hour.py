@@ -202,3 +202,4 @@ def test_many_columns_with_few_patterns_each_single_out_together():
     found = singled_out_by_missing(lv.read(frame, confidential=names), (), names)
     assert found[0]["singled_out"] == pytest.approx((frame.isna().value_counts() == 1).sum() / n)
     assert "and other columns single out a further" in missing_cells_in_words([found])
+    assert "all masked columns together single out" in missing_cells_in_words([found[:1]]), "no column stands out"

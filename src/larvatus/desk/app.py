@@ -15,11 +15,11 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from larvatus.core.errors import LarvatusError, ReadError, StudyError
+from larvatus.core.errors import LarvatusError
 from larvatus.desk.desk import Desk, job_plain
 from larvatus.desk.entrance import DoorPage, Entrance
 from larvatus.desk.guard import REPORT_POLICY, Guard
-from larvatus.desk.page_request import LIST_OF_FILES, Action, NoSuchStudy, PageRequest, StaleStudy
+from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest
 from larvatus.desk.pages.compare_page import COMPARE_ACTIONS, show_compare
 from larvatus.desk.pages.decide_page import DECIDE_ACTIONS, show_decide
 from larvatus.desk.pages.keys_page import KEYS_ACTIONS, show_keys
@@ -27,6 +27,7 @@ from larvatus.desk.pages.masks_page import MASKS_ACTIONS, show_masks
 from larvatus.desk.pages.open_page import OPEN_ACTIONS, show_open
 from larvatus.desk.pages.roles_page import ROLES_ACTIONS, show_roles
 from larvatus.desk.pages.run_page import RUN_ACTIONS, show_run
+from larvatus.desk.refusals import NoSuchStudy, StaleStudy, problem_in
 from larvatus.desk.rendering import chart_styles, frame_of, render_page
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.study_script import script_of
@@ -76,11 +77,13 @@ def make_app(desk: Desk, entrance: Entrance, host: str, cookie: str, door: DoorP
 
 async def _failed(request: Request, error: Exception) -> Response:
     """An unexpected error: its kind only, because its text may hold data."""
-    return PlainTextResponse(f"unexpected {type(error).__name__}; details hidden because they may contain data.", 500)
+    say = Wording(language_for(request.headers.get("accept-language", "")))
+    return PlainTextResponse(say("work.unexpected", kind=type(error).__name__), 500)
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    return PlainTextResponse("There is no such page.", 404)
+async def _not_found(request: Request, error: Exception | None = None) -> Response:
+    say = Wording(language_for(request.headers.get("accept-language", "")))
+    return PlainTextResponse(say("frame.no_page"), 404)
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
@@ -126,16 +129,17 @@ class _Pages:
 
     # --- home -----------------------------------------------------------------------------------------------------------
 
-    def _home(self, request: Request, folder: str = "", problem: str = "") -> HTMLResponse:
+    def _home(self, request: Request, folder: str = "", problem: LarvatusError | None = None) -> HTMLResponse:
         try:
             entries = self.desk.root.entries(folder)
         except LarvatusError as error:
-            folder, entries, problem = "", self.desk.root.entries(""), problem or str(error)
+            folder, entries, problem = "", self.desk.root.entries(""), problem or error
         parts = folder.split("/") if folder else []
         trail = [("/".join(parts[: i + 1]), part) for i, part in enumerate(parts)]
         recent = self.desk.recent()
         studies = {self.desk.root.relative(s.path): s.id for s in recent if self.desk.root.path in s.path.parents}
-        values = {"entries": entries, "studies": studies, "trail": trail, "folder": folder, "problem": problem,
+        said = problem_in(problem, self.say(request)) if problem else None
+        values = {"entries": entries, "studies": studies, "trail": trail, "folder": folder, "problem": said,
                   "root": self.desk.root.path.name or "/", "recent": recent}
         return render_page("home", self.say(request), values, 422 if problem else 200)
 
@@ -150,10 +154,10 @@ class _Pages:
         form = await _form(request)
         relative = form.get("path", [""])[0]
         try:
-            path = self.desk.root.resolve(relative)
+            path = self.desk.root.resolve_table(relative)
             return _to(self.desk.open_source(path, path.name), "open")
         except LarvatusError as error:
-            return self._home(request, "", str(error))
+            return self._home(request, "", error)
 
     async def open_demo(self, request: Request) -> Response:
         def fill(target: Any) -> None:
@@ -165,7 +169,7 @@ class _Pages:
         try:
             return _to(self.desk.open_own(_DEMO, fill), "open")
         except LarvatusError as error:
-            return self._home(request, "", str(error))
+            return self._home(request, "", error)
 
     async def upload(self, request: Request) -> Response:
         try:
@@ -178,7 +182,7 @@ class _Pages:
             finally:
                 received.unlink(missing_ok=True)
         except LarvatusError as error:
-            return JSONResponse({"problem": str(error)}, 422)
+            return JSONResponse({"problem": problem_in(error, self.say(request))[0]}, 422)
         return JSONResponse({"next": f"/study/{study.id}/open"})
 
     # --- pages of a study -------------------------------------------------------------------------------------------------
@@ -186,59 +190,52 @@ class _Pages:
     def _study(self, request: Request) -> StudyFolder:
         found = self.desk.study(request.path_params["study"])
         if found is None:
-            raise NoSuchStudy("there is no such study.")
+            raise NoSuchStudy
         return found
 
-    def _page(self, request: Request, study: StudyFolder, step: str, form: Mapping[str, list[str]], problem: str = "",
-              status: int = 200) -> Response:
+    def _page(self, request: Request, study: StudyFolder, step: str, form: Mapping[str, list[str]],
+              problem: LarvatusError | None = None) -> Response:
         say = self.say(request)
         at = PageRequest(self.desk, study, say, form)
-        shown = _PAGES[step][0](at)
-        return render_page(step, say, {**frame_of(self.desk, study, step), **shown, "problem": problem, "form": form}, status)
+        shown, said = _PAGES[step][0](at), problem_in(problem, say) if problem else None
+        status = 200 if problem is None else 409 if isinstance(problem, StaleStudy) else 422
+        return render_page(step, say, {**frame_of(self.desk, study, step), **shown, "problem": said, "form": form}, status)
 
     async def show(self, request: Request) -> Response:
         step = request.path_params["step"]
         if step not in _PAGES:
-            return PlainTextResponse("There is no such page.", 404)
+            return await _not_found(request)
         try:
             return self._page(request, self._study(request), step, {})
-        except ReadError as error:
-            return self._home(request, "", str(error))
+        except LarvatusError as error:
+            return self._home(request, "", error)
 
     async def act(self, request: Request) -> Response:
         """Do what a form asks for. If it cannot be done, the page says why, and nothing has changed."""
         step, action = request.path_params["step"], request.path_params["action"]
         does = _PAGES[step][1].get(action) if step in _PAGES else None
         if does is None:
-            return PlainTextResponse("There is no such page.", 404)
+            return await _not_found(request)
         form = await _form(request)
         try:
             study = self._study(request)
-        except ReadError as error:
-            return self._home(request, "", str(error))
+        except LarvatusError as error:
+            return self._home(request, "", error)
         try:
-            self._check_version(study, form, self.say(request))
+            _check_version(study, form)
             following = does(PageRequest(self.desk, study, self.say(request), form))
         except LarvatusError as error:
-            status = 409 if isinstance(error, StaleStudy) else 422
-            said = "\n".join(error.problems) if isinstance(error, StudyError) else str(error)
-            return self._page(request, study, step, form, said, status)
+            return self._page(request, study, step, form, error)
         return _to(study, following or step)
-
-    def _check_version(self, study: StudyFolder, form: Mapping[str, list[str]], say: Wording) -> None:
-        """Refuse a change by a page that shows an older study, as in a second tab."""
-        given = form.get("version", [""])[0]
-        if given != str(study.history.number):
-            raise StaleStudy(say("frame.stale"))
 
     async def go_in_history(self, request: Request) -> Response:
         study, form = self._study(request), await _form(request)
         step = form.get("step", ["open"])[0]
         step = step if step in _PAGES else "open"
         try:
-            self._check_version(study, form, self.say(request))
+            _check_version(study, form)
         except StaleStudy as error:
-            return self._page(request, study, step, {}, str(error), 409)
+            return self._page(request, study, step, {}, error)
         study.undo() if request.path_params["way"] == "undo" else study.redo()
         self.desk.events.tell(study.id, "study", {"number": study.history.number})
         return _to(study, step)
@@ -246,7 +243,7 @@ class _Pages:
     async def order(self, request: Request) -> Response:
         study, order, form = self._study(request), request.path_params["order"], await _form(request)
         if order not in _ORDERS:
-            return PlainTextResponse("There is no such page.", 404)
+            return await _not_found(request)
         name = form.get("job", ["run"])[0]
         job = self.desk.worker.latest(study.id, name)
         if job is not None:
@@ -290,10 +287,17 @@ class _Pages:
 
     async def report(self, request: Request) -> Response:
         name = _REPORTS.get(request.path_params["edition"], "")
-        path = self._study(request).results() / name
-        if not name or not path.is_file():
-            return PlainTextResponse("There is no such page.", 404)
+        study = self._study(request)
+        path = study.results() / name
+        if not name or not path.is_file() or not study.holds(path):
+            return await _not_found(request)
         return HTMLResponse(path.read_text(encoding="utf-8"), headers={"content-security-policy": REPORT_POLICY})
+
+
+def _check_version(study: StudyFolder, form: Mapping[str, list[str]]) -> None:
+    """Refuse a change by a page that shows an older study, as in a second tab."""
+    if form.get("version", [""])[0] != str(study.history.number):
+        raise StaleStudy
 
 
 def _to(study: StudyFolder, step: str) -> Response:

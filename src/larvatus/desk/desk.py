@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.errors import LarvatusError
 from larvatus.core.files import file_suffix, stem_of_file
 from larvatus.desk.events import EventHub
 from larvatus.desk.finished_results import elsewhere_of, run_parts
@@ -19,7 +19,7 @@ from larvatus.desk.worker import DeskJob, DeskWorker
 from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
-_KEPT = ("advise", "keys", "search", "verify")
+_KEPT = ("advise", "keys", "coarser", "search", "verify")
 RUNNING = "running"  # what a study notes while its releases are made, so that it can be continued
 
 
@@ -62,8 +62,6 @@ class Desk:
 
     def open_source(self, path: Path, name: str, more: Mapping[str, Any] | None = None) -> StudyFolder:
         """Begin a study of a file below the root."""
-        if not path.exists():
-            raise ReadError("this file does not exist any more. Choose another one.")
         parent = self.work or path.parent
         stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in stem_of_file(path)).strip("-.")
         made = StudyFolder.create(parent, stem, {}, name)

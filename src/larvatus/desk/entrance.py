@@ -20,7 +20,7 @@ _MOST_SESSIONS = 8  # each new token replaces the oldest session beyond these
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>larvatus desk</title>
 <meta name="referrer" content="no-referrer">
 <form method="post" action="{origin}/enter"><input type="hidden" name="token" value="{token}">
-<p>Opening the desk … <button>Open</button></p></form><script>document.forms[0].submit()</script></html>
+<p><button>larvatus desk →</button></p></form><script>document.forms[0].submit()</script></html>
 """
 
 

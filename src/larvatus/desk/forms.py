@@ -34,6 +34,7 @@ class FormField:
     high: str = ""
     whole: bool = False
     rare: bool = False
+    problem: str = ""
 
 
 def mask_class(name: str) -> type[Mask]:

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from larvatus.desk.entrance import Entrance
+from larvatus.desk.wording import Wording, language_for
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'none'; "
@@ -25,8 +26,8 @@ REPORT_POLICY = (  # a report has its own scripts and styles in one file: it is 
 )
 OPEN = ("/enter", "/static/", "/charts.css")  # what needs no session: it shows nothing of a study
 LARGEST_FORM = 1_000_000  # bytes
-_HEADERS = {
-    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+_HEADERS = {  # no-referrer would take the origin from forms that the browser sends without a script
+    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
@@ -47,7 +48,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         refusal = self._refusal(scope)
-        answer = PlainTextResponse(refusal[1], refusal[0]) if refusal else None
+        answer = PlainTextResponse(_said(scope, refusal[1]), refusal[0]) if refusal else None
         try:
             await (answer or self.app)(scope, receive, _with_headers(send))
         except Exception:  # answered already; a log would show its text, which may hold data
@@ -55,21 +56,21 @@ class Guard:
                 raise
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """The code and the text of a refusal; None if the request may pass."""
+        """The code of a refusal and the key of its text; None if the request may pass."""
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
         if headers.getlist("host") != [self.host]:
-            return 421, "The desk has another address."
+            return 421, "guard.address"
         if method not in ("GET", "HEAD", "POST"):
-            return 405, "The desk does not know this method."
+            return 405, "guard.method"
         if not self._comes_from_here(headers, method, path):
-            return 403, "The desk answers its own pages only."
+            return 403, "guard.origin"
         if "transfer-encoding" in headers:  # a body of unknown length; browsers state the length of forms and files
-            return 411, "The desk needs to know the length."
+            return 411, "guard.length"
         length = headers.get("content-length", "0")
         if method == "POST" and (not length.isdigit() or (path != "/upload" and int(length) > LARGEST_FORM)):
-            return 413, "This is too large for a form."
+            return 413, "guard.large"
         if not path.startswith(OPEN) and not self.entrance.knows(_cookie(headers, self.cookie)):
-            return 401, "Open the desk from its terminal: press Enter there."
+            return 401, "guard.enter"
         return None
 
     def _comes_from_here(self, headers: Headers, method: str, path: str) -> bool:
@@ -80,6 +81,12 @@ class Guard:
             origin = headers.get("origin")
             return entering or (origin == self.origin and site in ("none", "same-origin"))
         return site in ("none", "same-origin") or entering
+
+
+def _said(scope: Scope, key: str) -> str:
+    """A refusal in the language of the browser."""
+    say = Wording(language_for(Headers(scope=scope).get("accept-language", "")))
+    return say(key)
 
 
 def _cookie(headers: Headers, name: str) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from larvatus.core.errors import LarvatusError, ReadError, StudyError
+from larvatus.core.errors import LarvatusError, StudyError
 from larvatus.core.files import replace_file
+from larvatus.desk.refusals import Refusal
 from larvatus.study import Study
 
 _MOST = 500  # versions; the oldest are dropped
@@ -75,9 +76,9 @@ class StudyHistory:
             versions = tuple(StudyVersion(v["study"], tuple(v["change"])) for v in plain["versions"])
             return cls(versions, plain["at"], plain["number"])
         except OSError as error:
-            raise ReadError(f"the history of this study cannot be read: {error.strerror}.") from None
+            raise Refusal("files.no_history", why=error.strerror) from None
         except (ValueError, KeyError, TypeError):
-            raise ReadError("the history of this study is damaged. Open its data again.") from None
+            raise Refusal("files.damaged_history") from None
 
 
 @dataclass(frozen=True, slots=True)

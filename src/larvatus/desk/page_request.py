@@ -6,19 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.desk.desk import Desk
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import columns_that_lost_their_role
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording
-
-
-class NoSuchStudy(ReadError):
-    """The address names no study, or one whose folder was removed."""
-
-
-class StaleStudy(LarvatusError):
-    """The study was changed in another tab since the page was shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +31,14 @@ class PageRequest:
         """A whole number that a page sent; -1 if it is none."""
         text = self.value(name)
         return int(text) if text.isdecimal() and len(text) < 9 else -1
+
+    def share(self, name: str) -> float | None:
+        """A field in per cent, as a share; None if it is empty."""
+        text = self.value(name).replace(",", ".").strip()
+        try:
+            return round(float(text) / 100, 6) if text else None
+        except ValueError:
+            raise Refusal("compare.no_number") from None
 
     def change(self, plain: Mapping[str, Any], *change: str) -> None:
         """Change the study."""

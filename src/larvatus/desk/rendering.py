@@ -11,9 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from larvatus.comparison.release_sentences import plain_title
+from larvatus.comparison.release_sentences import capitalise, plain_title
 from larvatus.desk.desk import STEPS, Desk
 from larvatus.desk.finished_results import results_of
+from larvatus.desk.refusals import problem_in
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording, languages
 
@@ -24,7 +25,8 @@ def _templates() -> Environment:
         loader=PackageLoader("larvatus.desk", "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(drawing=Markup, plain_title=plain_title)
+    made.filters["capital"] = capitalise
+    made.globals.update(drawing=Markup, plain_title=plain_title, problem_in=problem_in)
     return made
 
 

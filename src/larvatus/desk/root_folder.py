@@ -9,13 +9,12 @@ from pathlib import Path
 from larvatus.core.errors import ReadError
 from larvatus.core.files import ZIPPED_CSV
 from larvatus.data.labelling.labels import LABELLED
+from larvatus.desk.refusals import Refusal
 
 _TABLES = (".csv", ".tsv", ".txt", ZIPPED_CSV, ".parquet", ".pq", ".arrow", ".feather", *sorted(LABELLED))
 _NO_DATA = (".codebook.csv", "scores.csv")  # tables that the desk writes next to releases
 _MOST_ENTRIES = 2000
 STUDY_INNER, SECRET_FILE = ".larvatus-desk", "secret.txt"  # in the folder of a study: what the desk notes, and its secret
-_PRIVATE = "this file belongs to a study and is no data file. Choose another one."
-_OUTSIDE = "this path is not below the folder that the desk was started with. Start the desk with another folder."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,23 @@ class RootFolder:
     def resolve(self, relative: str) -> Path:
         """The real path below the root; an error if it lies elsewhere."""
         if "\0" in relative or os.path.isabs(relative) or "\\" in relative:
-            raise ReadError(_OUTSIDE)
+            raise Refusal("files.outside")
         return self.check(self.path / relative)
+
+    def resolve_table(self, relative: str) -> Path:
+        """The real path of a data file below the root. No folder, pipe or database, which may lead to other files."""
+        path = self.resolve(relative)
+        if not path.exists():
+            raise Refusal("files.gone")
+        if not path.is_file() or not path.name.lower().endswith(_TABLES):
+            raise Refusal("files.kind")
+        return path
 
     def check(self, path: Path) -> Path:
         """The real path of a path, if it is below the root."""
         real = Path(os.path.realpath(path))
         if real != self.path and self.path not in real.parents:
-            raise ReadError(_OUTSIDE)
+            raise Refusal("files.outside")
         refuse_private(real)
         return real
 
@@ -58,14 +66,14 @@ class RootFolder:
         """The folders and data files in a folder; no hidden ones, and none that lead out of the root."""
         folder = self.resolve(relative)
         if not folder.is_dir():
-            raise ReadError("this folder does not exist any more. Choose another one.")
+            raise Refusal("files.folder_gone")
         out = []
         for found in sorted(folder.iterdir(), key=lambda p: (not p.is_dir(), p.name.casefold()))[:_MOST_ENTRIES]:
             try:
                 real = self.check(found)
                 is_folder = real.is_dir()
                 size = 0 if is_folder else real.stat().st_size
-            except (ReadError, OSError):
+            except (Refusal, OSError):
                 continue
             named = found.name.lower().endswith(suffixes)
             if not found.name.startswith(".") and (is_folder or named) and _is_text(found.name):
@@ -80,7 +88,7 @@ class RootFolder:
             folder, depth = waiting.pop(0)
             try:
                 found = self.entries(folder)
-            except (ReadError, OSError):
+            except (Refusal, OSError):
                 continue
             out += [e.path for e in found if not e.is_folder and not e.name.endswith(_NO_DATA)]
             waiting += [(e.path, depth + 1) for e in found if e.is_folder and depth < deepest]
@@ -92,7 +100,7 @@ def refuse_private(path: Path) -> None:
     real = Path(os.path.realpath(path))
     is_secret = real.name.casefold() == SECRET_FILE and (real.parent / STUDY_INNER).is_dir()
     if is_secret or STUDY_INNER in (part.casefold() for part in real.parts):
-        raise ReadError(_PRIVATE)
+        raise Refusal("files.private")
 
 
 def _is_text(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from larvatus.core.errors import StudyError
+from larvatus.desk.refusals import Refusal
 
 Plain = Mapping[str, Any]
 LISTS = ("confidential", "non_confidential", "key", "identifiers")
@@ -24,10 +24,18 @@ def role_of(plain: Plain, column: str) -> str:
     return lists or next((role for role in SINGLES if roles.get(role) == column), "none")
 
 
+def columns_without_steps(plain: Plain) -> list[str]:
+    """The released columns that no step names, without the confidential ones."""
+    roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
+    weight = [roles["weight"]] if "weight" in roles and roles.get("release_weight", True) else []
+    named = {c for r in plain.get("release", ()) for s in r["steps"] for c in s.get("columns") or ()}
+    return [c for c in (*groups, *roles.get("key", ()), *roles.get("non_confidential", ()), *weight) if c not in named]
+
+
 def with_role(plain: Plain, column: str, role: str) -> dict[str, Any]:
     """The study with another role of a column. It loses its old role; so does the column that had a role only one can have."""
     if role not in ROLE_CHOICES:
-        raise StudyError([f"{role}: there is no such role."])
+        raise Refusal("roles.no_role")
     roles = {n: [c for c in v if c != column] if n in LISTS else v for n, v in plain.get("roles", {}).items()}
     roles = {n: v for n, v in roles.items() if not (n in SINGLES and v == column)}
     if "weight" not in roles:
@@ -135,7 +143,7 @@ def columns_that_lost_their_role(plain: Plain) -> list[tuple[str, str, str]]:
 def _release_at(plain: Plain, place: int) -> Mapping[str, Any]:
     planned: Sequence[Mapping[str, Any]] = plain.get("release", ())
     if not 0 <= place < len(planned):
-        raise StudyError(["this release does not exist any more."])
+        raise Refusal("masks.release_gone")
     return planned[place]
 
 

@@ -14,10 +14,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import replace_file
 from larvatus.core.randomness import secret_or_new
 from larvatus.desk.history import CheckedStudy, StudyHistory, StudyVersion, check_study, study_text
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.root_folder import SECRET_FILE, STUDY_INNER
 
 STUDY_FILE, RESULTS = "study.toml", "results"
@@ -54,6 +54,10 @@ class StudyFolder:
     def name(self) -> str:
         """The name of the data, for the list of recent studies."""
         return str(self.about["name"])
+
+    def time_of_change(self) -> float:
+        """When the study was changed last, in seconds."""
+        return (self.path / STUDY_INNER / _HISTORY).stat().st_mtime
 
     def check(self) -> CheckedStudy:
         """The current study, or its problems."""
@@ -93,6 +97,10 @@ class StudyFolder:
     def _write_study(self) -> None:
         with replace_file(self.path / STUDY_FILE) as temporary:
             temporary.write_text(self.text(), encoding="utf-8")
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path is really in the folder of the study, after all links."""
+        return Path(os.path.realpath(self.path)) in Path(os.path.realpath(path)).parents
 
     def secret_path(self) -> Path:
         """The file with the secret of the study, made on first use; readable by the owner only, and never shown."""
@@ -164,17 +172,16 @@ def _new_folder(parent: Path, name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise WriteError(f"no folder for the study can be made next to the data: {error.strerror}. Start the desk with "
-                             "--work and a folder that you can write to.") from None
+            raise Refusal("files.no_folder", why=error.strerror) from None
         return path
-    raise WriteError("there are too many studies of this file. Remove some of their folders.")
+    raise Refusal("files.too_many")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        raise ReadError("a file of this study cannot be read. Open its data again.") from None
+        raise Refusal("files.damaged") from None
 
 
 def _write_json(path: Path, plain: Any) -> None:

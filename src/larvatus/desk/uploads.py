@@ -7,10 +7,10 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.remains import report_path, report_removal
 from larvatus.data.labelling.labels import LABELLED
 from larvatus.desk.desk import own_suffix
+from larvatus.desk.refusals import Refusal
 
 LARGEST_UPLOAD = 20 * 10**9  # bytes
 _ACCEPTED = frozenset({".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".pq", ".arrow", *LABELLED})
@@ -23,7 +23,7 @@ def upload_name(given: str) -> str:
     name = "".join(c for c in given.replace("\\", "/").rpartition("/")[2] if c.isprintable()).strip().lstrip(".")
     suffix = own_suffix(name)
     if suffix not in _ACCEPTED:
-        raise ReadError("the desk cannot read files of this kind. Drop a CSV, Parquet, SPSS, Stata, SAS or spreadsheet file.")
+        raise Refusal("files.kind")
     stem = name[: len(name) - len(suffix)].strip() or "data"
     return stem[:_LONGEST_NAME] + suffix
 
@@ -32,9 +32,9 @@ async def receive_upload(stream: AsyncIterator[bytes], expected: int, folder: Pa
     """Write what comes to a private temporary file in a folder. Too much, or too little, leaves no file."""
     free = shutil.disk_usage(folder).free - _LEFT_FREE
     if expected <= 0:
-        raise ReadError("the file is empty.")
+        raise Refusal("files.empty")
     if expected > min(largest, free):
-        raise WriteError("the file is too large to be copied. Start the desk with the folder that has the file, and open it.")
+        raise Refusal("files.too_large")
     target = folder / f".upload-{os.urandom(8).hex()}"
     report_path(target)
     received = 0
@@ -43,10 +43,10 @@ async def receive_upload(stream: AsyncIterator[bytes], expected: int, folder: Pa
             async for piece in stream:
                 received += len(piece)
                 if received > expected:
-                    raise ReadError("more came than was announced. Try again.")
+                    raise Refusal("files.incomplete")
                 file.write(piece)
         if received != expected:
-            raise ReadError("the file did not arrive completely. Try again.")
+            raise Refusal("files.incomplete")
     except BaseException:
         target.unlink(missing_ok=True)
         report_removal(target)

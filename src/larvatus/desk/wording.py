@@ -50,6 +50,10 @@ class Wording:
         """A text that depends on a number: `key_one` or `key_many`."""
         return self(f"{key}_one" if n == 1 else f"{key}_many", n=n, **values)
 
+    def stages(self) -> Mapping[str, str]:
+        """What the beginning of a line of progress is called, by what it is called in English."""
+        return {name.replace("_", " "): said for name, said in self._own["doing"].items()}
+
     def count(self, value: int) -> str:
         """A whole number."""
         return f"{value:,}".replace(",", self._format["thousands"])
@@ -63,6 +67,13 @@ class Wording:
     def share(self, value: float, digits: int = 3) -> str:
         """A share in percent."""
         return f"{self.number(100 * value, digits)}{self._format['percent']}"
+
+    def local(self, text: str) -> str:
+        """A number that was written in the English way, such as 1,234.5 or 2.3 %, as the language writes it."""
+        if not all(c in "0123456789,.-–% \u00a0\u202f" for c in text):
+            return text
+        marks = {",": self._format["thousands"], ".": self._format["decimal"]}
+        return "".join(marks.get(c, c) for c in text)
 
     def size(self, count: int) -> str:
         """The size of a file."""

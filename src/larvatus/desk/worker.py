@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from larvatus.core.errors import LarvatusError
 from larvatus.core.remains import report_end, report_process
 from larvatus.core.worker_process import module_folders
+from larvatus.desk.refusals import Refusal
 
 JobState = Literal["waiting", "running", "paused", "done", "failed", "cancelled"]
 _START = "import sys; sys.path[:] = sys.argv[1:]; from larvatus.desk.work.process import serve_jobs; serve_jobs()"
 CANCELLED = 130
 _LONGEST_LINE = 1 << 28
-_GONE = "the worker process was ended from outside. What was finished is stored; start again to continue."
+_GONE = Refusal("work.gone")
 _GRACE = 2.0
 
 
@@ -39,7 +41,7 @@ class DeskJob:
     left: float | None = None  # seconds
     began: float = field(default_factory=time.monotonic)
     found: Any = None
-    error: str = ""
+    error: LarvatusError | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -146,14 +148,14 @@ class DeskWorker:
         assert self._process is not None
         assert self._process.stdout is not None
         state: JobState = "failed"
-        error = _GONE
+        error: LarvatusError | None = _GONE
         while raw := await self._process.stdout.readline():
             event = json.loads(raw)
             if event.get("id") != job.number:
                 continue
             if "ended" in event:
                 cancelled = event["ended"] == CANCELLED and state != "done"
-                job.state, job.error = ("cancelled", "") if cancelled else (state, error)
+                job.state, job.error = ("cancelled", None) if cancelled else (state, error)
                 return
             if "doing" in event:
                 job.doing, job.done, job.total = event["doing"], event["done"], event["total"]
@@ -161,10 +163,16 @@ class DeskWorker:
             elif "pieces" in event:
                 job.pieces, job.left = event["pieces"], event["left"]
             elif "found" in event:
-                job.found, job.warnings, state, error = event["found"], tuple(event["warnings"]), "done", ""
+                job.found, job.warnings, state, error = event["found"], tuple(event["warnings"]), "done", None
             else:
-                hidden = f"unexpected {event.get('unexpected')}; details hidden because they may contain data."
-                error = event.get("failed") or hidden
+                error = _error_of(event)
         await self._process.wait()
         report_end(self._process.pid)
         job.state, job.error = "failed", _GONE
+
+
+def _error_of(event: dict[str, Any]) -> LarvatusError:
+    """The error that a job ended with. The kind of an unexpected one is said, and no more: its text may hold data."""
+    if "refused" in event:
+        return Refusal(*event["refused"])
+    return LarvatusError(event["failed"]) if "failed" in event else Refusal("work.unexpected", kind=event.get("unexpected"))

@@ -81,7 +81,7 @@ def singled_out_in_words(tables: Iterable[Rows]) -> str:
     most = float(rows[0][SINGLED_OUT] or 0.0) if len(rows) else 0.0
     if most < TELLING:
         return ""
-    columns = ", ".join(str(r["column"]) for r in rows[1:])
+    columns = ", ".join(str(r["column"]) for r in rows[1:]) or "all masked columns together"
     return f"The unmasked columns alone let an intruder single out {natural_frequency(most)} records ({columns})."
 
 
@@ -135,7 +135,7 @@ def missing_cells_in_words(tables: Iterable[Rows]) -> str:
     most, base, rows = max(found, key=lambda one: one[0] - one[1], default=(0.0, 0.0, Rows()))
     if most - base < TELLING:
         return ""
-    columns = ", ".join(str(r["column"]) for r in rows[1:])
+    columns = ", ".join(str(r["column"]) for r in rows[1:]) or "all masked columns together"
     columns += " and other columns" if len(rows) > 1 and float(rows[-1][SINGLED_OUT] or 0.0) < _ENOUGH * most else ""
     return (f"Missing cells of {columns} single out a further {share(most - base)} of records, because they stay where they "
             "are, with their codes. Impute these cells before masking, merge their codes, or release fewer or coarser unmasked "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from larvatus.core.errors import StudyError
 from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_of
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
-from larvatus.desk.study_edits import with_part, without_empty
+from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
@@ -30,7 +31,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     """The map and the cards, the best release first."""
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
-    beside = {"job": job if job and job.state != "done" else None, "files": at.desk.root.data_files(),
+    beside = {"job": job if job and job.state != "done" else None, "files": other_files(at),
               "ready": at.study.check().study is not None}
     if results is None or not results.comparison.candidates:
         return {"results": None, **beside}
@@ -40,10 +41,18 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         **beside, **show_search(at),
         "results": results, "title": decision_title(subject), "cards": cards_of(subject), "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
-        "sentence": drawn.sentence if drawn else "", "limits": _limits(at), "tiers": list(TIERS),
+        "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
         "points": map_points(subject), "without_mask": _without_mask(subject),
+        "unmasked": columns_without_steps(at.study.plain),
     }
+
+
+def other_files(at: PageRequest) -> list[str]:
+    """The data files below the root that are not the source of the study and none of its own results."""
+    own = {at.desk.root.relative(at.desk.source(at.study))} if at.desk.root.path in at.desk.source(at.study).parents else set()
+    inside = f"{at.desk.root.relative(at.study.path)}/" if at.desk.root.path in at.study.path.parents else "/"
+    return [f for f in at.desk.root.data_files() if f not in own and not f.startswith(inside)]
 
 
 def cards_of(subject: Subject) -> list[Any]:
@@ -77,14 +86,17 @@ def _without_mask(subject: Subject) -> str:
     """What the unmasked columns alone find, if that is too much in every release: more masking of the others is no help."""
     always = all(success_without_mask(h, subject) for h in subject.heads)
     said = success_without_mask(subject.favourite, subject) if always else ""
-    return f"{capitalise(said)}. No mask of the confidential columns can change that." if said else ""
+    return f"{capitalise(said)}." if said else ""
 
 
-def _limits(at: PageRequest) -> dict[str, Any]:
+def _limits(at: PageRequest, points: list[dict[str, Any]]) -> dict[str, Any]:
+    """The limits as the controls show them; the slider for risk reaches the highest point of the map."""
     stated = at.study.plain.get("limits", {})
     every = stated.get("every_attack")
     above = every.get("above_baseline") if isinstance(every, Mapping) else None
-    return {"tier": stated.get("tier", ""), "above": above, "loss": stated.get("mean_loss"), "stated": bool(stated)}
+    highest = max([20.0, *(100 * (p["excess"] or 0.0) for p in points)])
+    return {"tier": stated.get("tier", ""), "above": above, "highest": 5 * math.ceil(highest / 5),
+            "loss": stated.get("mean_loss"), "stated": bool(stated)}
 
 
 def _set_tier(at: PageRequest) -> None:
@@ -92,23 +104,14 @@ def _set_tier(at: PageRequest) -> None:
     at.change(with_part(at.study.plain, "limits", tier=tier if tier in TIERS else None), "limits")
 
 
-def _share(at: PageRequest, name: str) -> float | None:
-    """A field in per cent, as a share; None if it is empty."""
-    text = at.value(name).replace(",", ".").strip()
-    try:
-        return round(float(text) / 100, 6) if text else None
-    except ValueError:
-        raise StudyError([at.say("compare.no_number")]) from None
-
-
 def _set_loss(at: PageRequest) -> None:
     """A limit on the mean loss, in per cent."""
-    at.change(with_part(at.study.plain, "limits", mean_loss=_share(at, "loss")), "limits")
+    at.change(with_part(at.study.plain, "limits", mean_loss=at.share("loss")), "limits")
 
 
 def _set_above(at: PageRequest) -> None:
     """A limit on every attack: success above its baseline, in percentage points."""
-    above = _share(at, "above")
+    above = at.share("above")
     every = None if above is None else {"above_baseline": above}
     at.change(with_part(at.study.plain, "limits", every_attack=every), "limits")
 
@@ -123,9 +126,7 @@ def _drop_elsewhere(at: PageRequest) -> None:
 
 
 def _score_elsewhere(at: PageRequest) -> None:
-    path = at.desk.root.resolve(at.value("path"))
-    if not path.is_file():
-        raise StudyError([at.say("compare.no_file")])
+    path = at.desk.root.resolve_table(at.value("path"))
     if at.study.check().study is None:
         raise StudyError(at.study.check().problems)
     keep = "keep" if at.value("row_order") == "keep" else "checked"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.comparison.selection_rule import selected_release
-from larvatus.core.errors import StudyError
 from larvatus.desk.desk import own_suffix
 from larvatus.desk.finished_results import results_of
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.compare_page import passing_names
+from larvatus.desk.refusals import Refusal
 from larvatus.documents.manifest import manifest_paths
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.subject import subject_of
@@ -41,7 +41,7 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
         "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in _FORMATS if f != suffix)],
         "files": written_files(at), "place": _shown_place(at), "warnings": run.comparison.warnings,
-        "shareable": at.desk.root.data_files(),
+        "shareable": _returned_files(at),
     }
 
 
@@ -50,18 +50,25 @@ def written_files(at: PageRequest) -> list[str]:
     return [Path(f).name for f in at.study.about.get("exported", ())]
 
 
+def _returned_files(at: PageRequest) -> list[str]:
+    """The data files below the root, those that were written for sharing first, without the source of the study."""
+    root, source = at.desk.root, at.desk.source(at.study)
+    files = [f for f in root.data_files() if root.path / f != source]
+    return sorted(files, key=lambda f: Path(f).name not in written_files(at))
+
+
 def _shown_place(at: PageRequest) -> str:
     below = at.desk.root.path in at.study.path.parents
     return at.desk.root.relative(at.study.path) if below else at.study.path.name
 
 
 def _approve(at: PageRequest) -> None:
-    missing = [at.say(f"decide.needs_{n}") for n in ("release", "by", "reason") if not at.value(n).strip()]
+    missing = [f"decide.needs_{n}" for n in ("release", "by", "reason") if not at.value(n).strip()]
     if missing:
-        raise StudyError(missing)
+        raise Refusal(*missing)
     results = results_of(at.study)
     if results is not None and at.value("release") not in passing_names(results) and not at.value("despite"):
-        raise StudyError([at.say("decide.needs_despite", release=at.value("release"))])
+        raise Refusal("decide.needs_despite", release=at.value("release"))
     at.desk.worker.submit(at.study.id, "approve", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "by": at.value("by").strip(),
         "reason": at.value("reason").strip(),
@@ -71,9 +78,11 @@ def _approve(at: PageRequest) -> None:
 def _export(at: PageRequest) -> None:
     name, format = at.value("name").strip(), at.value("format")
     if not name or any(c in name for c in "/\\\0") or name.startswith("."):
-        raise StudyError([at.say("decide.bad_name")])
+        raise Refusal("decide.bad_name")
     name = name if own_suffix(name) == format else name + format
     target = at.study.path / "shared" / name
+    if not at.study.holds(target):  # a link leads out of the folder
+        raise Refusal("files.outside")
     target.parent.mkdir(exist_ok=True)
     at.desk.worker.submit(at.study.id, "export", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "target": os.fspath(target),
@@ -82,16 +91,16 @@ def _export(at: PageRequest) -> None:
 
 
 def _verify(at: PageRequest) -> None:
-    path = at.desk.root.resolve(at.value("path"))
+    path = at.desk.root.resolve_table(at.value("path"))
     results = results_of(at.study)
-    if results is None or not path.is_file():
-        raise StudyError([at.say("compare.no_file")])
+    if results is None:
+        raise Refusal("compare.run_first")
     beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
     own = results.run.releases.get(at.value("release")) if results.run else None
     shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]
     manifest = next((m for m in (beside, *shared, *([own.manifests[0]] if own else [])) if m.is_file()), None)
     if manifest is None:
-        raise StudyError([at.say("decide.no_manifest")])
+        raise Refusal("decide.no_manifest")
     at.desk.worker.submit(at.study.id, "verify", {"manifest": os.fspath(manifest), "file": os.fspath(path), "key": "latest"})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.pages.coarser_keys import find_coarser, show_coarser
 from larvatus.desk.study_edits import role_of, with_role
 
 
@@ -21,7 +22,8 @@ def show_keys(at: PageRequest) -> dict[str, Any]:
         job = None
     ticked = any(c["now"] == "key" for c in known)
     not_counted = [c["name"] for c in known if ticked and c["now"] != "key"]
-    return {"not_counted": not_counted, "found": found, "job": job if found is None else None, "known": known, "ready": ready}
+    return {**show_coarser(at), "ticked": ticked, "not_counted": not_counted, "found": found,
+            "job": job if found is None else None, "known": known, "ready": ready}
 
 
 def _look(at: PageRequest) -> None:
@@ -33,4 +35,4 @@ def _set_key(at: PageRequest) -> None:
     at.change(with_role(at.study.plain, at.value("column"), role), "role", at.value("column"), role)
 
 
-KEYS_ACTIONS: Mapping[str, Action] = {"look": _look, "key": _set_key}
+KEYS_ACTIONS: Mapping[str, Action] = {"look": _look, "key": _set_key, "coarser": find_coarser}

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import StudyError
-from larvatus.desk.forms import (
-    form_fields,
-    grid_values,
-    mask_class,
-    mask_summary,
-    settings_from,
-    step_problems_by_field,
-)
+from larvatus.desk.forms import form_fields, mask_class, mask_summary
 from larvatus.desk.page_request import Action, PageRequest, steps_to_mend
+from larvatus.desk.pages.coarser_keys import show_coarser, use_coarser
+from larvatus.desk.pages.typed_step import fields_as_typed, typed_step
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import (
     planned_steps,
     release_names,
@@ -39,13 +34,18 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     releases = [
         {"name": r["name"], "steps": [
             {"method": s["method"], "summary": mask_summary(s["method"]),
-             "fields": form_fields(mask_class(s["method"]), s, columns)}
-            for s in r["steps"]
-        ]} for r in plain.get("release", ())
+             "fields": fields_as_typed(form_fields(mask_class(s["method"]), s, columns), at, i, j)}
+            for j, s in enumerate(r["steps"])
+        ]} for i, r in enumerate(plain.get("release", ()))
     ]
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]
-    return {"advice": advice, "job": job if advice is None else None, "releases": releases, "suggested": suggested,
-            "lost": steps_to_mend(at), "masks": [(n, mask_summary(n)) for n in file_names("larvatus.masks")]}
+    why = {o["mask"]: o["why"] for o in (advice or {}).get("opinions", ())}
+    suited = {o["mask"] for o in (advice or {}).get("opinions", ()) if o["suits"]}
+    names = file_names("larvatus.masks")
+    return {**show_coarser(at), "why": why, "advice": advice,
+            "job": job if advice is None else None, "releases": releases, "suggested": suggested,
+            "lost": steps_to_mend(at),
+            "masks": [[(n, mask_summary(n)) for n in names if (n in suited) is suits] for suits in (True, False)]}
 
 
 def _look(at: PageRequest) -> None:
@@ -56,16 +56,18 @@ def _use_advice(at: PageRequest) -> None:
     """All suggested releases at once, with the roles, pooling and rules that the advice found."""
     advice = at.study.finding("advise", at.desk.data_key(at.study))
     if advice is None or not advice["plan"]:
-        raise StudyError([at.say("masks.no_plan")])
+        raise Refusal("masks.no_plan")
     plan = advice["plan"]
     own = [r for r in at.study.plain.get("release", ()) if r["name"] not in release_names(plan)]
-    keys, before = at.study.finding("keys", at.desk.data_key(at.study)), _columns_by_role(at.study.plain)
+    others = {n: at.study.finding(n, at.desk.data_key(at.study)) for n in ("keys", "coarser")}
+    before = _columns_by_role(at.study.plain)
     kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "constraints", "release")}
     at.change({**kept, **{n: v for n, v in plan.items() if n in ("roles", "sub_groups", "constraints")},
                "release": [*plan["release"], *own]}, "advice")
     at.study.keep_finding("advise", at.desk.data_key(at.study), advice)
-    if keys is not None and _columns_by_role(at.study.plain) == before:
-        at.study.keep_finding("keys", at.desk.data_key(at.study), keys)
+    if _columns_by_role(at.study.plain) == before:
+        for name, found in ((n, f) for n, f in others.items() if f is not None):
+            at.study.keep_finding(name, at.desk.data_key(at.study), found)
 
 
 def _columns_by_role(plain: Mapping[str, Any]) -> list[Any]:
@@ -122,32 +124,24 @@ def _move_step(at: PageRequest) -> None:
 
 def _set_step(at: PageRequest) -> None:
     """Settings of a step. Several values of a setting, separated by semicolons, make one release each."""
-    place, number = at.number("release"), at.number("step")
+    typed = typed_step(at)
+    if typed.problems:
+        raise StudyError(list(dict.fromkeys(typed.problems.values())))
+    place, number = typed.release, typed.step
     steps = planned_steps(at.study.plain, place)
-    if not 0 <= number < len(steps):
-        raise StudyError([at.say("masks.step_gone")])
-    method = mask_class(steps[number]["method"])
-    varied = {n.removeprefix("setting."): grid_values(v[0]) for n, v in at.form.items()
-              if n.startswith("setting.") and len(v) == 1 and ";" in v[0]}
-    given = settings_from(method, {n: v for n, v in at.form.items() if n.removeprefix("setting.") not in varied})
-    made = [{**given, **dict(zip(varied, values, strict=True))} for values in itertools.product(*varied.values())]
-    problems = [p for one in made for p in step_problems_by_field(one).values()]
-    if problems:
-        raise StudyError(list(dict.fromkeys(problems)))
-    plain = with_steps(at.study.plain, place, [made[0] if i == number else s for i, s in enumerate(steps)])
+    made = [[dict(one) if i == number else s for i, s in enumerate(steps)] for one in typed.settings]
+    plain = with_steps(at.study.plain, place, made[0])
     name = release_names(plain)[place]
-    for one in made[1:]:
-        said = ", ".join(f"{n} = {one[n]}" for n in varied)
-        plain = with_release(plain, f"{name}, {said}", [one if i == number else s for i, s in enumerate(steps)])
-    if varied:
-        said = ", ".join(f"{n} = {made[0][n]}" for n in varied)
-        plain = with_release_name(plain, place, f"{name}, {said}")
-    at.change(plain, "settings", method.name())
+    for one, other in zip(typed.settings[1:], made[1:], strict=True):
+        plain = with_release(plain, f"{name}, {typed.name_of(one)}", other)
+    if typed.varied:
+        plain = with_release_name(plain, place, f"{name}, {typed.name_of(typed.settings[0])}")
+    at.change(plain, "settings", str(steps[number]["method"]))
 
 
 MASKS_ACTIONS: Mapping[str, Action] = {
     "look": _look,
     "advice": _use_advice, "suggestion": _use_suggestion, "add": _add_release, "remove": _remove_release,
     "copy": _copy_release, "rename": _rename_release, "add_step": _add_step, "remove_step": _remove_step,
-    "move_step": _move_step, "set": _set_step,
+    "move_step": _move_step, "set": _set_step, "coarser": use_coarser,
 }

@@ -55,7 +55,7 @@ def _other_studies(at: PageRequest) -> list[StudyFolder]:
 def kind_of(roles: Mapping[str, Any], column: Mapping[str, Any]) -> str:
     """How a column is read: as a number, a category, or something that cannot be changed."""
     if column["type"] in ("dates", "empty", "text"):
-        return str(column["type"]) if column["type"] != "text" else "category"
+        return str(column["type"])
     if column["name"] in roles.get("nominal", ()):
         return "category"
     return "category" if column["has_labels"] and column["name"] not in roles.get("numeric", ()) else "number"

@@ -10,6 +10,7 @@ from larvatus.desk.desk import RUNNING
 from larvatus.desk.finished_results import results_of
 from larvatus.desk.page_request import Action, PageRequest, steps_to_mend
 from larvatus.desk.pages.roles_page import columns_with_roles, warnings_on
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import release_names
 
 
@@ -28,9 +29,9 @@ def _start(at: PageRequest) -> None:
     if at.study.check().study is None:
         raise StudyError(at.study.check().problems)
     if not release_names(at.study.plain):
-        raise StudyError([at.say("run.no_release")])
+        raise Refusal("run.no_release")
     if steps_to_mend(at):
-        raise StudyError(steps_to_mend(at))
+        raise Refusal("run.mend_first")
     at.desk.start_run(at.study)
 
 

@@ -1,6 +1,6 @@
 // Forms are sent in the background and the page is replaced by the answer; focus and scroll position stay.
 import { startGrid } from "./grid.js";
-import { startEvents } from "./events.js";
+import { startEvents, startStages } from "./events.js";
 import { startDrop } from "./drop.js";
 import { startRoles } from "./roles.js";
 import { startMap } from "./map.js";
@@ -41,7 +41,7 @@ export function replacePage(html, address) {
   const again = same && focused ? document.querySelector(focused) : null;
   if (again) again.focus({ preventScroll: true });
   else if (!same) { window.scrollTo(0, 0); document.querySelector("main")?.focus({ preventScroll: true }); }
-  const alert = document.querySelector("#alerts .alert");
+  const alert = document.querySelector("[aria-invalid=true]") ?? document.querySelector("#alerts .alert");
   if (alert) alert.scrollIntoView({ block: "nearest" });
 }
 
@@ -100,6 +100,7 @@ document.addEventListener("submit", (event) => {
   send(event.target);
 });
 document.addEventListener("change", (event) => {
+  if (event.target.matches("select[aria-describedby]")) describeChoice(event.target);
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   if (event.target.matches("[data-language]")) {
     fetch("/language", { method: "POST", body: new URLSearchParams({ language: event.target.value }) }).then(() => location.reload());
@@ -107,7 +108,7 @@ document.addEventListener("change", (event) => {
 });
 document.addEventListener("input", (event) => {
   const shown = event.target.dataset?.shown;
-  if (shown) document.getElementById(shown).textContent = event.target.value === event.target.max ? event.target.dataset.none : event.target.value;
+  if (shown) document.getElementById(shown).textContent = event.target.value === event.target.max ? event.target.dataset.none : Number(event.target.value).toLocaleString(document.documentElement.lang);
 });
 let shown = location.pathname;
 window.addEventListener("popstate", () => { if (location.pathname !== shown) location.reload(); });
@@ -117,11 +118,18 @@ function showCurrentStep() { // on a narrow screen the steps are scrolled
   if (now) steps.scrollLeft = now.offsetLeft + now.offsetWidth / 2 - steps.clientWidth / 2;
 }
 
+function describeChoice(select) { // what the chosen option means, below its list
+  const place = document.querySelector(`[data-of="${select.id}"]`);
+  if (place) place.textContent = select.selectedOptions[0]?.title ?? "";
+}
+
 function start() {
+  document.querySelectorAll("select[aria-describedby]").forEach(describeChoice);
   startGrid();
   startDrop();
   startRoles(send);
   startMap();
+  startStages();
   showCurrentStep();
   document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }

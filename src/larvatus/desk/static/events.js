@@ -1,10 +1,12 @@
 // What the server tells: how far a job is, and that the study was changed in another tab.
 let source = null;
+const LOOK = 2000; // milliseconds
 
 export function startEvents(refresh) {
   const study = document.body.dataset.study;
   if (!study || source) return;
   source = new EventSource(`/study/${study}/events`);
+  setInterval(() => lookForEndedJobs(study, refresh), LOOK);
   source.addEventListener("job", (event) => {
     const job = JSON.parse(event.data);
     const place = document.querySelector(`[data-job="${job.job}"]`);
@@ -17,7 +19,7 @@ export function startEvents(refresh) {
     if (bar && job.total > 0) { bar.max = job.total; bar.value = job.done; }
     const list = place.querySelector(".pieces");
     if (list && job.pieces?.length) showPieces(list, job.pieces, doing);
-    else if (doing && job.doing) doing.textContent = job.doing;
+    else if (doing && job.doing) doing.textContent = stageText(job.doing);
     const left = place.querySelector(".left");
     if (left) left.textContent = job.left === null ? "" : left.dataset.said.replace("{time}", duration(job.left, left.dataset));
   });
@@ -25,6 +27,27 @@ export function startEvents(refresh) {
     const { number } = JSON.parse(event.data);
     setTimeout(() => { if (String(number) > "" && Number(document.body.dataset.version) < number) notice(refresh); }, 600);
   });
+}
+
+// A job can end while its page is on the way, and a connection can break: a page that still shows an ended job is loaded again.
+async function lookForEndedJobs(study, refresh) {
+  const places = [...document.querySelectorAll("[data-job]")].filter((place) => place.querySelector("progress"));
+  if (!places.length || document.body.classList.contains("busy")) return;
+  const answer = await fetch(`/study/${study}/jobs`).catch(() => null);
+  if (!answer?.ok) return;
+  const open = new Set((await answer.json()).map((job) => job.job));
+  if (places.some((place) => place.isConnected && !open.has(place.dataset.job))) refresh();
+}
+
+// A line of progress with its beginning in the language of the page; names of methods stay as they are.
+function stageText(line) {
+  const stages = JSON.parse(document.body.dataset.stages), head = Object.keys(stages).find((s) => line === s || /^[ :,;]/.test(line.slice(s.length)) && line.startsWith(s));
+  const said = (head ? stages[head] + line.slice(head.length) : line).replaceAll("_", " ");
+  return said.replace(/: (\d+)$/, (_, n) => `: ${Number(n).toLocaleString(document.documentElement.lang)}`);
+}
+
+export function startStages() {
+  document.querySelectorAll("[data-doing]").forEach((place) => { if (place.dataset.doing) place.textContent = stageText(place.dataset.doing); });
 }
 
 function duration(seconds, texts) {
@@ -45,8 +68,7 @@ function showPieces(list, pieces, doing) {
     bar.max = total;
     bar.value = done;
     bar.setAttribute("aria-label", name);
-    said.lang = "en";
-    said.textContent = done >= total ? "✓" : now.join(", ").replaceAll("_", " ");
+    said.textContent = done >= total ? "✓" : now.map(stageText).join(", ");
   });
   while (list.children.length > pieces.length) list.lastChild.remove();
 }

@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from larvatus.core.errors import SearchError
 from larvatus.core.progress import Progress
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.preview_file import value_text, write_preview
 
 if TYPE_CHECKING:
@@ -119,6 +119,21 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     }
 
 
+def coarsen_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """The steps that lose least and make the keys keep to a limit: classes, and blanks for what is still rare."""
+    from larvatus.attacks.key_risk import KeyRisk
+    from larvatus.searching.lattice import solve_lattice
+    from larvatus.searching.lattice_settings import Lattice
+    from larvatus.study import Study
+
+    study = Study.of({**asked["study"], "limits": {"key_risk": asked["limit"]}}, Path(asked["folder"]))
+    data = _data(study, progress)
+    cells = set(asked["limit"]) == {"k"}  # single cells are blanked for a limit on k alone
+    found = solve_lattice(data, Lattice(suppress="cells" if cells else "records"), study.limits, KeyRisk(), "coarser keys",
+                          lambda n: progress(f"levels of the keys: {n}", 0, 1))
+    return {"steps": [dict(s) for s in found.steps], "note": found.note, "limit": asked["limit"]}
+
+
 def _said(cell: Any) -> str:
     from larvatus.core.number_format import cell_text
 
@@ -165,7 +180,7 @@ def search_settings(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
             raw.removesuffix(b"\n"), study.folder, kept, None, progress,
         )
     if found.chosen is None:
-        raise SearchError("no candidate met the limits. Allow more, or try other masks.")
+        raise Refusal("search.none_met")
     best = found.chosen.candidate
     steps = [{"method": s.name(), **s.model_dump(mode="json", exclude_defaults=True)} for s in best.steps]
     return {"name": best.name, "steps": steps, "tried": len(found.tried)}
@@ -220,6 +235,7 @@ def verify_file(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, 
 
 
 JOBS: Mapping[str, _Job] = {
-    "examine": examine, "advise": advise_study, "keys": examine_keys, "run": make_and_score, "search": search_settings,
+    "examine": examine, "advise": advise_study, "keys": examine_keys, "coarser": coarsen_keys,
+    "run": make_and_score, "search": search_settings,
     "elsewhere": score_elsewhere, "approve": approve_by_name, "export": export_file, "verify": verify_file,
 }

@@ -26,7 +26,7 @@ def write_preview(source: Any, target: Path, progress: Progress) -> int:
         for batch in batches():
             writer.write_batch(batch, row_group_size=GROUP)
             rows += batch.num_rows
-            progress(f"preparing the preview: {rows:,} records", 1, 2)
+            progress(f"preparing the preview: {rows}", 1, 2)
             if rows >= _MOST_ROWS:
                 break
     return rows

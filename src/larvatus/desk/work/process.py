@@ -23,6 +23,7 @@ from larvatus.core.memory_size import return_large_arrays
 from larvatus.core.progress import PieceProgress
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
 from larvatus.core.system_errors import system_refusal
+from larvatus.desk.refusals import Refusal
 
 _PAUSE = 0.15  # seconds between two reports of progress
 _TICK = 0.1
@@ -115,6 +116,9 @@ def _work(asked: dict[str, Any], answers: int) -> int:
         try:
             with progress_to(progress):
                 found = JOBS[asked["job"]](asked["arguments"], progress)
+        except Refusal as error:
+            _say(answers, {"id": asked["id"], "refused": error.keys})
+            return _FAILED
         except LarvatusError as error:
             _say(answers, {"id": asked["id"], "failed": str(error)})
             return _FAILED

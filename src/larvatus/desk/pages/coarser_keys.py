@@ -1,0 +1,59 @@
+"""Coarser keys: steps that the desk looks for under a limit, and that each release begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from larvatus.desk.page_request import PageRequest
+from larvatus.desk.refusals import Refusal
+from larvatus.desk.study_edits import planned_steps, with_steps
+
+LEAST = 3  # records that share a combination of keys, unless another number is given
+
+
+def show_coarser(at: PageRequest) -> dict[str, Any]:
+    """The form, and the steps that were found for these keys."""
+    key = at.desk.data_key(at.study)
+    found, job = at.study.finding("coarser", key), at.desk.worker.latest(at.study.id, "coarser")
+    if job is not None and (job.state == "done" or job.arguments.get("key") != key):
+        job = None
+    limit = (found or {}).get("limit", {"k": LEAST})
+    return {"coarser": found, "coarser_job": job, "limit": limit, "used": found is not None and _are_first(at, found["steps"])}
+
+
+def find_coarser(at: PageRequest) -> None:
+    """Look for coarser keys under a smallest number of records, a largest share of records found, or both."""
+    least, most = at.value("least").strip(), at.share("most")
+    limit: dict[str, Any] = {"k": at.number("least")} if least and at.number("least") > 1 else {}
+    if most is not None:
+        limit["at_most"] = most
+    if not limit:
+        raise Refusal("keys.needs_limit")
+    at.desk.ask(at.study, "coarser", limit=limit)
+
+
+def use_coarser(at: PageRequest) -> None:
+    """Put the steps that were found before the steps of every release; those of an earlier search are taken out."""
+    found = at.study.finding("coarser", at.desk.data_key(at.study))
+    plain = at.study.plain
+    if found is None or not plain.get("release"):
+        raise Refusal("masks.coarser_later")
+    keys = set(plain.get("roles", {}).get("key", ()))
+    for place in range(len(plain["release"])):
+        own = [s for s in planned_steps(plain, place) if not (s.get("columns") and set(s["columns"]) <= keys)]
+        plain = with_steps(plain, place, [*found["steps"], *own])
+    at.change(plain, "coarser_keys")
+
+
+def _are_first(at: PageRequest, steps: list[dict[str, Any]]) -> bool:
+    """Whether every planned release begins with these steps."""
+    planned = at.study.plain.get("release", ())
+    return bool(planned) and all(_alike(r["steps"][: len(steps)], steps) for r in planned)
+
+
+def _alike(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """Whether two sequences of steps do the same; a study leaves out settings that have their default."""
+    from larvatus.data.contracts import Mask
+    from larvatus.data.method_parsing import method_of
+
+    return [method_of(Mask, s) for s in some] == [method_of(Mask, s) for s in others]
