@@ -164,6 +164,8 @@ def search_settings(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
             data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal,
             raw.removesuffix(b"\n"), study.folder, kept, None, progress,
         )
+    if found.interrupted:  # cancelled at the desk, where nobody waits for the best so far
+        raise KeyboardInterrupt
     if found.chosen is None:
         raise SearchError("no candidate met the limits. Allow more, or try other masks.")
     best = found.chosen.candidate
