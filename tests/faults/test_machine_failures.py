@@ -12,6 +12,7 @@ from fault_campaign import write_inputs
 
 import larvatus as lv
 from larvatus.attacks.exact_match import ExactMatch
+from larvatus.cli.main import main
 from larvatus.core.errors import MachineError, RiskError, SearchError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
@@ -52,6 +53,31 @@ def test_an_attack_that_the_machine_stops_is_not_left_out(data, error, ends, mon
         return
     with pytest.raises(MachineError):
         lv.risk(data, release)
+
+
+class Py4JError(Exception):
+    """As the error that PySpark raises once its Java process is gone."""
+
+    __module__ = "py4j.protocol"
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (MemoryError("confidential 4711"), "there is not enough memory"), (Py4JError("confidential 4711"), "Spark's Java process"),
+    (OSError(5, "confidential 4711"), "the system refused"),
+])
+def test_a_command_explains_a_failure_of_the_machine_without_its_text(error, said, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("larvatus.documents.verification.verify_files", failing(error))
+    assert main(["verify", str(tmp_path / "x.manifest.json")]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "4711" not in printed
+
+
+def test_a_mask_whose_spark_is_gone_raises_an_own_error(data, monkeypatch):
+    monkeypatch.setattr(AdditiveNoise, "apply", failing(Py4JError("confidential 4711")))
+    with pytest.raises(MachineError, match=r"additive_noise: Spark's Java process has ended") as raised:
+        lv.mask(data, "additive_noise")
+    assert "4711" not in str(raised.value)
 
 
 def test_a_file_that_the_system_refuses_is_a_failure_of_the_machine(tmp_path):
