@@ -11,7 +11,7 @@ import numpy as np
 
 from larvatus.core.errors import ReadError
 from larvatus.core.file_signatures import likeness
-from larvatus.core.trial_process import survives
+from larvatus.core.safe_files.trial_process import survives
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
 from larvatus.engines._files.byte_layouts.portable_files import portable_codes
 from larvatus.engines._files.byte_layouts.transport_files import transport_tags
