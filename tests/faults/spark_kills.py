@@ -87,12 +87,12 @@ def run(folder: Path, target: str, at: int) -> tuple[int, str, dict[str, Any]]:
 def problem(folder: Path, code: int, said: str, before: dict[str, bytes], after: dict[str, bytes]) -> str:
     """What is wrong; empty if nothing is."""
     state = visible(folder)
-    if code not in (0, 2) or "Traceback" in said or "nexpected" in said:
-        return f"exit code {code}: {said[-500:]}"
     if state != (after if code == 0 else before):
         return f"exit code {code}, but other files: {sorted(n for n in state if state[n] != after.get(n))}"
     time.sleep(1)  # executors notice that the driver is gone
-    return f"left behind: {found}" if (found := left_over(folder)) else ""
+    if found := left_over(folder):
+        return f"left behind: {found}"
+    return f"exit code {code}: {said}" if code not in (0, 2) or "Traceback" in said or "nexpected" in said else ""
 
 
 def campaign(target: str, moments: int, store: Path) -> dict[str, Any]:
