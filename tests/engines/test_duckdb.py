@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import larvatus as lv
-from larvatus.core.errors import EngineError, LarvatusWarning, ReadError
+from larvatus.core.errors import EngineError, LarvatusWarning, MachineError, ReadError
 from larvatus.data.verbs import moments_by_group
 from larvatus.engines import _choice
 from larvatus.engines.duckdb import Duckdb
@@ -241,7 +241,7 @@ def test_an_amount_that_an_engine_cannot_keep_to_is_refused(frame):
 def test_a_place_for_temporary_files_that_cannot_be_used_is_named(tmp_path, frame, monkeypatch):
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "file"))
-    with pytest.raises(EngineError, match=r"temporary files cannot be written in .*file.*LARVATUS_TEMP"):
+    with pytest.raises(MachineError, match=r"temporary files cannot be written in .*file.*LARVATUS_TEMP"):
         lv.read(frame, **ROLES, engine="duckdb")
 
 

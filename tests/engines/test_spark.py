@@ -237,8 +237,8 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
     """A Python without larvatus: the probe fails, and one error says what to install."""
     code = (
         "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
-        "from larvatus.engines._spark_session import started\n"
-        "s = started('local[1]')\n"
+        "from larvatus.engines._spark.session import start_session\n"
+        "s = start_session('local[1]')\n"
         "try:\n    lv.read('in.csv', confidential=['x'], engine=Spark(session=s))\n"
         "except lv.LarvatusError as e:\n    print('SAID', e)\n"
     )
@@ -315,23 +315,33 @@ def in_a_process(code: str, folder: Path, **more: str) -> str:
 
 
 @pytest.mark.slow
-def test_an_event_log_that_a_user_keeps_holds_no_value(tmp_path):
+def test_an_event_log_that_a_user_keeps_holds_no_value_and_no_secret(tmp_path):
+    """Neither do the arguments and the environment of any process, and what is printed."""
     (tmp_path / "events").mkdir()
     kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(),
             "spark.eventLog.compress": "false"}
     code = (
-        "import larvatus as lv; from larvatus.engines.spark import Spark\n"
-        "from larvatus.engines._spark_session import started; from sample import ROLES, people\n"
-        f"s = started('local[2]', **{kept!r})\n"
+        "import larvatus as lv; from larvatus.engines.spark import Spark; from pathlib import Path\n"
+        "from larvatus.engines._spark.session import start_session; from sample import ROLES, people, SECRET\n"
+        f"s = start_session('local[2]', **{kept!r})\n"
         "table = people(240).assign(name='a name 123456789'); table.loc[3, 'income'] = 123456789.125\n"
         "data = lv.read(table, **ROLES, engine=Spark(session=s, rows=60))\n"
-        "lv.mask(data, 'data_shuffling').write('out')\ns.stop()\n"
+        "lv.mask(data, 'data_shuffling', secret=SECRET).write('out')\n"
+        "for part in ('cmdline', 'environ'):\n"
+        "    for process in Path('/proc').glob('[0-9]*'):\n"
+        "        try:\n            raw = (process / part).read_bytes()\n"
+        "        except OSError:\n            continue\n"
+        "        assert SECRET not in raw and SECRET.hex().encode() not in raw, process\n"
+        "s.stop()\n"
     )
-    in_a_process(code, tmp_path)
+    printed = in_a_process(f"import os; os.dup2(1, 2)\n{code}", tmp_path)
+    assert SECRET.decode() not in printed
     logs = [p for p in (tmp_path / "events").rglob("*") if p.is_file() and p.stat().st_size]
     assert any(b"hashpartitioning" in p.read_bytes() for p in logs)
     assert not any(b"1.23456789" in p.read_bytes() for p in logs)
     assert not any(known(123456789.125) in p.read_bytes() for p in logs for known in SHOWN)
+    forms = (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET), repr(SECRET).encode())
+    assert not [form for form in forms for p in logs if form in p.read_bytes()]
 
 
 @pytest.mark.slow
@@ -361,7 +371,7 @@ def test_spark_connect_gives_the_release_of_memory(small, tmp_path):
     pytest.importorskip("grpc", reason="what Spark Connect needs is not installed: pip install 'larvatus[connect]'")
     code = (
         "import larvatus as lv, pandas as pd; from pyspark.sql import SparkSession; from sample import ROLES, SECRET\n"
-        "from larvatus.engines.spark import Spark; from larvatus.engines._spark_session import is_spark\n"
+        "from larvatus.engines.spark import Spark; from larvatus.engines._spark.session import is_spark\n"
         "s = SparkSession.builder.remote('local[2]').getOrCreate()\n"
         "try:\n"
         "    frame = s.read.parquet('in.parquet')\n"

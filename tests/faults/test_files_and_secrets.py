@@ -14,10 +14,12 @@ import pytest
 from fault_campaign import SECRET, write_inputs
 
 import larvatus as lv
+from larvatus.cli.inputs import secret_of
 from larvatus.cli.main import main
 from larvatus.core.errors import ReadError, SubGroupError, WriteError
 from larvatus.core.files import folder_in_place
 from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.safe_files.secret_files import read_secret
 from larvatus.core.worker_process import Worker
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.memory import Memory
@@ -184,6 +186,46 @@ def test_an_error_of_the_system_is_reported_without_its_text(monkeypatch, capsys
     said = capsys.readouterr().err
     assert "the disk is full" in said
     assert "4711" not in said
+
+
+def memory_of(process: int) -> bytes:
+    """What a process can write to."""
+    out = []
+    with open(f"/proc/{process}/maps") as maps, open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for low, high in re.findall(r"^([0-9a-f]+)-([0-9a-f]+) rw", maps.read(), re.MULTILINE):
+            memory.seek(int(low, 16))
+            out.append(memory.read(int(high, 16) - int(low, 16)))
+    return b"".join(out)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process by /proc")
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_secret_that_was_read_from_a_file_is_overwritten_in_memory(forgotten, tmp_path):
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    code = (f"from pathlib import Path\nfrom larvatus.core.safe_files.secret_files import forget, read_secret\n"
+            f"secret = read_secret(Path('secret'))\nassert len(secret) == {len(SECRET)}\n"
+            f"{'forget(secret)' if forgotten else ''}\nprint('ready', flush=True)\ninput()\n")
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout.readline() == b"ready\n"
+        assert (SECRET.encode() in memory_of(process.pid)) is not forgotten
+        process.communicate(b"\n")
+
+
+@pytest.mark.parametrize(("content", "secret"), [(b"a" * 20, b"a" * 20), (b"a\nb\r\n", b"a\nb"), (b"\n", b""), (b"", b"")])
+def test_a_secret_is_the_file_without_its_last_line_break(content, secret, tmp_path):
+    (tmp_path / "secret").write_bytes(content)
+    assert read_secret(tmp_path / "secret") == secret
+
+
+def test_a_secret_of_a_command_is_overwritten_at_its_end(tmp_path, monkeypatch):
+    later = []
+    monkeypatch.setattr("atexit.register", lambda *given: later.append(given))
+    write_inputs(tmp_path, "memory")
+    secret = secret_of(tmp_path / "secret.txt")
+    (function, given), = later
+    assert given is secret
+    function(given)
+    assert secret == bytes(len(SECRET))
 
 
 def test_a_crash_leaves_no_image_of_the_memory():

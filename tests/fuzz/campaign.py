@@ -2,23 +2,29 @@
 
     make fuzz SECONDS=600                                   all kinds, ten minutes in total
     python tests/fuzz/campaign.py --kinds CSV,frames --cases 20000 --seed 7
-    python tests/fuzz/campaign.py --seconds 720 --page      also put what is printed into docs/reliability-fuzz.md
+    python tests/fuzz/campaign.py --store FILE --page       go on from the figures in FILE; put what is printed into the page
 
-A fault is stored in tests/fuzz/corpus and tried again first by later runs and by `make test`.
+A fault is stored in tests/fuzz/corpus and tried again by `make test`. Each kind runs in a process of its own, so that a crash
+of a library is a fault of one case. With --store, figures are added to a file as they come: a run can be stopped and continued,
+and several can share the kinds.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import fcntl
 import hashlib
 import json
 import multiprocessing
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +87,14 @@ def place_of(error: BaseException) -> str:
 Outcomes = tuple[Counter[str], dict[str, Path]]
 
 
-def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) -> Outcomes:
-    """Outcomes by kind, and the faults with the file of the input that gave them."""
+def run(kind: str, target: Target, cases: int, number: int, pending: Path | None = None) -> Outcomes:
+    """Outcomes by kind of one batch, and the faults with the file of the input that gave them."""
     outcomes: Counter[str] = Counter()
     faults: dict[str, Path] = {}
-    until, number = time.monotonic() + seconds, first_seed
 
     def use(value: Any) -> None:
+        if pending is not None:
+            pending.write_text(json.dumps(encoded(value)), encoding="utf-8")
         try:
             outcomes[handle(target, value)] += 1
         except KeyboardInterrupt:
@@ -99,19 +106,76 @@ def run(kind: str, target: Target, seconds: float, cases: int, first_seed: int) 
                 faults[where] = store(kind, value)
                 print(f"{kind}: {where}: {str(error)[:120]!r} ({faults[where].name})", flush=True)
 
-    while time.monotonic() < until and sum(outcomes.values()) < cases:
-        left = min(_BATCH, cases - sum(outcomes.values()))
-        quiet = settings(max_examples=left, database=None, deadline=None, phases=[Phase.generate],
-                         suppress_health_check=list(HealthCheck))
-        seed(number)(quiet(given(target.inputs)(lambda value: use(value))))()
-        number += 1
+    quiet = settings(max_examples=cases, database=None, deadline=None, phases=[Phase.generate],
+                     suppress_health_check=list(HealthCheck))
+    seed(number)(quiet(given(target.inputs)(lambda value: use(value))))()
     return outcomes, faults
 
 
-def run_kind(task: tuple[str, float, float, int, int]) -> Outcomes:
-    """One kind, for its share of the time that is left."""
-    kind, until, share, cases, first_seed = task
-    return run(kind, TARGETS[kind], max(until - time.monotonic(), 1.0) * min(share, 1.0), cases, first_seed)
+@dataclass
+class Figures:
+    """What is known of one kind: batches begun, outcomes by kind, and faults with their inputs. The file holds all kinds."""
+
+    path: Path
+    kind: str
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, Any]]:
+        """The figures of the kind, locked; changes are written."""
+        with self.path.open("a+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            known = json.loads(file.read() or "{}")
+            mine = known.setdefault(self.kind, {"batches": 0, "seconds": 0.0, "cases": {}, "faults": {}})
+            yield mine
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+    def add(self, outcomes: Mapping[str, int], faults: Mapping[str, Path], seconds: float) -> None:
+        with self.opened() as mine:
+            for name, count in outcomes.items():
+                mine["cases"][name] = mine["cases"].get(name, 0) + count
+            mine["faults"].update({where: path.name for where, path in faults.items()})
+            mine["seconds"] += seconds
+
+    def next_batch(self, cases: int) -> tuple[int, int]:
+        """The number of the next batch and its size; no case is left if that is 0."""
+        with self.opened() as mine:
+            mine["batches"] += 1
+            return mine["batches"] - 1, min(_BATCH, cases - sum(mine["cases"].values()))
+
+    def outcomes(self) -> Outcomes:
+        with self.opened() as mine:
+            return Counter(mine["cases"]), {where: Path(name) for where, name in mine["faults"].items()}
+
+
+def run_kind(figures: Figures, until: float, cases: int, first_seed: int, pending: Path) -> None:
+    """Batches of one kind until the cases are done or the time is over."""
+    while time.monotonic() < until:
+        number, size = figures.next_batch(cases)
+        if size <= 0:
+            return
+        began = time.process_time()
+        found = run(figures.kind, TARGETS[figures.kind], size, first_seed + number, pending)
+        figures.add(*found, time.process_time() - began)
+
+
+def run_beside(figures: Figures, until: float, cases: int, first_seed: int) -> None:
+    """The same in another process, which is started again after a crash: the case it had in hand is a fault."""
+    with tempfile.TemporaryDirectory() as made:
+        pending = Path(made) / "input.json"
+        while True:
+            task = (figures, until, cases, first_seed, pending)
+            process = multiprocessing.get_context("spawn").Process(target=run_kind, args=task)
+            process.start()
+            process.join()
+            if process.exitcode is None or process.exitcode >= 0:
+                return
+            where = f"the process ended by signal {-process.exitcode}"
+            path = store(figures.kind, decoded(json.loads(pending.read_text(encoding="utf-8"))))
+            print(f"{figures.kind}: {where} ({path.name})", flush=True)
+            figures.add({"fault": 1}, {where: path}, 0.0)
 
 
 def figures(arguments: Sequence[str], first_seed: int, seconds: float, found: Mapping[str, Outcomes]) -> str:
@@ -123,8 +187,8 @@ def figures(arguments: Sequence[str], first_seed: int, seconds: float, found: Ma
     reached = sum(n >= AIM for n in cases.values())
     return "\n".join([
         f"`python tests/fuzz/campaign.py {' '.join(arguments)}`".replace(" `", "`"), "",
-        f"Seed {first_seed}, {seconds / 60:.0f} minutes, {sum(cases.values()):,} cases of {len(found)} kinds. "
-        f"The aim is {AIM:,} cases of each kind.",
+        f"Seed {first_seed}, {seconds / 60:.0f} minutes of processor time, {sum(cases.values()):,} cases of {len(found)} "
+        f"kinds. The aim is {AIM:,} cases of each kind.",
         f"{reached} of {len(found)} kinds reached it; the smallest number is {min(cases.values()):,}.", "",
         "| input | cases | accepted | refused | faults |", "|---|---|---|---|---|", *rows, "",
         *(["Faults of this run:", "", *faults] if faults else ["No fault was found in this run."]), "",
@@ -143,19 +207,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--cases", type=int, default=AIM, help="largest number of cases for each kind")
     parser.add_argument("--kinds", default="", help="kinds, separated by commas (default: all)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1, help="processes; the cases are the same")
+    parser.add_argument("--store", type=Path, help="file with figures, which grows (default: none)")
     parser.add_argument("--page", action="store_true", help="put what is printed into docs/reliability-fuzz.md")
     asked = parser.parse_args(arguments)
     kinds = [k for k in asked.kinds.split(",") if k] or list(TARGETS)
-    started = time.monotonic()
-    tasks = [(kind, started + asked.seconds, asked.jobs / (len(kinds) - i), asked.cases, asked.seed)
-             for i, kind in enumerate(kinds)]
-    if asked.jobs == 1:
-        found = dict(zip(kinds, map(run_kind, tasks), strict=True))
-    else:
-        with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-            found = dict(zip(kinds, pool.map(run_kind, tasks, chunksize=1), strict=True))
-    text = figures(arguments, asked.seed, time.monotonic() - started, found)
+    with tempfile.TemporaryDirectory() as made:
+        path = asked.store or Path(made) / "figures.json"
+        started = time.monotonic()
+        for i, kind in enumerate(kinds):
+            share = (started + asked.seconds - time.monotonic()) / (len(kinds) - i)
+            run_beside(Figures(path, kind), time.monotonic() + max(share, 1.0), asked.cases, asked.seed)
+        known = json.loads(path.read_text(encoding="utf-8"))
+        found = {kind: Figures(path, kind).outcomes() for kind in TARGETS if kind in known}
+    text = figures(arguments, asked.seed, sum(kind["seconds"] for kind in known.values()), found)
     print("\n" + text)
     if asked.page:
         PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")

@@ -223,14 +223,37 @@ def _arrow_bytes() -> bytes:
     return out.getvalue()
 
 
-def _stata_bytes() -> bytes:
-    import pandas as pd
+LABELLED = (".dta", ".sav", ".xpt", ".por", ".xlsx", ".ods")
 
-    path = folder() / "made.dta"
-    frame = pd.DataFrame({"income": np.arange(20.0) ** 2, "age": np.arange(20) + 18, "region": ["a", "b"] * 10,
-                          "day": np.arange(20.0), "zero": np.arange(20.0)})
-    frame.to_stata(path, write_index=False, variable_labels={"income": "yearly income"})
+
+@cache
+def _labelled_bytes(suffix: str) -> bytes:
+    """The sample as a file of SPSS, Stata, SAS, Excel or OpenDocument, with labels where the format has them."""
+    import pandas as pd
+    import pyreadstat
+
+    frame = pd.DataFrame({"income": np.arange(20.0) ** 2, "age": np.arange(20) + 18, "region": [1.0, 2.0] * 10,
+                          "day": np.arange(20.0), "zero": ["a", "b"] * 10})
+    path, labels = folder() / f"made{suffix}", {"income": "yearly income", "region": "where"}
+    if suffix == ".dta":
+        frame.to_stata(path, write_index=False, variable_labels=labels)
+    elif suffix == ".sav":
+        pyreadstat.write_sav(frame, path, column_labels=labels, variable_value_labels={"region": {1.0: "north", 2.0: "south"}},
+                             missing_ranges={"age": [99]})
+    elif suffix in (".xpt", ".por"):
+        write = pyreadstat.write_xport if suffix == ".xpt" else pyreadstat.write_por
+        write(frame, path, column_labels=labels)
+    else:
+        made = lv.mask(lv.read(frame, confidential=["income"], non_confidential=["age", "region", "day", "zero"]),
+                       "additive_noise", secret=SECRET)
+        made.write(path, overwrite=True)
     return path.read_bytes()
+
+
+def use_labelled(given: bytes | tuple[str, bytes]) -> None:
+    """A damaged file with its suffix; bytes alone are a file of Stata."""
+    suffix, content = (".dta", given) if isinstance(given, bytes) else given
+    use_file(suffix)(content)
 
 
 def use_frame(table: pa.Table) -> None:
@@ -420,8 +443,8 @@ formula_texts = st.lists(
     max_size=9,
 ).map(lambda words: "a ~ " + " ".join(words))
 COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run", "search", "list", "describe", "export",
-            "approve", "nothing")
-LONG = ("publish-noise", "reproduce", "demo", "desk")  # a run takes seconds or does not end: the last option is always wrong
+            "approve", "publish-noise", "nothing")
+LONG = ("demo", "desk")  # a run takes seconds or does not end: the last option is always wrong
 OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
            "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--seeds", "--=", "-", "--", "given.csv",
            "nothing.csv", "study.toml", "income", "people.csv", "age", "--overwrite", "out.csv", "additive_noise", "released")
@@ -437,6 +460,7 @@ _words = st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x
 command_lines = st.one_of(
     st.tuples(st.sampled_from(COMMANDS), _words).map(lambda t: [t[0], *t[1]]),
     st.tuples(st.sampled_from(LONG), _words).map(lambda t: [t[0], *t[1], "--nothing"]),
+    _words.map(lambda words: ["reproduce", *words, "--stored-only", "--cache-dir", "nothing"]),  # it computes nothing
     st.tuples(st.sampled_from(_COMPLETE), st.integers(1, 12), _words).map(lambda t: [*t[0][: t[1]], *t[2]]),
 )
 
@@ -458,7 +482,10 @@ TARGETS: dict[str, Target] = {
                   use_file(".csv"), quick=False),
     "Parquet": Target(st.one_of(st.deferred(lambda: damaged(_parquet_bytes())), tables()), use_file(".parquet"), quick=False),
     "Arrow": Target(st.one_of(st.deferred(lambda: damaged(_arrow_bytes())), tables()), use_file(".arrow"), quick=False),
-    "labelled files": Target(st.deferred(lambda: damaged(_stata_bytes())), use_file(".dta"), quick=False),
+    "labelled files": Target(
+        st.sampled_from(LABELLED).flatmap(lambda s: st.tuples(st.just(s), damaged(_labelled_bytes(s)))), use_labelled,
+        quick=False,
+    ),
     "frames": Target(tables(), use_frame, quick=False),
     "command lines": Target(command_lines, use_command, quick=False),
 }

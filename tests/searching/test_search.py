@@ -147,6 +147,7 @@ def test_an_interruption_gives_the_best_so_far_confirmed():
     found = ran(Interrupted(lambda v, *_: 1 / (1 + v)))
     assert len(found.tried) == 7
     assert "interrupted after 7 of 30" in found.notes[0]
+    assert found.interrupted
     assert found.chosen is not None
     assert found.chosen.candidate.violation == 0
 
@@ -161,6 +162,8 @@ def test_a_second_interruption_leaves_the_best_unconfirmed():
 
     found = ran(Interrupted(lambda v, *_: 1 / (1 + v)))
     assert found.chosen is None
+    assert found.interrupted
+    assert found.outcome == "interrupted before a candidate was confirmed"
     assert found.finalists == ()
     assert found.best is not None
     assert found.best.violation == 0

@@ -42,6 +42,7 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "__main__.py": "what python -m larvatus runs, by its name",
+    "core/safe_files/trial_process.py": "copies this process, which no reader of files should do by itself",
     "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",

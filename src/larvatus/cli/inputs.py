@@ -286,16 +286,17 @@ def secret_of(path: Path | None) -> bytes | None:
         return None
     from larvatus.core.randomness import secret_or_new
     from larvatus.core.safe_files.private_files import check_private
+    from larvatus.core.safe_files.secret_files import read_secret
 
     check_private(path, "secret file")
     try:
-        raw = path.read_bytes()
+        secret = read_secret(path)
     except OSError as error:
         raise ReadError(
             f"secret file {path} cannot be read: {error.strerror}. Write at least 16 random bytes into it (head -c 32 "
             f"/dev/urandom | base64 > {path}), or omit --secret-file to use a fresh secret that is not stored."
         ) from None
     try:
-        return secret_or_new(raw.removesuffix(b"\n").removesuffix(b"\r"))
+        return secret_or_new(secret)
     except LarvatusError as error:
         raise ReadError(f"secret file {path}: {error}") from None

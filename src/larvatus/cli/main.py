@@ -31,7 +31,7 @@ from larvatus.cli.commands.verify import verify
 from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 from larvatus.core.supervision import can_supervise, leave_no_core, obey_signals, run_supervised
-from larvatus.core.system_errors import system_refusal
+from larvatus.core.system_errors import is_failure_of_machine, machine_failure
 
 _NOW_CALLED = {
     "--force": "--overwrite", "--at-once": "--jobs", "--null": "--null-resamples", "--why": "--reason",
@@ -161,8 +161,8 @@ def _run(given: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
-        if isinstance(error, OSError) and error.errno:
-            print(f"larvatus: {system_refusal(error)}", file=sys.stderr)
+        if is_failure_of_machine(error):
+            print(f"larvatus: {machine_failure(error)}", file=sys.stderr)
             return WRONG_INPUT
         print(
             f"larvatus: unexpected {type(error).__name__}; details hidden because they may contain data. "

@@ -92,6 +92,14 @@ class EngineError(LarvatusError):
     """An engine has too little memory or temporary disk space for the work."""
 
 
+class MachineError(LarvatusError):
+    """The machine failed, not the method: a file that cannot be written, no space for temporary files, a lost process.
+
+    It says nothing about a release or an attack, so that whatever lists methods that do not apply does not list it: the command
+    ends, and can be repeated.
+    """
+
+
 class ManifestError(LarvatusError):
     """A file does not match its manifest."""
 
@@ -106,6 +114,10 @@ class SearchError(LarvatusError):
 
 class WriteError(LarvatusError):
     """An output cannot be written; no partial file remains."""
+
+
+class DiskError(WriteError, MachineError):
+    """An output cannot be written because the system refuses it."""
 
 
 def _numeric(text: str) -> bool:

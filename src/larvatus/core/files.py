@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import DiskError, WriteError
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
@@ -73,12 +73,12 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def not_written(path: Path, error: OSError) -> WriteError:
+def not_written(path: Path, error: OSError) -> DiskError:
     """The error for a target that cannot be written; a staged file is called by the name that it will have."""
     path = target_of(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-        return WriteError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
-    return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
+        return DiskError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
+    return DiskError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
 
 
 def file_suffix(path: Path) -> str:

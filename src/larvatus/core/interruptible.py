@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextvars
 import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-_TICK, _MOMENT = 0.5, 0.2
+_TICK, _MOMENT, _AGAIN = 0.5, 0.2, 0.02
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _R = TypeVar("_R")
 
@@ -52,10 +53,28 @@ def start_thread(work: Callable[[], None]) -> threading.Thread:
 
 
 def abandon_thread(thread: threading.Thread) -> None:
-    """Let a thread end at its next Python instruction; wait for a moment only."""
+    """Let a thread end at its next Python instruction; wait for a moment only.
+
+    In the finaliser of an object Python would print the exception and go on. It is then raised again a moment later.
+    """
+    usual = sys.unraisablehook
+
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_type is not SystemExit or threading.current_thread() is not thread:
+            usual(ignored)
+            return
+        timer = threading.Timer(_AGAIN, _end_thread, (thread,))
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again
+    _end_thread(thread)
+    thread.join(_MOMENT)
+
+
+def _end_thread(thread: threading.Thread) -> None:
     if thread.ident is not None and thread.is_alive():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
-        thread.join(_MOMENT)
 
 
 def end_undisturbed(tidy: Callable[[], object]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from larvatus.core.errors import EngineError, ReadError
+from larvatus.core.errors import EngineError, LarvatusError, MachineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import Array, RecordTable, Words
 from larvatus.data.labelling.labels import FileLabels
@@ -227,11 +227,11 @@ def _numpy(column: pa.Array) -> Array:
     return np.frombuffer(b"".join(found), dtype=f"V{len(found[0])}")
 
 
-def _explained(error: Exception, folder: WorkFolder) -> EngineError:
+def _explained(error: Exception, folder: WorkFolder) -> LarvatusError:
     """An error that tells the user what to do. DuckDB's own message is not repeated, because it may contain values."""
     kind, said = type(error).__name__, str(error).lower()
     if "no space" in said or "disk" in said or "max_temp_directory_size" in said:
-        return EngineError(
+        return MachineError(
             f"there is no space for temporary files in {folder.path.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
     if kind == "OutOfMemoryException":

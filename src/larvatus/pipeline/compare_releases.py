@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.limits import LimitsLike
-from larvatus.core.errors import LarvatusError, RiskError, RolesError
+from larvatus.core.errors import LarvatusError, MachineError, RiskError, RolesError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.memory_size import give_back
 from larvatus.core.progress import Progress, current_progress, silent
@@ -260,6 +260,8 @@ class _Candidates:
             made = self._finished(job, release, risks, measured.scores(found))
             stored.remove()
             return made
+        except (MachineError, OSError):  # it says nothing about the candidate
+            raise
         except Exception as error:
             if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):
                 raise

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
-from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.core.errors import LarvatusError, MachineError, StudyError
 from larvatus.core.progress import Clock, Progress
 from larvatus.data.score import Row
 from larvatus.pipeline.read_source import read_for_study
@@ -133,6 +133,8 @@ def run_scenarios(asked: ScenarioRequest, progress: Any) -> Iterator[tuple[str, 
         try:
             row |= _attacked(sources[cell.name], cell.steps, settings, secret, who, outer, cell.more).row(known)
             row["refused"] = None
+        except MachineError:
+            raise
         except LarvatusError as error:
             row["refused"] = str(error)
         outer.end()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.core.progress import Clock, Progress
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Measure
@@ -76,6 +76,8 @@ class Nulls:
                     continue
                 try:
                     values.append(method.score(held, drawn, self.randoms(method)).value)
+                except MachineError:
+                    raise
                 except LarvatusError as error:
                     found[i] = error.reason_for(method.name())
             clock.done()

@@ -53,7 +53,8 @@ def search_study(
     """Run the search of a study; write the candidates tried and confirmed, and the chosen release with its documents.
 
     `suffix` is .csv or .parquet (default: the format of the source). Rerunning with the same secret and folder resumes:
-    finished draws are not made again. The folder can be checked, approved and exported as after `run`.
+    finished draws are not made again. A search that is interrupted before a candidate is confirmed writes nothing else. The
+    folder can be checked, approved and exported as after `run`.
     """
     if not study.search:
         raise StudyError(["search: there is nothing to try. Add [[search]] with steps whose settings have a range."])
@@ -80,6 +81,8 @@ def search_study(
         )
         _check_free(kept, Path(output_dir), mine, f"chosen{suffix}", secret, overwrite)
         found, keys = found_in(kept)
+        if found.interrupted and found.chosen is None:  # no word on the limits: nothing was confirmed
+            raise KeyboardInterrupt
         with file_set(Path(output_dir)) as files:
             more, loud = _write(
                 study, data, found, files.place, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress

@@ -9,7 +9,7 @@ from typing import Any
 
 from larvatus.comparison.comparison import Candidate
 from larvatus.constraints.settings import constraints_of
-from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
+from larvatus.core.errors import DiscoveryError, LarvatusError, MachineError, StudyError
 from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.intruder import Intruder
@@ -74,6 +74,8 @@ class Drawing:
             of = self.data if draw.whole else self.explored
             risks = self._risks(of, made, progress)
             scores = [*risks, *utility(of, made, self.measures, analyses=self.analyses, progress=progress)]
+        except MachineError:
+            raise
         except LarvatusError as error:
             return ScoredDraw(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
         candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)

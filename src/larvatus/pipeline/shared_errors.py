@@ -17,7 +17,7 @@ import numpy as np
 
 from larvatus.attacks.scoring.credits import WIDENED
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block
 from larvatus.data.intruder import Intruder
@@ -42,6 +42,8 @@ def shared_error(attack: Attack, original: Microdata, release: Release, intruder
         fewer, released = (part.take(d, left_out) for d in (original, data))
         try:
             score = attack.attack(fewer, replace(release, copies=(released,)), intruder, random)
+        except MachineError:
+            raise
         except LarvatusError:
             return 0.0
         values.append(score.value)

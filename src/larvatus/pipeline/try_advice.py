@@ -18,7 +18,7 @@ from larvatus.advice.advice import Advice, advice
 from larvatus.advice.draft_constraints import CONSTRAINTS
 from larvatus.advice.mask_reasons import COMPARED
 from larvatus.advice.study_changes import StudyChanges
-from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.core.errors import LarvatusError, MachineError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import NOT_A_SECRET
 from larvatus.data.alignment import in_groups_of
@@ -160,6 +160,8 @@ def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, An
             warnings.simplefilter("ignore")
             made = mask(data, list(steps), secret=NOT_A_SECRET, constraints=dict(constraints) or None, progress=silent)
             changes = column_changes(made.data, in_groups_of(data, made.data))
+    except MachineError:
+        raise
     except LarvatusError as error:
         return TrialProblem(_clause(error))
     except Exception as error:

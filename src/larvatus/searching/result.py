@@ -85,7 +85,7 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """The result of a search. `release` is the chosen one, made with a fresh secret; None if no candidate met the limits."""
+    """The result of a search. `release` is the chosen one, made with a fresh secret; None without one."""
 
     tried: tuple[Trial, ...]
     finalists: tuple[Finalist, ...]
@@ -97,11 +97,18 @@ class SearchResult:
     goal: Mapping[str, Any] = field(default_factory=dict)
     combine: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    interrupted: bool = False  # it ended early; without a chosen candidate, none was confirmed in time
 
     def __repr__(self) -> str:
-        said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate met the limits"
         n = len(self.tried)
-        return f"Search of {n} candidate{'' if n == 1 else 's'}; {said}\n{self.confirmed()}"
+        return f"Search of {n} candidate{'' if n == 1 else 's'}; {self.outcome}\n{self.confirmed()}"
+
+    @property
+    def outcome(self) -> str:
+        """The chosen candidate, or why there is none."""
+        if self.chosen is not None:
+            return f"chosen: {self.chosen.candidate.name}"
+        return "interrupted before a candidate was confirmed" if self.interrupted else "no candidate met the limits"
 
     def _repr_html_(self) -> str:
         return str(view(self, "html_of_search"))

@@ -132,12 +132,13 @@ def search_releases(
 
     If nothing was tried before the first interruption, it ends the search.
     """
-    search = _Search(judge, objective, combine, goal, run, progress)
+    search, interrupted = _Search(judge, objective, combine, goal, run, progress), False
     try:
         _explored(search, spaces, secret)
     except KeyboardInterrupt:
         if not search.tried:
             raise
+        interrupted = True
         search.notes.append(
             f"interrupted after {len(search.tried)} of {goal.trials} candidates; the best of these were confirmed"
         )
@@ -148,6 +149,7 @@ def search_releases(
     try:
         _confirmed(finalists, search)
     except KeyboardInterrupt:
+        interrupted = True
         search.notes.append("the confirmation was interrupted: not every finalist was drawn with every secret")
     kept = [f for f in finalists if f.meets_limits]
     chosen = min(kept, key=lambda f: f.order, default=None)
@@ -160,7 +162,7 @@ def search_releases(
             f"chosen among {len(tried)} candidates, {len(finalists)} of them confirmed with {drawn} fresh draws in all: scores "
             "from the exploration are biased by the selection, those from fresh secrets are not"
         )
-    return SearchResult(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes))
+    return SearchResult(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes), interrupted=interrupted)
 
 
 def _explored(search: _Search, spaces: Sequence[SearchedSteps], secret: bytes) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.rerun_steps import HIGH, LOW, RerunSteps
 from larvatus.core.arrays import Floats
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Mask
@@ -34,6 +34,8 @@ def with_rank_blocks(by: GroupKeys, release: Release, random: RecordRandom) -> t
         alone = data.with_confidential([name])
         try:
             again = apply_step(step.model_copy(update={"columns": (name,), "together": "each"}), alone, alone, random)
+        except MachineError:
+            raise
         except LarvatusError:  # the groups were formed in sub-groups that are refused here
             continue
         ranked[name] = (again.data, step.scope)

@@ -16,7 +16,7 @@ from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
 from larvatus.attacks.linkage.target_sample import TargetCount
 from larvatus.core.arrays import Floats
-from larvatus.core.errors import LarvatusError, RiskError, SubGroupError
+from larvatus.core.errors import LarvatusError, MachineError, RiskError, SubGroupError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column, Mask
@@ -309,5 +309,7 @@ def _again(step: Mask, current: Microdata, original: Microdata, random: RecordRa
     """The data after the step; None if it fails, because columns masked at random lack the values it had."""
     try:
         return apply_step(step, current, original, random).data
+    except MachineError:
+        raise
     except LarvatusError:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from larvatus.attacks.linkage.rerun_steps import after_exact_steps, as_masked, in_release
 from larvatus.core.arrays import Floats, Ints, UInts
-from larvatus.core.errors import LarvatusError, RiskError
+from larvatus.core.errors import LarvatusError, MachineError, RiskError
 from larvatus.core.progress import report_progress
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Column, Mask
@@ -175,6 +175,8 @@ def _made_again(method: str, release: Release, data: Microdata, random: Renumber
             draws = random.child(str(i), f"copy {c}")
             try:
                 current[c] = apply_step(step, copy, data, replace(draws, common=random.child(str(i), "all").key)).data
+            except MachineError:
+                raise
             except LarvatusError as error:
                 raise RiskError(f"{step.name()} fails when it is applied to the original again "
                                 f"({error.reason_for(step.name())})", subject=method) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.progress import Progress
+from larvatus.core.safe_files.secret_files import read_secret
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.preview_file import value_text, write_preview
 
@@ -156,9 +157,9 @@ def make_and_score(asked: Mapping[str, Any], progress: Progress) -> dict[str, An
     from larvatus.pipeline import run as run_study
     from larvatus.study import Execution
 
-    raw = Path(asked["secret_file"]).read_bytes()
+    secret = read_secret(Path(asked["secret_file"]))
     comparison = run_study(
-        _study(asked), asked["results"], secret=raw.removesuffix(b"\n"), overwrite=True, execution=Execution(progress=progress),
+        _study(asked), asked["results"], secret=secret, overwrite=True, execution=Execution(progress=progress),
     )
     return {
         "made": [c.name for c in comparison.candidates], "reused": list(comparison.reused),
@@ -173,12 +174,14 @@ def search_settings(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
 
     study = _study(asked)
     data = _data(study, progress)
-    raw = Path(asked["secret_file"]).read_bytes()
+    secret = read_secret(Path(asked["secret_file"]))
     with open_cache(Path(asked["cache"])) as kept:
         found, _ = search_with_cache(
             data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal,
-            raw.removesuffix(b"\n"), study.folder, kept, None, progress,
+            secret, study.folder, kept, None, progress,
         )
+    if found.interrupted:  # cancelled at the desk, where nobody waits for the best so far
+        raise KeyboardInterrupt
     if found.chosen is None:
         raise Refusal("search.none_met")
     best = found.chosen.candidate

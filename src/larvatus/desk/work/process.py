@@ -22,7 +22,7 @@ from larvatus.core.errors import LarvatusError, LarvatusWarning
 from larvatus.core.memory_size import return_large_arrays
 from larvatus.core.progress import PieceProgress
 from larvatus.core.supervision import can_supervise, obey_signals, run_supervised
-from larvatus.core.system_errors import system_refusal
+from larvatus.core.system_errors import is_failure_of_machine, machine_failure
 from larvatus.desk.refusals import Refusal
 
 _PAUSE = 0.15  # seconds between two reports of progress
@@ -127,8 +127,8 @@ def _work(asked: dict[str, Any], answers: int) -> int:
         except Exception as error:
             if os.environ.get("LARVATUS_DEBUG"):
                 raise
-            if isinstance(error, OSError) and error.errno:
-                _say(answers, {"id": asked["id"], "failed": system_refusal(error)})
+            if is_failure_of_machine(error):
+                _say(answers, {"id": asked["id"], "failed": machine_failure(error)})
                 return _FAILED
             _say(answers, {"id": asked["id"], "unexpected": type(error).__name__})
             return _FAILED

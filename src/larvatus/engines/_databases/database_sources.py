@@ -23,7 +23,7 @@ from larvatus.core.database_urls import (
     file_of_url,
     is_store,
 )
-from larvatus.core.errors import EngineError, LarvatusError, ReadError, nearest_names
+from larvatus.core.errors import LarvatusError, MachineError, ReadError, nearest_names
 from larvatus.engines._databases.connections import (
     OpenDatabase,
     open_postgresql,
@@ -213,7 +213,7 @@ def _guarded(source: Any, work: Callable[[], _R]) -> _R:
 def _problem(source: Any, error: Exception) -> LarvatusError:
     kind = database_kind(source)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return EngineError("the disk for temporary files is full. Set LARVATUS_TEMP to a folder with more space.")
+        return MachineError("the disk for temporary files is full. Set LARVATUS_TEMP to a folder with more space.")
     state = getattr(error, "sqlstate", None)
     if kind == POSTGRESQL and isinstance(state, str) and state.strip("\0 "):
         why = _FAILED.get(state, "the server reports an error")

@@ -11,6 +11,7 @@ import numpy as np
 
 from larvatus.core.errors import ReadError
 from larvatus.core.file_signatures import likeness
+from larvatus.core.safe_files.trial_process import survives
 from larvatus.data.labelling.labels import STATISTICAL, CodeValue, ColumnLabels, FileLabels, MeasureLevel, MissingCode
 from larvatus.engines._files.byte_layouts.portable_files import portable_codes
 from larvatus.engines._files.byte_layouts.transport_files import transport_tags
@@ -54,18 +55,25 @@ def moment_of(program: str, shown: str) -> str:
 
 def statistical_names(path: Path) -> list[str]:
     """The columns of a file."""
-    return list(_asked(path, metadataonly=True)[1].column_names)
+    return list(_described(path).column_names)
 
 
 def file_chunks(path: Path, catalog: Path | None) -> tuple[FileLabels, Iterator[dict[str, Any]]]:
     """The labels of a file, and its columns in chunks of rows, as Arrow arrays by name."""
-    about = _asked(path, metadataonly=True)[1]
+    about = _described(path)
     labels = _labels(path, about, _catalog(catalog) if catalog is not None else {})
     if path.suffix.lower() == ".por":
         names, codes = list(about.column_names), portable_codes(path)
         stated = labels.with_missing({names[i]: found for i, found in codes.missing.items()})
         return stated, _chunks(path, about, stated, {names[i]: found for i, found in codes.cells.items()})
     return labels, _chunks(path, about, labels, transport_tags(path) if path.suffix.lower() == ".xpt" else {})
+
+
+def _described(path: Path) -> Any:
+    """What a file says about its columns. The library crashes on some damaged files, so that a copy of the process tries it."""
+    if not survives(lambda: _asked(path, metadataonly=True)):
+        raise ReadError(f"{path.name} is damaged: the library that reads it crashes. Copy it again, or save it again.")
+    return _asked(path, metadataonly=True)[1]
 
 
 def _asked(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import EngineError
+from larvatus.core.errors import MachineError
 from larvatus.core.memory_size import give_back
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import pieces_of
@@ -53,7 +53,7 @@ class StoredColumn:
                 while len(view):
                     got = os.preadv(file, [view], at)
                     if got == 0:
-                        raise EngineError("a temporary file was cut short. Check whether another program cleans its folder.")
+                        raise MachineError("a temporary file was cut short. Check whether another program cleans its folder.")
                     view, at = view[got:], at + got
             finally:
                 os.close(file)
@@ -89,13 +89,13 @@ def _bytes(values: Array) -> memoryview:
     return memoryview(values.view(np.uint8))  # type: ignore[arg-type]
 
 
-def no_room(error: OSError, folder: Path) -> EngineError:
+def no_room(error: OSError, folder: Path) -> MachineError:
     """The error if temporary files cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return EngineError(
+        return MachineError(
             f"there is no space for temporary files in {folder.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
-    return EngineError(f"temporary files cannot be written in {folder.parent}: {error.strerror or 'unknown error'}.")
+    return MachineError(f"temporary files cannot be written in {folder.parent}: {error.strerror or 'unknown error'}.")
 
 
 def _unlinked(path: Path) -> None:

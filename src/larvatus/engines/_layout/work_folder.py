@@ -12,7 +12,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from larvatus.core.errors import EngineError
+from larvatus.core.errors import MachineError
 from larvatus.core.interruptible import end_undisturbed
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
@@ -37,7 +37,7 @@ class WorkFolder:
             report_path(self.path)
             held.append(_new_folder(self.path))
         except OSError as error:
-            raise EngineError(
+            raise MachineError(
                 f"temporary files cannot be written in {where}: {error.strerror or 'unknown error'}. "
                 "Set LARVATUS_TEMP to a writable folder."
             ) from None

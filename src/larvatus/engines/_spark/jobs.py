@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
-from larvatus.core.errors import EngineError, LarvatusError
+from larvatus.core.errors import EngineError, LarvatusError, MachineError
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.store import Place
@@ -215,4 +215,4 @@ def explain_error(error: Exception) -> LarvatusError:
         )
     lost = "ExecutorLostFailure" in said or ("executor" in said.lower() and "lost" in said.lower())
     why = "executors were lost more often than Spark retries" if lost else type(error).__name__
-    return EngineError(f"Spark could not finish ({why}). See Spark's logs; details are hidden because they may contain data.")
+    return MachineError(f"Spark could not finish ({why}). See Spark's logs; details are hidden because they may contain data.")

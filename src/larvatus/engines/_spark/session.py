@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
@@ -105,6 +106,7 @@ def start_session(master: str, **more: str) -> SparkSession:
 
     if master.startswith("sc://"):
         return SparkSession.builder.remote(master).getOrCreate()
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it prints a traceback for each message that Java does not answer
     folder = _room()
     here = master.startswith("local")
     settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.core.errors import EngineError
+from larvatus.core.errors import MachineError
 from larvatus.data.contracts import Array, Block
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, no_room
@@ -66,7 +66,7 @@ class Place:
                 file.seek(at)
                 return file.read() if size < 0 else _exactly(file, size)
         except OSError:
-            raise EngineError(
+            raise MachineError(
                 "a file in the work folder cannot be read by every executor. Set LARVATUS_TEMP, or Spark(folder=…), to a "
                 "folder that all of them share, and make sure that no other program cleans it."
             ) from None

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import DiskError, WriteError
 from larvatus.core.files import folder_in_place, replace_file
 from larvatus.core.safe_files.staging import target_of
 from larvatus.core.scratch_names import scratch
@@ -154,7 +154,7 @@ def _part(leaving: ArrangedColumns, folder: str, row_order: str, part: tuple[int
                 file.write(batch)
         os.replace(beside, target)
     except OSError as error:
-        raise WriteError(
+        raise DiskError(
             f"an executor cannot write the release: {error.strerror or 'unknown error'}. Choose a folder that the driver "
             "and all executors share."
         ) from None

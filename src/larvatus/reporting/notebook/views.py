@@ -154,7 +154,7 @@ def html_of_advice(advice: Any) -> str:
 
 def html_of_search(result: Any) -> str:
     """The chosen candidate, and the finalists with bars of their losses."""
-    said = f"Chosen: {result.chosen.candidate.name}" if result.chosen else "No candidate met the limits"
+    said = result.outcome[:1].upper() + result.outcome[1:]
     finalists = [(f.candidate.name, "yes" if f.meets_limits else "no", _bar(f.loss, f"{f.loss:.3f}"), count(len(f.draws)))
                  for f in result.finalists if f.draws]
     table = _table(("candidate", "meets the limits", "mean loss", "secrets"), finalists, {2})

@@ -1,0 +1,131 @@
+"""A failure of the machine ends the command: it is not taken for a property of a release, of an attack or of the limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from contextlib import suppress
+
+import pytest
+from fault_campaign import write_inputs
+
+import larvatus as lv
+from larvatus.attacks.exact_match import ExactMatch
+from larvatus.cli.main import main
+from larvatus.core.errors import MachineError, RiskError, SearchError, WriteError
+from larvatus.core.files import not_written
+from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.desk.work.jobs import search_settings
+from larvatus.masks.additive_noise import AdditiveNoise
+from larvatus.searching.result import SearchResult
+from larvatus.study import Study
+
+
+@pytest.fixture
+def data(tmp_path):
+    write_inputs(tmp_path, "memory")
+    return lv.read(tmp_path / "people.csv", confidential=["income", "wealth"], non_confidential=["age"], engine="memory")
+
+
+def failing(error: Exception):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("error", [MachineError("no space for temporary files"), OSError(5, "Input/output error")])
+def test_a_release_is_not_listed_as_not_made_if_the_machine_fails(data, error, monkeypatch):
+    """The command would report success without one of its releases."""
+    monkeypatch.setattr(AdditiveNoise, "apply", failing(error))
+    with pytest.raises(type(error)):
+        lv.compare(data, [{"name": n, "steps": [n]} for n in ("rank_swap", "additive_noise")], ["exact_match"], ["moments"])
+
+
+@pytest.mark.parametrize(("error", "ends"), [(MachineError("no space"), True), (RiskError("does not apply"), False)])
+def test_an_attack_that_the_machine_stops_is_not_left_out(data, error, ends, monkeypatch):
+    """The risk would be understated with a note only."""
+    monkeypatch.setattr(ExactMatch, "attack", failing(error))
+    release = lv.mask(data, "additive_noise")
+    if not ends:
+        assert "exact_match" not in {s.method for s in lv.risk(data, release)}
+        return
+    with pytest.raises(MachineError):
+        lv.risk(data, release)
+
+
+class Py4JError(Exception):
+    """As the error that PySpark raises once its Java process is gone."""
+
+    __module__ = "py4j.protocol"
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (MemoryError("confidential 4711"), "there is not enough memory"), (Py4JError("confidential 4711"), "Spark's Java process"),
+    (OSError(5, "confidential 4711"), "the system refused"),
+])
+def test_a_command_explains_a_failure_of_the_machine_without_its_text(error, said, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("larvatus.documents.verification.verify_files", failing(error))
+    assert main(["verify", str(tmp_path / "x.manifest.json")]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "4711" not in printed
+
+
+def test_a_mask_whose_spark_is_gone_raises_an_own_error(data, monkeypatch):
+    monkeypatch.setattr(AdditiveNoise, "apply", failing(Py4JError("confidential 4711")))
+    with pytest.raises(MachineError, match=r"additive_noise: Spark's Java process has ended") as raised:
+        lv.mask(data, "additive_noise")
+    assert "4711" not in str(raised.value)
+
+
+def test_a_file_that_the_system_refuses_is_a_failure_of_the_machine(tmp_path):
+    error = not_written(tmp_path / "r.csv", OSError(28, "No space left on device"))
+    assert isinstance(error, MachineError)
+    assert isinstance(error, WriteError)
+    assert not isinstance(WriteError("a sheet cannot hold it"), MachineError)
+
+
+@pytest.mark.parametrize(("interrupted", "expected"), [(True, KeyboardInterrupt), (False, SearchError)])
+def test_a_search_that_is_cancelled_at_the_desk_says_nothing_about_limits(interrupted, expected, tmp_path, monkeypatch):
+    write_inputs(tmp_path, "memory")
+    found = SearchResult((), (), None, None, interrupted=interrupted)
+    monkeypatch.setattr("larvatus.pipeline.search_release.search_with_cache", lambda *_: (found, []))
+    asked = {"study": Study.read(tmp_path / "study.toml").plain(), "folder": str(tmp_path), "cache": str(tmp_path / "cache"),
+             "secret_file": str(tmp_path / "secret.txt")}
+    with pytest.raises(expected):
+        search_settings(asked, lambda *_: None)
+
+
+class Thing:
+    """Something to finalise."""
+
+
+def test_an_abandoned_thread_ends_although_it_finalises_an_object(capfd):
+    """Python prints exceptions of finalisers and goes on: the thread would work on, and the command would print a traceback."""
+    inside, ended = threading.Event(), []
+
+    def finalise() -> None:
+        inside.set()
+        until = time.monotonic() + 0.1
+        while time.monotonic() < until:
+            pass
+
+    def work() -> None:
+        thing = Thing()
+        weakref.finalize(thing, finalise)
+        del thing
+        with suppress(SystemExit):  # pytest reports it otherwise
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                pass
+            ended.append("by itself")
+
+    thread = start_thread(work)
+    assert inside.wait(10)
+    abandon_thread(thread)
+    thread.join(10)
+    assert not thread.is_alive()
+    assert ended == []
+    assert "Exception ignored" not in capfd.readouterr().err
