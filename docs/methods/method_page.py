@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from references import references_of
@@ -14,6 +15,7 @@ from larvatus.core.number_format import share
 from larvatus.data.contracts import Mask, Method
 from larvatus.data.method_help import Description
 
+PICTURES = Path(__file__).resolve().parents[1] / "reference" / "pictures"
 DESK = {"mask": "choose it in step *Masks*", "attack": "step *Run* runs every attack that applies, and *Compare* shows them",
         "measure": "step *Run* runs every measure, and *Compare* shows them"}
 STAYS = {"moments": "means and standard deviations", "marginal": "distributions of single columns",
@@ -21,9 +23,25 @@ STAYS = {"moments": "means and standard deviations", "marginal": "distributions 
 
 
 def formula_of(method: type[Method]) -> str:
-    """What the method's file says after its first sentence: the formula and its symbols."""
-    text = inspect.getdoc(sys.modules[method.__module__]) or ""
-    return text.partition("\n\n")[2].strip()
+    """What the method's file says after its first sentence: formulas as blocks, and what their symbols mean."""
+    text = (inspect.getdoc(sys.modules[method.__module__]) or "").partition("\n\n")[2].strip("\n")
+    plain = not any(line.startswith("    ") for line in text.splitlines())
+    if plain:
+        return f"```text\n{text}\n```" if text else ""
+    out, block = list[str](), list[str]()
+    for line in [*text.splitlines(), ""]:
+        if block and line.startswith("    ") != block[0].startswith("    "):
+            out.append(_shown(block))
+            block = []
+        block += [line] if line.strip() else []
+    return "\n\n".join([*out, *([_shown(block)] if block else [])])
+
+
+def _shown(lines: list[str]) -> str:
+    """Indented lines as a block; others as a paragraph, without emphasis."""
+    if lines[0].startswith("    "):
+        return "```text\n" + "\n".join(line.removeprefix("    ") for line in lines) + "\n```"
+    return re.sub(r"([*_])", r"\\\1", " ".join(line.strip() for line in lines))
 
 
 def method_page(method: type[Method], page: Description, word: str, source: str, found: Mapping[str, Any]) -> Iterator[str]:
@@ -33,7 +51,7 @@ def method_page(method: type[Method], page: Description, word: str, source: str,
     if page.text:
         yield f"{page.text}\n"
     if formula := formula_of(method):
-        yield f"## Formula\n\n```text\n{formula}\n```\n"
+        yield f"## Formula\n\n{formula}\n"
     if found:
         yield from _picture(page, word, found)
     yield f"## When to use it\n\n{page.use}\n" if page.use else ""
@@ -60,7 +78,9 @@ def _picture(page: Description, word: str, found: Mapping[str, Any]) -> Iterator
     if word == "mask":
         steps = " and then ".join(f"`{s}`" for s in found["steps"])
         yield f"## Before and after\n\n![{page.name}: the same records before and after](pictures/{page.name}.svg)\n"
-        yield f"{found['records']:,} made-up people, masked by {steps}. Red points are the same ten records.\n"
+        points = '"point bad"' in (PICTURES / f"{page.name}.svg").read_text(encoding="utf-8")
+        marked = " Red points are the same ten records." if points else ""
+        yield f"{found['records']:,} made-up people, masked by {steps}.{marked}\n"
         if found["losses"]:
             yield "| what analysts use | loss, 0 is best |\n|---|---|"
             for name, value in found["losses"]:
