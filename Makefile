@@ -3,7 +3,7 @@ PYTHON ?= python3
 
 .DEFAULT_GOAL := help
 FOLDER ?= desk
-.PHONY: help desk pictures demo test check bench peers matrix fuzz docs site look gallery sbom clean
+.PHONY: help desk pictures demo test check bench peers matrix fuzz docs site look gallery sbom dist clean
 
 help:
 	@echo "make desk    open the desk in the browser; make desk FOLDER=path/to/your/data for your own files"
@@ -19,13 +19,14 @@ help:
 	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
 	@echo "make gallery regenerate the three reports in docs/gallery/"
 	@echo "make sbom    list what the package needs, with versions and licences, and write sbom.json"
+	@echo "make dist    build the wheel and the source package, check them, and try the wheel with every Python here"
 	@echo "make pictures   take the pictures of the desk in docs/guides/desk/ again"
 	@echo "make clean   remove .venv, .peers, .matrix, caches, demo/ and look/"
 
 desk:
 	@$(PYTHON) bootstrap.py desk "$(FOLDER)"
 
-demo test check bench peers matrix docs site look gallery pictures sbom clean:
+demo test check bench peers matrix docs site look gallery pictures sbom dist clean:
 	@$(PYTHON) bootstrap.py $@
 
 fuzz:

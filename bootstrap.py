@@ -22,7 +22,7 @@ LARVATUS = PYTHON.with_name("larvatus.exe" if os.name == "nt" else "larvatus")
 STAMP = VENV / "larvatus-stamp.json"
 UNFINISHED = ROOT / ".bootstrap" / "unfinished"
 LOCK = ROOT / ".bootstrap" / "lock"
-DEMO, LOOK, PEERS, MATRIX = ROOT / "demo", ROOT / "look", ROOT / ".peers", ROOT / ".matrix"
+DEMO, LOOK, PEERS, MATRIX, DIST = ROOT / "demo", ROOT / "look", ROOT / ".peers", ROOT / ".matrix", ROOT / "dist"
 MATRIX_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BUILT = "numpy,scipy,numba,llvmlite,pyarrow,duckdb,pydantic-core"
 OLDEST_VERSIONS = ("numpy==2.1.0", "scipy==1.14.0", "numba==0.61.0", "duckdb==1.2.0")
@@ -37,6 +37,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
     "sbom": frozenset(),
+    "dist": frozenset({"dist"}),
     "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark", "connect"}),
@@ -452,6 +453,44 @@ def sbom(rest: Sequence[str]) -> int:
     return run(["bill_of_materials.py", "-o", "sbom.json", *rest])
 
 
+def dist(rest: Sequence[str]) -> int:
+    """build the wheel and the source package in dist/, check them, and try the wheel with every Python of the machine"""
+    shutil.rmtree(DIST, ignore_errors=True)
+    code = run(["-m", "build", "--outdir", str(DIST), *rest])
+    made = sorted(str(p) for p in DIST.glob("*"))
+    wheel = next((p for p in made if p.endswith(".whl")), None)
+    code = code or run(["-m", "twine", "check", "--strict", *made]) or run(["-m", "check_wheel_contents", str(wheel)])
+    failed = []
+    for version in MATRIX_PYTHONS if code == 0 else ():
+        python = next((p for p in pythons(version) if quiet([p, "-c", "import venv"])[0]), None)
+        if python is None:
+            say(f"Python {version}: this machine has none")
+        elif reason := trial_of_wheel(python, str(wheel)):
+            failed.append(version)
+            say(f"Python {version}: {reason}")
+        else:
+            say(f"Python {version}: installed, and the first release was made")
+    return code or (1 if failed else 0)
+
+
+def trial_of_wheel(python: str, wheel: str) -> str:
+    """Install the wheel in a new environment, mask a file with it outside the repository; return the reason if that fails."""
+    with tempfile.TemporaryDirectory(prefix="larvatus-wheel-") as folder:
+        own, people = Path(folder, "env"), Path(folder, "people.csv")
+        people.write_text("age,income\n" + "".join(f"{20 + i % 50},{1000 + 37 * i % 911}\n" for i in range(200)), encoding="utf-8")
+        larvatus = str(python_of(own).with_name("larvatus.exe" if os.name == "nt" else "larvatus"))
+        for command in (
+            [python, "-m", "venv", str(own)],
+            [str(python_of(own)), "-m", "pip", "install", "--progress-bar", "off", "--only-binary", BUILT, wheel],
+            [larvatus, "mask", str(people), "-o", str(Path(folder, "released.csv")), "--confidential", "income",
+             "--non-confidential", "age", "--method", "additive_noise", "--quiet"],
+        ):
+            ok, text = quiet(command)
+            if not ok:
+                return why(text)
+    return ""
+
+
 def clean(rest: Sequence[str]) -> int:
     """remove .venv, .peers, .matrix, caches, demo/ and look/"""
     caches = ("site", ".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
@@ -465,7 +504,7 @@ def clean(rest: Sequence[str]) -> int:
 
 VERBS = {
     verb.__name__: verb for verb in (
-        desk, demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, pictures, sbom, env, clean,
+        desk, demo, test, check, bench, peers, matrix, fuzz, docs, site, look, gallery, pictures, sbom, dist, env, clean,
     )
 }
 
