@@ -477,7 +477,8 @@ def trial_of_wheel(python: str, wheel: str) -> str:
     """Install the wheel in a new environment, mask a file with it outside the repository; return the reason if that fails."""
     with tempfile.TemporaryDirectory(prefix="larvatus-wheel-") as folder:
         own, people = Path(folder, "env"), Path(folder, "people.csv")
-        people.write_text("age,income\n" + "".join(f"{20 + i % 50},{1000 + 37 * i % 911}\n" for i in range(200)), encoding="utf-8")
+        rows = "".join(f"{20 + i % 50},{1000 + 37 * i % 911}\n" for i in range(200))
+        people.write_text(f"age,income\n{rows}", encoding="utf-8")
         larvatus = str(python_of(own).with_name("larvatus.exe" if os.name == "nt" else "larvatus"))
         for command in (
             [python, "-m", "venv", str(own)],
