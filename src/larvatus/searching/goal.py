@@ -30,7 +30,15 @@ class LimitJudge(Protocol):
 
 
 class Goal(SettingsModel):
-    """Settings of a search; `[goal]` in a study. The limits are those of the study."""
+    """Settings of a search; `[goal]` in a study. The limits are those of the study.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> goal = lv.Goal(objective=["moments", "rank_correlation"], trials=100, finalists=2)
+        >>> goal.secrets
+        5
+        >>> lv.search(data, space, "public", goal=goal)  # doctest: +SKIP
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
