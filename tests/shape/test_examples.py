@@ -20,7 +20,7 @@ from source_trees import tree
 FILES = sorted(Path(lv.__file__).parent.rglob("*.py"))
 PUBLIC = [name for name in lv.__all__ if inspect.isclass(getattr(lv, name)) or inspect.isfunction(getattr(lv, name))]
 RUN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-OTHER_FORMS = re.compile(r"^ *(?:[:@](?:param|type|return|rtype|raise).*|[-=]{4,}|(?:Args|Arguments|Params|Example|Usage):)$", re.M)
+OTHER_FORMS = re.compile(r"^ *(?:[:@](?:param|type|return|rtype|raise).*|[-=]{4,}|(?:Args|Arguments|Example|Usage):)$", re.M)
 
 
 def docstrings(root: ast.AST) -> list[str]:
