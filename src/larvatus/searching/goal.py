@@ -34,10 +34,12 @@ class Goal(SettingsModel):
 
     Examples:
         >>> import larvatus as lv
-        >>> goal = lv.Goal(objective=["moments", "rank_correlation"], trials=100, finalists=2)
-        >>> goal.secrets
-        5
-        >>> lv.search(data, space, "public", goal=goal)  # doctest: +SKIP
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> space = {"method": "additive_noise", "choice": {"variance": [0.5, 1.0]}}
+        >>> goal = lv.Goal(objective="moments", trials=2, finalists=1, secrets=3)
+        >>> found = lv.search(data, space, {"nearest_record": 0.9}, goal=goal)
+        >>> len(found.tried), len(found.finalists[0].draws)
+        (2, 3)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

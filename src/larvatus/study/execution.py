@@ -62,10 +62,14 @@ class Decision(_Stated):
 
     Examples:
         >>> import larvatus as lv
-        >>> decision = lv.Decision(chosen="shuffled", reason="It meets all limits.", approved_by="The board")
-        >>> lv.run("study.toml", "results", decision=decision)  # doctest: +SKIP
-        >>> lv.Decision(chosen="shuffled").public is None
-        True
+        >>> from pyarrow import csv
+        >>> csv.write_csv(lv.datasets.households(300), "households.csv")
+        >>> study = lv.Study(source="households.csv", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}],
+        ...                  attack=["nearest_record"], measure=["moments"])
+        >>> decision = lv.Decision(chosen="shuffled", reason="It loses least.", approved_by="The board")
+        >>> lv.run(study, "results", decision=decision).warnings
+        ()
     """
 
     chosen: str | None = Field(default=None, description="name of the release that the report puts forward to the board")
@@ -79,10 +83,15 @@ class OutputFiles(_Stated):
 
     Examples:
         >>> import larvatus as lv
-        >>> files = lv.OutputFiles(format="csv", spreadsheet=True)
-        >>> files.row_order
-        'random'
-        >>> lv.run("study.toml", "results", files=files)  # doctest: +SKIP
+        >>> from pyarrow import csv
+        >>> csv.write_csv(lv.datasets.households(300), "households.csv")
+        >>> study = lv.Study(source="households.csv", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}],
+        ...                  attack=["nearest_record"], measure=["moments"])
+        >>> comparison = lv.run(study, "results", files=lv.OutputFiles(format="parquet", pairings=False))
+        >>> from pathlib import Path
+        >>> Path("results", "releases", "shuffled.parquet").exists()
+        True
     """
 
     format: FileFormat | None = Field(
