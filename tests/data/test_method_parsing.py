@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from larvatus.attacks import NearestRecord
 from larvatus.core.errors import RiskError, StudyError
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.method_help import allowed_values, describe_method
+from larvatus.data.method_help import allowed_values, describe_intruder, describe_method
 from larvatus.data.method_parsing import all_of, canonical, method_of, parsed_call, short_text
 from larvatus.masks import AdditiveNoise, Microaggregation
 
@@ -134,6 +134,13 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
 ])
 def test_schemas_in_words(part, words):
     assert allowed_values(part, {"A": {"type": "string"}}) == words
+
+
+def test_the_description_of_the_intruder_ends_before_its_example():
+    text = describe_intruder().text
+    assert text.startswith("In a study, `preset` sets the other fields")
+    assert ">>>" not in text
+    assert "Examples" not in text
 
 
 def test_nested_lists_are_described_without_repetition():

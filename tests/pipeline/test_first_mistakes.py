@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import sys
 
 import pandas as pd
@@ -52,15 +51,6 @@ def test_reading_without_roles_lists_the_columns(tmp_path):
     wide = pd.DataFrame({f"c{i}": [1] for i in range(50)})
     with pytest.raises(RolesError, match=r"c39 and 10 more\."):
         lv.read(wide)
-
-
-@pytest.mark.parametrize("function", [lv.mask, lv.risk], ids=lambda f: f.__name__)
-def test_help_has_an_example_that_runs(function):
-    assert "Example:" in function.__doc__
-    test = doctest.DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None)
-    assert len(test.examples) >= 5
-    said: list[str] = []
-    assert doctest.DocTestRunner(verbose=False).run(test, out=said.append).failed == 0, "".join(said)
 
 
 def test_a_plain_frame_is_refused_with_what_to_do():

@@ -54,7 +54,17 @@ UNCHANGED = StudyChanges()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """Findings about the data, an opinion on each mask, and the parts of a draft study."""
+    """Findings about the data, an opinion on each mask, and the parts of a draft study.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"])
+        >>> advice = lv.advise(data)
+        >>> advice.seen[0]
+        '300 records, 2 confidential columns.'
+        >>> [opinion.mask for opinion in advice.opinions if opinion.suits]
+        ['data_shuffling', 'top_coding']
+    """
 
     seen: tuple[str, ...]
     opinions: tuple[Opinion, ...]

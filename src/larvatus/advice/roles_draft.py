@@ -28,6 +28,14 @@ class RoleGuesses:
     `records` is the number of records looked at, `source` the path if it is a file, `dialect` how it is written if it is CSV,
     and `missing` codes of missing values that were stated. `unordered`: the rows have no defined order, as those of a table of
     a database, so that a column must identify the records.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(300)
+        >>> guesses = lv.advise(frame)
+        >>> guesses.roles["confidential"]
+        ['home_value', 'mortgage_balance', 'net_assets']
+        >>> data = lv.read(frame, **guesses.roles)
     """
 
     guesses: tuple[RoleGuess, ...]

@@ -114,6 +114,18 @@ class Comparison:
 
     `reused` lists releases that an earlier run had finished; `warnings` lists those approved or published although they break
     a limit.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> noise, shuffled = lv.mask(data, "additive_noise", name="noise"), lv.mask(data, "data_shuffling", name="shuffled")
+        >>> comparison = lv.compare(data, [noise, shuffled], "nearest_record", "moments")
+        >>> comparison.wide().columns
+        ('release', 'nearest_record', 'moments')
+        >>> comparison.meets({"moments": 0.01}).column("meets")
+        [False, True]
+        >>> comparison.plot().save("map.svg").name
+        'map.svg'
     """
 
     candidates: tuple[Candidate, ...]

@@ -105,6 +105,15 @@ class Limits(SettingsModel):
 
     `tier` and `every_attack` apply to every attack that decides between releases; if both are given, both apply. A limit for
     an attack by name replaces them for that attack. `mean_loss` is the maximum of the mean relative loss over the measures.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> limits = lv.Limits(every_attack={"above_chance": 0.05}, scores={"moments": 0.02})
+        >>> release = lv.mask(data, "additive_noise(variance=0.001)")
+        >>> judgement = lv.check(data, release, limits, scoring=lv.Scoring(attacks="nearest_record"))
+        >>> judgement.meets_limits, judgement.broken.column("score")
+        (False, ['nearest_record'])
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

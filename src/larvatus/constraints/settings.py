@@ -54,7 +54,16 @@ class ColumnBounds(BaseModel):
 
 
 class Constraints(SettingsModel):
-    """The constraints that every released record must obey, and how to repair records that break them."""
+    """The constraints that every released record must obey, and how to repair records that break them.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> constraints = lv.Constraints(non_negative="home_value", decimals={"net_assets": 2})
+        >>> release = lv.mask(data, "additive_noise(variance=1)", constraints=constraints)
+        >>> bool(release.to_pandas().home_value.min() >= 0)
+        True
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -12,6 +12,14 @@ class LarvatusError(Exception):
     """Base class of all errors raised deliberately; the command line prints one line and exits with code 2.
 
     `subject` is the method, setting or column that the error is about; the message begins with it. `reason` is the rest.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> try:
+        ...     lv.read(lv.datasets.households(300), confidential=["home_valu"])
+        ... except lv.LarvatusError as error:
+        ...     print(error)
+        confidential: no column 'home_valu'; did you mean 'home_value'?
     """
 
     exit_code = 2

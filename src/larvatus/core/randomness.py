@@ -61,6 +61,16 @@ class RecordRandom:
 
     `common` is the key that the copies of a release share, if there are several. `panel` depends on the secret alone, for draws
     that must agree between the waves of a panel.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> import numpy as np
+        >>> random = lv.RecordRandom(b"sixteen bytes of")
+        >>> draws = random.normal(np.arange(5), lanes=2)
+        >>> draws.shape
+        (2, 5)
+        >>> bool((random.normal(np.array([3]), lanes=2)[:, 0] == draws[:, 3]).all())  # a record has the same draws in any order
+        True
     """
 
     key: bytes = field(repr=False)

@@ -46,6 +46,14 @@ class Column:
     `replaced` is true for a weight that a step has changed: the new values are released, not those of the source. `noisy` is
     true for a weight with random noise: an intruder who knows the weight compares it by distance.
     `dates` is given if the numbers are dates, counted in days since 1 January 1970.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> data.table.columns["home_value"].kind
+        'number'
+        >>> data.table.columns["gender"].kind, data.table.columns["gender"].levels
+        ('nominal', (0, 1))
     """
 
     name: str
@@ -65,7 +73,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive rows of one sub-group, as a method receives them: one contiguous array per column, and the record ids."""
+    """Consecutive rows of one sub-group, as a method receives them: one contiguous array per column, and the record ids.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> for group, block in data.table.blocks(["home_value", "net_assets"]):
+        ...     print(group, len(block), len(block["home_value"]), block.matrix(["home_value", "net_assets"]).shape)
+        0 210 210 (210, 2)
+        1 90 90 (90, 2)
+    """
 
     record: NDArray[np.int64] = field(repr=False)
     values: Mapping[str, Array] = field(repr=False)
@@ -188,6 +205,15 @@ class Engine(Protocol):
     the named columns to a file, in the order of the random words if `order` is given, and the record ids of its rows to the
     file `pairing`; both files appear, or neither. `labels` is given only if the data have some. `can_be_sent` says whether its
     tables can be sent to another process. An engine of another package may lack it: read it by `sendable`.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(300)
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], engine="duckdb")
+        >>> data.engine.name
+        'duckdb'
+        >>> list(data.engine.names(frame))[:3]
+        ['gender', 'marital', 'age_group']
     """
 
     @property
@@ -243,7 +269,18 @@ class Method(BaseModel):
 
 
 class Masked(NamedTuple):
-    """What a mask returns: the masked data, and notes on what it did."""
+    """What a mask returns: the masked data, and notes on what it did.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["net_assets"])
+        >>> random = lv.RecordRandom(b"sixteen bytes of")
+        >>> masked = lv.masks.Rounding(base=0.5).apply(data, data, random)
+        >>> masked.data
+        Microdata(300 records, confidential: net_assets)
+        >>> masked.notes[0].text
+        '300 of 300 values of net_assets are rounded to a multiple of 0.5'
+    """
 
     data: Microdata
     notes: Sequence[Note] = ()
@@ -276,6 +313,20 @@ class Mask(Method):
       overflow or vanish
     - `publishable`: fields whose values may be published
     - `nemesis`: attacks that know exactly how this mask works; they are run on every release that it made
+
+    Examples:
+        >>> import larvatus as lv
+        >>> from dataclasses import replace
+        >>> class Halved(lv.Mask):
+        ...     def apply(self, current, original, random):
+        ...         names = current.confidential
+        ...         table = current.table.map_rows(lambda group, block: {n: block[n] / 2 for n in names}, names)
+        ...         return lv.Masked(replace(current, table=table), [lv.Note("every value was halved")])
+        ...     def public_sentence(self):
+        ...         return "Every confidential value was halved."
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"])
+        >>> lv.mask(data, Halved())
+        Release('halved': halved; 300 records, 2 notes)
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
@@ -379,6 +430,17 @@ class Attack(Method):
     `targets` says otherwise. `sees_original_keys` is true if it is given the original keys; others are given the released
     ones as S. `shares_estimates` is true if one estimate, such as a fitted model, serves all targets, so that
     they succeed together.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> class RandomGuess(lv.Attack):
+        ...     assumes = "The intruder knows nothing."
+        ...     def attack(self, original, release, intruder, random):
+        ...         rate = 1 / release.data.rows
+        ...         return lv.Score(self.name(), "risk", rate, chance=rate)
+        >>> data = lv.read(lv.datasets.households(250), confidential=["home_value", "net_assets"])
+        >>> lv.risk(data, lv.mask(data, "additive_noise"), RandomGuess())[0]
+        Score(random_guess: risk 0.004, chance 0.004)
     """
 
     paired: ClassVar[bool] = True
@@ -409,6 +471,16 @@ class Measure(Method):
     - `handles`: kinds of columns that it compares ("number", "nominal")
     - `any_kind`: true if a column may be numeric in one file and categorical in the other
     - `square_root_scale`: true if the loss is a mean square, whose square root is compared with other losses
+
+    Examples:
+        >>> import larvatus as lv
+        >>> class MedianShift(lv.Measure):
+        ...     def score(self, original, release, random):
+        ...         before, after = (d.table.quantiles("net_assets", [0.5]) for d in (original, release.data))
+        ...         return lv.Score(self.name(), "loss", float(abs(after - before).max()))
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"])
+        >>> lv.utility(data, lv.mask(data, "data_shuffling"), MedianShift())[0]
+        Score(median_shift: loss 0.000)
     """
 
     paired: ClassVar[bool] = False

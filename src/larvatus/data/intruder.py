@@ -23,6 +23,14 @@ class Intruder(SettingsModel):
     """By default the worst case: the intruder knows the original values of every released column, and how they were masked.
 
     In a study, `preset` sets the other fields: "worst", or "realistic" (three keys with 5 % error, no parameters).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> neighbour = lv.Intruder(known=["gender", "home_value"], error=0.1, published="none")
+        >>> scores = lv.risk(data, lv.mask(data, "additive_noise"), "nearest_record", intruder=neighbour)
+        >>> lv.Intruder.preset("realistic", error=0.2).keys
+        3
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

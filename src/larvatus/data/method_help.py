@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from larvatus.data.intruder import PRESETS
 
 METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}
 _USE = ("Use it ", "Look at it ")
+_LISTS = re.compile(r"^(?:Parameters|Examples):", re.MULTILINE)
 _NESTED = {"array": "a list of these", "object": "one by column"}
 
 
@@ -44,8 +46,8 @@ class Description:
 
 def describe_method(method: type[Method]) -> Description:
     """A method's summary, its explanation without the parameter list, and its settings."""
-    summary, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
-    said = [" ".join(part.split()) for part in rest.partition("Parameters:")[0].split("\n\n")]
+    summary, rest = _summary_and_rest(method)
+    said = [" ".join(part.split()) for part in rest.split("\n\n")]
     use = " ".join(part for part in said if part.startswith(_USE))
     text = " ".join(part for part in said if not part.startswith(_USE)).strip()
     schema = method.model_json_schema()
@@ -64,9 +66,15 @@ def describe_method(method: type[Method]) -> Description:
     )
 
 
+def _summary_and_rest(described: type) -> tuple[str, str]:
+    """The first paragraph of a docstring, and the others up to its list of parameters or its examples."""
+    summary, _, rest = inspect.cleandoc(described.__doc__ or "").partition("\n\n")
+    return summary, _LISTS.split(rest)[0]
+
+
 def describe_engine(name: str, engine: type) -> Description:
     """An engine's summary and explanation, from its docstring."""
-    summary, _, rest = inspect.cleandoc(engine.__doc__ or "").partition("\n\n")
+    summary, rest = _summary_and_rest(engine)
     return Description(name, " ".join(summary.split()), " ".join(rest.split()), ())
 
 
@@ -74,7 +82,7 @@ def describe_intruder(preset: str | None = None) -> Description:
     """The fields of the intruder; for a preset, with its values instead of the defaults."""
     from larvatus.data.intruder import Intruder
 
-    summary, _, rest = inspect.cleandoc(Intruder.__doc__ or "").partition("\n\n")
+    summary, rest = _summary_and_rest(Intruder)
     schema = Intruder.model_json_schema()
     stated = {k: json.dumps(v) for k, v in PRESETS.get(preset or "", {}).items()}
     settings = tuple(

@@ -28,6 +28,16 @@ class Microdata:
 
     `inputs` are the files, folders and patterns that it was read from: nothing is written over them. `labels` are those of
     a labelled file; masks do not change them. `dialect` is how the CSV file was written, if it was one.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> data
+        Microdata(300 records, confidential: home_value, net_assets, 2 sub-groups by gender)
+        >>> data.columns, data.shape
+        (('gender', 'home_value', 'net_assets'), (300, 3))
+        >>> data.to_pandas().gender.nunique()
+        2
     """
 
     table: RecordTable

@@ -12,6 +12,13 @@ class Note:
 
     A note with `promise` states a guarantee. It is removed if a later step could break the guarantee. `code` names the fact
     for code that acts on it. `figures` are values of the data in the text, as written there; the public edition rounds them.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> for note in lv.mask(data, "additive_noise").notes:
+        ...     print(note.kind, "-", note)
+        information - all 600 values of the 2 confidential columns were changed
     """
 
     text: str

@@ -47,6 +47,16 @@ class Release:
 
     `is_paired` tells whether the records are paired with the original, by record id; attacks need that.
     `unmasked` gives the confidential columns that are released unchanged because there was nothing to mask, with the reason.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> release = lv.mask(data, "additive_noise(variance=0.5)", "reverse_map", name="noise")
+        >>> [step.name() for step in release.steps]
+        ['additive_noise', 'reverse_map']
+        >>> release.write("released.csv", pairing="pairing.parquet")
+        >>> release.to_pandas().shape
+        (300, 3)
     """
 
     name: str

@@ -63,7 +63,15 @@ Small = Literal["refuse", "pool", "pool_all", "suppress"]
 
 
 class Roles(SettingsModel):
-    """Which columns are masked, which are released unmasked, and which are never released."""
+    """Which columns are masked, which are released unmasked, and which are never released.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> roles = lv.Roles(confidential=["home_value", "net_assets"], key=["age_group"], non_confidential=["gender"])
+        >>> data = lv.read(lv.datasets.households(300), roles)
+        >>> data.columns
+        ('age_group', 'gender', 'home_value', 'net_assets')
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
@@ -107,7 +115,18 @@ class Roles(SettingsModel):
 
 
 class SubGroups(SettingsModel):
-    """The cross-classification within which masks run, and what to do with sub-groups that are too small."""
+    """The cross-classification within which masks run, and what to do with sub-groups that are too small.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> groups = lv.SubGroups(columns=["gender", "marital", "age_group"], smallest=20, small="pool")
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=groups)
+        >>> len(data.groups), min(data.groups.sizes)
+        (24, 3)
+        >>> masked_within = lv.mask(data, "data_shuffling").data.groups
+        >>> min(masked_within.sizes) >= 20
+        True
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -120,6 +120,17 @@ class Score:
       beyond those that a random guess among the candidates would give
     - `effective_targets`: the number of targets on which the interval is based, if targets of a sample have weights
     - `understated_by`: by how much bounded work may understate the value; the upper end of the interval includes it
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> score = lv.risk(data, lv.mask(data, "additive_noise(variance=0.01)"), "nearest_record").nearest_record
+        >>> score.kind, score.identifies
+        ('risk', True)
+        >>> score.interval[0] <= score.value <= score.interval[1]
+        True
+        >>> len(score.by_group)
+        2
     """
 
     method: str
@@ -191,7 +202,19 @@ def _plain(rows: Rows) -> list[dict[str, Cell]]:
 
 
 class Scores(tuple[Score, ...]):
-    """Several scores of one release, in the order requested; `not_run` lists the methods that do not apply, with reasons."""
+    """Several scores of one release, in the order requested; `not_run` lists the methods that do not apply, with reasons.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> scores = lv.risk(data, lv.mask(data, "additive_noise(variance=0.01)"), ["nearest_record", "interval_match"])
+        >>> scores.summary().column("score")
+        ['nearest_record', 'interval_match']
+        >>> scores.nearest_record is scores[0]
+        True
+        >>> len(scores.at_risk(share=0.05))
+        15
+    """
 
     not_run: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()

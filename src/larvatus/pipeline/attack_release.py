@@ -73,7 +73,7 @@ def risk(
     records that each linkage attack takes as targets, or "all"; by default a large file is sampled
     (docs/guides/intervals.md).
 
-    Example:
+    Examples:
         >>> import larvatus as lv
         >>> frame = lv.datasets.households(500)
         >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])

@@ -41,6 +41,16 @@ def check(
     their defaults. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are
     those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
     released unmasked count as a broken limit. So do records whose values follow from the exact totals of several releases.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> judgement = lv.check(data, lv.mask(data, "additive_noise(variance=0.001)"), {"nearest_record": 0.05})
+        >>> judgement.meets_limits
+        False
+        >>> judgement.broken.column("figure")
+        ['value (upper end of the interval)']
+        >>> lv.check(data, "masked_elsewhere.csv", "public")  # doctest: +SKIP
     """
     check_microdata(data)
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})

@@ -58,6 +58,16 @@ def compare(
     in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
     The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
     null_resamples and combine. `execution` says how many processes work in parallel and where finished releases are stored.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> plan = [{"name": "noise", "steps": ["additive_noise"]}, {"name": "shuffled", "steps": ["data_shuffling"]}]
+        >>> comparison = lv.compare(data, plan, ["nearest_record"], ["moments"], limits={"moments": 0.01})
+        >>> comparison.meets().column("meets")
+        [False, True]
+        >>> comparison.wide().columns
+        ('release', 'nearest_record', 'moments')
     """
     check_microdata(data)
     study = releases if isinstance(releases, Study) else None

@@ -55,7 +55,7 @@ def mask(
     `folder` is the folder of files of record ids (`where = "@ids.csv"`; default: the working directory). `progress` is called
     when a piece of work begins; by default, long work prints lines in a notebook or on a terminal.
 
-    Example:
+    Examples:
         >>> import larvatus as lv
         >>> frame = lv.datasets.households(500)
         >>> data = lv.read(frame, confidential=["home_value", "net_assets"], sub_groups=["gender"])

@@ -49,6 +49,15 @@ def utility(
     `domains` are parts of the file in which every measure is also computed: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> found = lv.utility(data, lv.mask(data, "data_shuffling"), ["moments"], analyses="net_assets ~ home_value")
+        >>> [score.method for score in found]
+        ['moments', 'analyses']
+        >>> found.moments.relative_loss < 0.01
+        True
     """
     check_microdata(data)
     methods, progress = all_of(Measure, measures), progress or default_progress()

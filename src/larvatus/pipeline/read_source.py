@@ -131,6 +131,15 @@ def read(
     How a CSV file is written is recognised and reported: `delimiter` ("semicolon" or ";"), `decimal` ("comma"), `thousands`
     ("point", "space", "apostrophe"), `encoding` ("windows-1252"), `quote` ("single", "none") and `dates` ({"birth":
     "dd.mm.yyyy"}) state it instead. `dates` also names texts of other files and of databases that are dates.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(300)  # or a path, such as "households.csv"
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], key=["age_group"], sub_groups=["gender"])
+        >>> data
+        Microdata(300 records, confidential: home_value, net_assets, 2 sub-groups by gender)
+        >>> data.columns
+        ('gender', 'age_group', 'home_value', 'net_assets')
     """
     stated = {"delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding, "quote": quote,
               "dates": dict(dates) if dates else None}

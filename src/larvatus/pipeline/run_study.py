@@ -62,6 +62,20 @@ def run(
     result.
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
     set. If a secret is given, the finished scores of an unfinished release are not computed again either.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> from pyarrow import csv
+        >>> csv.write_csv(lv.datasets.households(300), "households.csv")
+        >>> study = lv.Study(source="households.csv", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}],
+        ...                  attack=["nearest_record"], measure=["moments"])
+        >>> comparison = lv.run(study, "results")
+        >>> comparison.wide().columns
+        ('release', 'nearest_record', 'moments')
+        >>> from pathlib import Path
+        >>> sorted(path.name for path in Path("results", "releases").iterdir())
+        ['shuffled.codebook.csv', 'shuffled.csv', 'shuffled.manifest.json']
     """
     if isinstance(study, str | Path):
         study = Study.read(study)

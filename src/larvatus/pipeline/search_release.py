@@ -70,6 +70,16 @@ def advise(
     the advice says so. Data without roles (a path or a data frame) are examined column by column: the result is a table of the
     columns with a first guess of their roles, to confirm or change. `sheet`, `catalog`, `query`, `table`, `password_file`,
     `missing` and what states how a CSV file is written are as in `lv.read`.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> frame = lv.datasets.households(300)
+        >>> guesses = lv.advise(frame)
+        >>> guesses.roles["non_confidential"]
+        ['gender', 'marital', 'age_group']
+        >>> advice = lv.advise(lv.read(frame, **guesses.roles))
+        >>> [opinion.mask for opinion in advice.opinions if opinion.suits]
+        ['data_shuffling', 'top_coding']
     """
     given = {"sheet": sheet, "catalog": catalog, "query": query, "table": table, "password_file": password_file,
              "missing": missing, "delimiter": delimiter, "decimal": decimal, "thousands": thousands, "encoding": encoding,
@@ -98,6 +108,16 @@ def search(
     {"nearest_record": {"above_chance": 0.01}}, the name of a tier, or an object with `violation(scores)`. `objective` is a
     measure or a combination in `scoring.combine`, a list, a table of weights, or a function of the scores. `goal` sets how many
     candidates are tried and confirmed. With `cache_dir` in `execution`, a search with the same secret resumes.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> space = {"method": "additive_noise", "range": {"variance": [0.1, 1.0]}}
+        >>> found = lv.search(data, space, {"nearest_record": 0.9}, "moments", goal=lv.Goal(trials=4, finalists=1, secrets=2))
+        >>> [step.name() for step in found.release.steps]
+        ['additive_noise']
+        >>> 0.1 <= found.release.steps[0].variance <= 1.0
+        True
     """
     check_microdata(data)
     judge = limits if hasattr(limits, "violation") and not isinstance(limits, Limits) else None

@@ -30,7 +30,17 @@ class LimitJudge(Protocol):
 
 
 class Goal(SettingsModel):
-    """Settings of a search; `[goal]` in a study. The limits are those of the study."""
+    """Settings of a search; `[goal]` in a study. The limits are those of the study.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> space = {"method": "additive_noise", "choice": {"variance": [0.5, 1.0]}}
+        >>> goal = lv.Goal(objective="moments", trials=2, finalists=1, secrets=3)
+        >>> found = lv.search(data, space, {"nearest_record": 0.9}, goal=goal)
+        >>> len(found.tried), len(found.finalists[0].draws)
+        (2, 3)
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

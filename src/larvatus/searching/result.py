@@ -85,7 +85,18 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """The result of a search. `release` is the chosen one, made with a fresh secret; None without one."""
+    """The result of a search. `release` is the chosen one, made with a fresh secret; None without one.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> space = {"method": "additive_noise", "choice": {"variance": [0.1, 0.5, 1.0]}}
+        >>> found = lv.search(data, space, {"nearest_record": 0.9}, "moments", goal=lv.Goal(trials=3, finalists=1, secrets=2))
+        >>> len(found.tried), found.chosen is not None
+        (3, True)
+        >>> len(found.release)
+        300
+    """
 
     tried: tuple[Trial, ...]
     finalists: tuple[Finalist, ...]

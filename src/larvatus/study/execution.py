@@ -27,7 +27,17 @@ class _Stated(BaseModel):
 
 
 class Execution(_Stated):
-    """How candidates are worked through. The results are the same whatever is stated here."""
+    """How candidates are worked through. The results are the same whatever is stated here.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> execution = lv.Execution(jobs=1, cache_dir="finished")
+        >>> plan, secret = [{"name": "noise", "steps": ["additive_noise"]}], b"thirty-two random bytes, in truth"
+        >>> comparison = lv.compare(data, plan, "nearest_record", "moments", secret=secret, execution=execution)
+        >>> lv.compare(data, plan, "nearest_record", "moments", secret=secret, execution=execution).reused
+        ('noise',)
+    """
 
     jobs: int | None = Field(default=None, description="parallel processes, 1 or 2 (default: automatic)")
     cache_dir: Path | None = Field(
@@ -48,7 +58,19 @@ class Execution(_Stated):
 
 
 class Decision(_Stated):
-    """What was decided about the releases of a study; it goes into the report and the manifests."""
+    """What was decided about the releases of a study; it goes into the report and the manifests.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> from pyarrow import csv
+        >>> csv.write_csv(lv.datasets.households(300), "households.csv")
+        >>> study = lv.Study(source="households.csv", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}],
+        ...                  attack=["nearest_record"], measure=["moments"])
+        >>> decision = lv.Decision(chosen="shuffled", reason="It loses least.", approved_by="The board")
+        >>> lv.run(study, "results", decision=decision).warnings
+        ()
+    """
 
     chosen: str | None = Field(default=None, description="name of the release that the report puts forward to the board")
     public: str | None = Field(default=None, description="name of the release to write a public report for")
@@ -57,7 +79,20 @@ class Decision(_Stated):
 
 
 class OutputFiles(_Stated):
-    """The released files of a study."""
+    """The released files of a study.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> from pyarrow import csv
+        >>> csv.write_csv(lv.datasets.households(300), "households.csv")
+        >>> study = lv.Study(source="households.csv", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}],
+        ...                  attack=["nearest_record"], measure=["moments"])
+        >>> comparison = lv.run(study, "results", files=lv.OutputFiles(format="parquet", pairings=False))
+        >>> from pathlib import Path
+        >>> Path("results", "releases", "shuffled.parquet").exists()
+        True
+    """
 
     format: FileFormat | None = Field(
         default=None, description="format of the releases (default: that of the source; Parquet if it is large)"

@@ -23,6 +23,14 @@ class Scoring(BaseModel):
     """How releases are scored. Every field takes what a study file would hold: names, tables or the values themselves.
 
     `lv.compare` and its neighbours also take the most common fields as plain arguments. A field may be stated once.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> scoring = lv.Scoring(attacks="nearest_record", measures="moments", intruder="realistic", domains=["gender"])
+        >>> comparison = lv.compare(data, [lv.mask(data, "data_shuffling")], scoring=scoring)
+        >>> comparison.table().column("score")
+        ['nearest_record', 'moments']
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

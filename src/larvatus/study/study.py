@@ -61,7 +61,16 @@ ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes a 
 
 
 class Study(SettingsModel):
-    """All settings of a study. If no attacks or measures are given, all of them run with their defaults."""
+    """All settings of a study. If no attacks or measures are given, all of them run with their defaults.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> study = lv.Study(purpose="for teaching", roles={"confidential": ["home_value", "net_assets"]},
+        ...                  release=[{"name": "shuffled", "steps": ["data_shuffling"]}], limits={"tier": "public"})
+        >>> study.write("study.toml")
+        >>> [planned.name for planned in lv.Study.read("study.toml").release]
+        ['shuffled']
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

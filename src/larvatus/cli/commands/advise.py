@@ -32,13 +32,10 @@ def advise(
 
     If no roles are given, the columns are listed with a first guess of their roles, and a draft study is written to confirm.
 
-    Parameters
-    ----------
-    source
-        a CSV, Parquet, Arrow, SPSS, Stata, SAS or spreadsheet file; a folder or a quoted pattern of CSV or Parquet files; a
-        database; an address s3://
-    output
-        write a study file, ready to run
+    Parameters:
+        source: a CSV, Parquet, Arrow, SPSS, Stata, SAS or spreadsheet file; a folder or a quoted pattern of CSV or Parquet
+            files; a database; an address s3://
+        output: write a study file, ready to run
     """
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text

@@ -24,10 +24,8 @@ def approve(
     Nothing is masked and no released file changes. If a released file is not the one that the run wrote, nothing is written
     (exit code 1).
 
-    Parameters
-    ----------
-    folder
-        output folder of larvatus run or search
+    Parameters:
+        folder: output folder of larvatus run or search
     """
     from larvatus.pipeline import approve as approve_release
     from larvatus.pipeline.finished_run import release_suffix

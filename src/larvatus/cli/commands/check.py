@@ -49,12 +49,9 @@ def check(
     With the output folder of larvatus run or search, a release in it is checked: study, source and pairing file are those of
     the run. If its study sets no limits, the rule of the report is checked on the scores of the run.
 
-    Parameters
-    ----------
-    original
-        the confidential file; or the output folder of larvatus run or search
-    released
-        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
+    Parameters:
+        original: the confidential file; or the output folder of larvatus run or search
+        released: the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.progress import progress_to
     from larvatus.data.labelling.level_labels import LevelLabels, value_labels

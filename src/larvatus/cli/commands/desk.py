@@ -21,10 +21,8 @@ def desk(
     The page is served from this machine to this machine only, and only to the browser that the desk opened. Ctrl-C ends it.
     Every click is a line of study.toml, which larvatus run carries out again.
 
-    Parameters
-    ----------
-    folder
-        folder with your data; the desk reads no file outside it (default: the current folder)
+    Parameters:
+        folder: folder with your data; the desk reads no file outside it (default: the current folder)
     """
     from larvatus.core.errors import EngineError
 

@@ -22,12 +22,9 @@ def export(
     If a released file is not the one that the run wrote, nothing is written (exit code 1). The exported file is compared with
     its manifest, as larvatus verify does.
 
-    Parameters
-    ----------
-    folder
-        output folder of larvatus run or search
-    output
-        file to write: .csv, .csv.gz, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
+    Parameters:
+        folder: output folder of larvatus run or search
+        output: file to write: .csv, .csv.gz, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods
     """
     from larvatus.data.labelling.labels import lost_labels
     from larvatus.documents.codebook import codebook_path

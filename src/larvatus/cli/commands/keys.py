@@ -56,12 +56,9 @@ def keys(
     folder of larvatus run or search, original and release are shown side by side. Nothing is written. Shows counts, shares,
     columns and sub-groups, never records.
 
-    Parameters
-    ----------
-    source
-        the confidential file (a file, a folder or a quoted pattern); or the output folder of a run, or a release in it
-    released
-        the released file
+    Parameters:
+        source: the confidential file (a file, a folder or a quoted pattern); or the output folder of a run, or a release in it
+        released: the released file
     """
     from larvatus.attacks.key_risk import KeyRisk
     from larvatus.comparison.detail_titles import detail_title

@@ -35,13 +35,11 @@ def mask(
 ) -> None:
     """Mask a file and write the release.
 
-    Parameters
-    ----------
-    source
-        CSV or Parquet (a file, a folder or a quoted pattern), or a file of SPSS, Stata, SAS, Excel or OpenDocument, or a
-        database: postgresql://user@host:port/name, sqlite:///file.db or a .duckdb file, with --query or --table
-    output
-        released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of Parquet files
+    Parameters:
+        source: CSV or Parquet (a file, a folder or a quoted pattern), or a file of SPSS, Stata, SAS, Excel or OpenDocument, or
+            a database: postgresql://user@host:port/name, sqlite:///file.db or a .duckdb file, with --query or --table
+        output: released file: .csv, .parquet, .sav, .zsav, .dta, .xpt, .xlsx or .ods; without an extension, a folder of
+            Parquet files
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs

@@ -45,10 +45,8 @@ def publish_noise(
     Settings of a bayesian_intruder in the study are used; options override them.
     Without a study: the 36 scenarios of paper 002 on its two populations of 100 records, with its counts.
 
-    Parameters
-    ----------
-    study
-        study file in TOML with source and roles; its columns are masked and attacked
+    Parameters:
+        study: study file in TOML with source and roles; its columns are masked and attacked
     """
     from larvatus.cli.output.noise_policy import policy, policy_page, show_policy
     from larvatus.core.files import check_free, write_text

@@ -39,12 +39,9 @@ def risk(
 ) -> None:
     """Attack a released file and compare with its original; the file may have been made elsewhere.
 
-    Parameters
-    ----------
-    original
-        the confidential file
-    released
-        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
+    Parameters:
+        original: the confidential file
+        released: the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.core.files import check_free
     from larvatus.core.input_paths import refuse_inputs

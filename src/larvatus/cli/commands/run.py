@@ -51,12 +51,9 @@ def run(
     Exit code 5 if a planned release could not be made; files of an earlier release of that name are then removed.
     Afterwards, larvatus check, approve and export use the releases in the folder and make nothing again.
 
-    Parameters
-    ----------
-    study
-        study file in TOML
-    output
-        folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html
+    Parameters:
+        study: study file in TOML
+        output: folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html
     """
     from larvatus.core.input_paths import refuse_inputs
     from larvatus.data.labelling.labels import lost_labels

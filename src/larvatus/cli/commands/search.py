@@ -45,12 +45,9 @@ def search(
     Ctrl-C ends the search early and confirms the best candidates so far with fresh secrets; a second Ctrl-C ends that too.
     Rerunning with the same secret file and folder resumes: finished trials are not repeated.
 
-    Parameters
-    ----------
-    study
-        study file in TOML with [[search]] and limits
-    output
-        folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it
+    Parameters:
+        study: study file in TOML with [[search]] and limits
+        output: folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it
     """
     from larvatus.core.errors import SearchError
     from larvatus.core.input_paths import refuse_inputs

@@ -26,12 +26,9 @@ def utility(
 ) -> None:
     """Measure how much accuracy analysts lose from an original to a released file.
 
-    Parameters
-    ----------
-    original
-        the confidential file
-    released
-        the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
+    Parameters:
+        original: the confidential file
+        released: the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
     from larvatus.pipeline import utility as measure_loss
 

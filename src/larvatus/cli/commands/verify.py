@@ -19,13 +19,10 @@ def verify(
 ) -> None:
     """Check that released files and the codebook match their manifest; exit code 1 if one does not.
 
-    Parameters
-    ----------
-    manifest
-        NAME.manifest.json, written with the release
-    files
-        the released file or folder; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
-        (default: those next to the manifest)
+    Parameters:
+        manifest: NAME.manifest.json, written with the release
+        files: the released file or folder; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
+            (default: those next to the manifest)
     """
     from larvatus.core.errors import ManifestError
     from larvatus.documents.verification import verify_files

@@ -38,7 +38,18 @@ def _listed(value: Any) -> Any:
 
 
 class Analysis(SettingsModel):
-    """One kind of estimate, computed in the same way from the original and from the release."""
+    """One kind of estimate, computed in the same way from the original and from the release.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> analysis = lv.Analysis(formula="net_assets ~ home_value", where="home_value > 0.5")
+        >>> analysis.label
+        'net_assets ~ home_value, where home_value > 0.5'
+        >>> release = lv.mask(data, "additive_noise")
+        >>> [score.method for score in lv.utility(data, release, "moments", analyses=[analysis])]
+        ['moments', 'analyses']
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -37,7 +37,16 @@ _Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Domain(SettingsModel):
-    """One partition of the file: by the values of a column, by a condition, or by quantiles of a column."""
+    """One partition of the file: by the values of a column, by a condition, or by quantiles of a column.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> domains = [lv.Domain(column="gender"), lv.Domain(name="rich", where="net_assets > 1")]
+        >>> scores = lv.utility(data, lv.mask(data, "additive_noise"), "moments", domains=domains)
+        >>> sorted(set(scores.moments.by_domain.column("domain")))
+        ['gender', 'rich']
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
