@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
+from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -42,7 +43,8 @@ class ValueDisclosure(Attack):
     expected if the released columns were unrelated to X. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
-    classes are read as the values that they stand for.
+    classes are read as the values that they stand for. If other releases were masked in other sub-groups, the mean of the
+    values that all of them show in the sub-groups of the target is one more column.
 
     Parameters: none.
     """
@@ -58,6 +60,8 @@ class ValueDisclosure(Attack):
         names = [n for n in released if n not in release.internals.original_columns]
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
+        joined, common = with_common_values(joined, release)
+        released = (*released, *common.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -84,8 +88,14 @@ class ValueDisclosure(Attack):
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
-            notes=(*decoded, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
+            notes=(*decoded, *_said(list(common)),
+                   *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
+
+
+def _said(common: Sequence[str]) -> list[str]:
+    names = ", ".join(common)
+    return [f"{names}: values that every release shows in the sub-groups of the target are used, too"] if names else []
 
 
 @dataclass(frozen=True, slots=True)
