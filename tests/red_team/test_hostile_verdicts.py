@@ -5,7 +5,7 @@ and, as attacks on values assume, which released record belongs to the target. `
 whose value it gets right. The tier must not pass. S alone gives none of these values: S is drawn independently of them.
 
 The verdicts are those of `lv.check`, whose limits compare upper ends of intervals. Figures in the docstrings are those of three
-secrets. Each case passes tier `secure` with all three, but for `ordered_levels`, which passes with two. A tier that stops a
+secrets. Each open case passes tier `secure` with all three. A tier that stops a
 release by chance would end an expected failure, so each case leaves room below its limits with the first secret.
 """
 
@@ -112,8 +112,8 @@ def exchanged_pairs(secret: bytes) -> Made:
 def ordered_levels(secret: bytes) -> Made:
     """Ages as ordered categories, swapped within 8 % of the ranks: the age is known to within 5 years for .91 to .93.
 
-    The released age explains .94 of the variance. `category_disclosure` counts ages that are exactly right (.15 to .17), and
-    attacks on ranks and values read numbers only, though `rank_swap` itself uses the order.
+    The released age explains .94 of the variance. `category_disclosure` counts ages that are exactly right (.15 to .17).
+    `value_disclosure` and `rank_disclosure` use the order, as `rank_swap` does: .94 and .99 for the age.
     """
     rng, n = np.random.default_rng(1), 600
     age = np.clip(rng.normal(45, 15, n).round(), 18, 85).astype(int)
@@ -146,6 +146,10 @@ CASES: dict[Callable[[bytes], Made], float] = {
 }
 
 
+MENDED = (ordered_levels,)
+OPEN = pytest.mark.xfail(strict=True, reason="the release passes tier secure, and the values can be read")
+
+
 @pytest.mark.parametrize("made", CASES, ids=lambda made: made.__name__)
 def test_the_intruder_reads_the_values(made: Callable[[bytes], Made]) -> None:
     """The premise, without any attack of the package."""
@@ -154,8 +158,9 @@ def test_the_intruder_reads_the_values(made: Callable[[bytes], Made]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="the release passes tier secure, and the values can be read")
-@pytest.mark.parametrize("made", CASES, ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", [pytest.param(made, marks=() if made in MENDED else OPEN, id=made.__name__) for made in CASES]
+)
 def test_no_such_release_passes_tier_secure(made: Callable[[bytes], Made]) -> None:
     data, release, _ = made(SECRETS[0])
     assert not lv.check(data, release, "secure")

@@ -26,7 +26,8 @@ def with_common_values(data: Microdata, release: Release) -> tuple[Microdata, di
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
     for name in release.data.numeric(release.data.confidential):
-        others = [o.data for o in release.internals.other_releases if name in o.internals.original_columns.values()]
+        others = [o.data for o in release.internals.other_releases if name in o.internals.original_columns.values()
+                  and o.data.table.columns[name].kind == "number"]
         if name in release.internals.original_columns or not others:
             continue
         shown = [collect(d, [name]) for d in (release.data, *others)]
