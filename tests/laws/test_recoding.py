@@ -92,11 +92,19 @@ def test_categories_of_a_frame_do_not_tell_what_was_joined(table, tmp_path):
     assert b"judge" not in (tmp_path / "r.parquet").read_bytes()
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("new", [{"cook": "baker"}, {"baker": "cook", "cook": "baker"}], ids=["joined", "exchanged"])
+def test_chosen_records_get_labels_that_the_column_has(table, new, engine):
+    chosen = table.g == "a"
+    got = release(table, ["job"], engine, levels={"job": new}, rare=1, where="g = 'a'").frame().job
+    pd.testing.assert_series_equal(got, table.job.where(~chosen, table.job.map(lambda x: new.get(x, x))), check_dtype=False)
+
+
 def test_some_records_only(table):
-    chosen = table.age > 60
+    chosen = table.g == "a"
     for engine in ("memory", "pieces"):
         data = lv.read(table, confidential=["job", "code"], non_confidential=["age"], nominal=["code"], engine=engine)
-        mask = lv.masks.Recoding(levels={"job": {"baker": "food"}, "code": {"1": "one"}}, rare=1, where="age > 60")
+        mask = lv.masks.Recoding(levels={"job": {"baker": "food"}, "code": {"1": "one"}}, rare=1, where="g = 'a'")
         got = lv.mask(data, mask, secret=SECRET).frame()
         job = table.job.where(~(chosen & (table.job == "baker")), "food")
         assert got.job.fillna("").tolist() == job.fillna("").tolist()

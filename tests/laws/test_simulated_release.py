@@ -74,14 +74,43 @@ def test_large_files_are_attacked_in_part():
 
 
 @pytest.mark.parametrize(("intruder", "why"), [
-    ({"error": 0.1}, "without error"), ({"known": ["x0"]}, "every released column"), ({"published": "none"}, "settings"),
+    ({"known": ["x0"]}, "knows the sub-groups"), ({"published": "none"}, "settings"),
 ])
 def test_it_needs_the_file_and_the_steps(intruder, why):
     frame = numbers()
-    data = lv.read(frame, confidential=list(frame))
+    data = lv.read(frame.assign(g=np.arange(len(frame)) % 2), confidential=list(frame), sub_groups=["g"])
     release = lv.mask(data, "additive_noise", secret=SECRET)
     with pytest.raises(RiskError, match=why):
         lv.risk(data, release, ATTACK, intruder=intruder)
+
+
+def one_of_five(frame, intruder, steps="random_swap(rate=1.0)", secret=SECRET):
+    """The score of an intruder, on a file in sub-groups of five records."""
+    data = lv.read(frame, confidential=[n for n in frame if n != "g"], sub_groups=["g"])
+    return lv.risk(data, lv.mask(data, steps, secret=secret), ATTACK, intruder=intruder)[0]
+
+
+def test_columns_that_are_not_known_are_not_used():
+    """Columns with the values of the known ones, each swapped on its own, would help. Steps that choose by them fail."""
+    frame = numbers(100, 6).round(3).assign(g=np.arange(100) // 5)
+    twins = {f"y{j}": frame[f"x{j}"] for j in range(6)}
+    who = {"known": ["g", *(f"x{j}" for j in range(6))]}
+    few, same = one_of_five(frame, {}), one_of_five(frame.assign(**twins), who)
+    assert few.value > 0.5
+    assert abs(few.value - same.value) < 3 * 2 * np.sqrt(0.25 / 100)  # other draws; false alarm .003
+    assert one_of_five(frame.assign(**twins), {}).value > same.value
+    by_y = ["random_swap(rate=1.0)", "additive_noise(columns=['x0'], where='y > 5')"]
+    with pytest.raises(RiskError, match="selects no record"):
+        one_of_five(frame.assign(y=np.arange(100.0)), who, by_y)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["rounded", "nearest released value"])
+def test_a_small_error_does_not_protect(whole):
+    """With an error of 1e-9 the values that were swapped are recognised; with one of half a value they are not."""
+    frame = (1000 * numbers(100, 6) + 50_000).round(0 if whole else 3).assign(g=np.arange(100) // 5)
+    exact, small, large = (one_of_five(frame, {"error": error}).value for error in (0.0, 1e-9, 0.5))
+    assert small == exact
+    assert large < exact - 0.3
 
 
 def test_it_is_not_run_by_default_if_nothing_is_random():

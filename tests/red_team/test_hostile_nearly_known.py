@@ -4,14 +4,13 @@
 sub-group has that value, is therefore not the target's. The intruder counts such contradictions and assigns one to one, with
 random ties: no law, no simulation.
 
-The worst intruder is matched by `simulated_release`. Two intruders who know almost as much are not, because that attack
-leaves them out: one whose values have a relative error of 1e-9 (rounding to whole numbers removes it), and one who knows seven
-of eight columns (a swap by columns can be undone without the eighth). Shares of 150 made records in sub-groups of five, three
-secrets, intruder and the product's strongest attack:
+Three intruders: the worst one, one whose values have a relative error of 1e-9 (rounding to whole numbers removes it), and one
+who knows seven of eight columns (a swap by columns can be undone without the eighth). Shares of 150 made records in sub-groups
+of five, two secrets, intruder and `simulated_release`:
 
-    all columns, no error      .95 to 1.00    .97 to .99
-    all columns, error 1e-9    .95 to 1.00    .24 to .31
-    seven columns              .91 to .97     .24 to .31
+    all columns, no error      .96 and .98    .97 and .99
+    all columns, error 1e-9    .96 and .98    .97 and .99
+    seven columns              .93 and .95    .91 and .93
 
 The strongest attack must not be below the intruder by more than three standard errors of a share, false alarm .0013 each.
 """
@@ -27,7 +26,7 @@ import larvatus as lv
 from strongest_attack import strongest
 
 SECRETS = (b"%032d" % 1, b"%032d" % 2)
-SIZE, RECORDS = 5, 150
+SIZE, RECORDS, TIES = 5, 150, 20
 COLUMNS = [f"x{j}" for j in range(8)]
 
 
@@ -40,17 +39,18 @@ def firms() -> pd.DataFrame:
 
 
 def share_found(known: pd.DataFrame, out: pd.DataFrame, groups: np.ndarray) -> float:
-    """The share of records linked rightly by contradictions alone. Rows of `out` are shuffled first."""
+    """The share of records linked rightly by contradictions alone: the mean over ways to break ties, whose spread is .02."""
     rng, found = np.random.default_rng(7), 0
     for group in np.unique(groups):
         at = np.flatnonzero(groups == group)
-        order = rng.permutation(len(at))
-        x, y = known.to_numpy()[at], out[known.columns].to_numpy()[at][order]
+        x, y = known.to_numpy()[at], out[known.columns].to_numpy()[at]
         lone = (x[:, None, :] == x[None, :, :]).sum(axis=1) == 1
-        cost = ((x[:, None, :] == y[None, :, :]) & lone[:, None, :]).sum(axis=2) + 1e-3 * rng.random((len(at), len(at)))
-        rows, picks = linear_sum_assignment(cost)
-        found += int((order[picks] == rows).sum())
-    return found / len(known)
+        count = ((x[:, None, :] == y[None, :, :]) & lone[:, None, :]).sum(axis=2)
+        for _ in range(TIES):
+            order = rng.permutation(len(at))
+            rows, picks = linear_sum_assignment(count[:, order] + 1e-3 * rng.random(count.shape))
+            found += int((order[picks] == rows).sum())
+    return found / len(known) / TIES
 
 
 def compare(known: list[str], error: float) -> tuple[float, float]:
@@ -78,7 +78,6 @@ def test_everything_known() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="simulated_release is left out for an intruder who knows a little less than everything")
 @pytest.mark.parametrize(("known", "error"), [(COLUMNS, 1e-9), (COLUMNS[:7], 0.0)], ids=["error 1e-9", "seven of eight"])
 def test_almost_everything_known(known: list[str], error: float) -> None:
     mine, theirs = compare(known, error)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
@@ -43,7 +44,8 @@ class RankDisclosure(Attack):
     correlation of the ranks with their prediction from S, by a regression fitted without the record. Chance is the expected
     absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
     many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
-    sub-group. Labels of classes are read as the values that they stand for.
+    sub-group. Labels of classes are read as the values that they stand for, and categories with a stated order as their
+    places in it.
 
     Look at it if the order of records is sensitive, such as who earns most. It assumes that the record is found; look at
     linkage attacks for that.
@@ -58,6 +60,7 @@ class RankDisclosure(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         release, decoded = with_decoded_labels(original, release, random)
+        original, release, ordered = with_order_as_numbers(original, release)
         original, release = with_average(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
@@ -89,7 +92,8 @@ class RankDisclosure(Attack):
                  "s_alone": float(whole.s_alone[j])} for j, n in enumerate(names)
             ),
             details={"rank_change": _changes(ranked, names), "outliers": outliers}, by_record=kept,
-            notes=(*decoded, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
+            notes=(*decoded, *ordered,
+                   *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.attacks.linkage.rerun_steps import check_knowledge
+from larvatus.attacks.linkage.intruder_file import check_steps_known
 from larvatus.attacks.linkage.simulated_releases import SimulatedPart, simulate_parts
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
@@ -42,6 +42,9 @@ class SimulatedRelease(Attack):
     each link is that over all one-to-one links at once (belief propagation). All copies of a release are used together. Records
     that differ in S are never linked.
 
+    An intruder who knows some columns applies the steps to these. A number that is known with error is read as the nearest
+    value that the release shows, if that lies within the error, and the steps are applied to what was read.
+
     Look at it for every random mask and every sequence of steps: it needs no formula. It assumes an intruder who holds all
     original records, so it overstates what others find.
 
@@ -54,8 +57,8 @@ class SimulatedRelease(Attack):
 
     copies_together: ClassVar[bool] = True
     assumes: ClassVar[str] = (
-        "The intruder knows the original values of all records, without error, and all settings of the steps, but not the "
-        "secret."
+        "The intruder knows the original values of all records, in the columns and with the error that are stated, and all "
+        "settings of the steps, but not the secret."
     )
 
     largest: Annotated[int, Field(ge=2, le=5000)] = Field(default=1500, description="largest number of records linked at once")
@@ -69,7 +72,7 @@ class SimulatedRelease(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.simulated_laws.pair_trials import TRIALS, choose_trials
 
-        check_knowledge(self.name(), release, intruder)
+        check_steps_known(self.name(), release, intruder)
         by = GroupKeys.of(self, original, release, intruder, random, categorical_too=True, soft_too=False)
         parts = simulate_parts(self.name(), original, release, intruder, random, by.masked)
         tried = choose_trials(_pilot(parts), _TRIALS)

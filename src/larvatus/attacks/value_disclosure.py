@@ -16,7 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
+from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
@@ -42,7 +44,9 @@ class ValueDisclosure(Attack):
     expected if the released columns were unrelated to X. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
-    classes are read as the values that they stand for.
+    classes are read as the values that they stand for, and categories with a stated order as their places in it. If other
+    releases were masked in other sub-groups, the mean of the values that all of them show in the sub-groups of the target is
+    one more column.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -57,10 +61,13 @@ class ValueDisclosure(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         release, decoded = with_decoded_labels(original, release, random)
+        original, release, ordered = with_order_as_numbers(original, release)
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.internals.original_columns]
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
+        joined, common = with_common_values(joined, release)
+        released = (*released, *common.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -87,8 +94,14 @@ class ValueDisclosure(Attack):
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
-            notes=(*decoded, *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
+            notes=(*decoded, *ordered, *_said(list(common)),
+                   *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
+
+
+def _said(common: Sequence[str]) -> list[str]:
+    names = ", ".join(common)
+    return [f"{names}: values that every release shows in the sub-groups of the target are used, too"] if names else []
 
 
 @dataclass(frozen=True, slots=True)

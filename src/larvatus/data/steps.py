@@ -261,7 +261,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     merged = {n: merged_column(current.table.columns[n], masked.table.columns[n], n) for n in names}
 
     codes = {n: (codes_in(current.table.columns[n], merged[n]), codes_in(masked.table.columns[n], merged[n]))
-             for n in names if merged[n].levels != current.table.columns[n].levels}
+             for n in names if not current.table.columns[n].levels == masked.table.columns[n].levels == merged[n].levels}
 
     def choose(group: int, block: Block) -> Mapping[str, Array]:
         out = {}

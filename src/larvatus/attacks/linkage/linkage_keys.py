@@ -245,15 +245,23 @@ def add_recall_error(joined: Microdata, columns: Mapping[str, str], intruder: In
     """
     if not intruder.error or not columns:
         return joined
-    draws = intruder.errors()
-
     dated = {c for c in columns if joined.table.columns[c].dates is not None}
 
     def blur(group: int, block: Block) -> Mapping[str, Array]:
-        errors = {c: intruder.error * draws.normal(block.record, purpose=f"error {n}")[0] for c, n in columns.items()}
-        return {c: block[c] + _YEAR * e if c in dated else block[c] * (1 + e) for c, e in errors.items()}
+        return {c: recalled(block[c], n, block.record, c in dated, intruder) for c, n in columns.items()}
 
     return map_rows(joined, blur, list(columns), [Column(c, "number") for c in columns])
+
+
+def recalled(values: Floats, name: str, record: Ints, dated: bool, intruder: Intruder) -> Floats:
+    """The numbers of a column as the intruder knows them, with error."""
+    error = intruder.error * intruder.errors().normal(record, purpose=f"error {name}")[0]
+    return np.asarray(values + _YEAR * error if dated else values * (1 + error))
+
+
+def recall_spread(values: Floats, dated: bool, intruder: Intruder) -> Floats:
+    """The standard deviation of the intruder's error in these numbers."""
+    return np.full(len(values), _YEAR * intruder.error) if dated else np.abs(values) * intruder.error
 
 
 def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:

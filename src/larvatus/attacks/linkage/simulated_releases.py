@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from larvatus.attacks.linkage.intruder_file import file_of_intruder, with_known_steps
 from larvatus.attacks.linkage.rerun_steps import after_exact_steps, as_masked, in_release
 from larvatus.core.arrays import Floats, Ints, UInts
 from larvatus.core.errors import LarvatusError, MachineError, RiskError
@@ -65,12 +66,12 @@ class SimulatedPart:
 def simulate_parts(
     method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, names: Sequence[str],
 ) -> list[SimulatedPart]:
-    """The columns `names` of the release, and of the others joined with it, made again.
+    """The columns `names` of the release, and of the others joined with it, made again from what the intruder knows.
 
     A release whose steps cannot be simulated is left out, unless it is the first one.
     """
     base = release.internals.original_columns
-    bare = original.with_confidential([n for n in original.roles.confidential if n not in base])
+    bare = file_of_intruder(original, release, intruder)
     first = {n: n for n in names if n not in base}
     parts = [_simulate(method, bare, release, intruder, random, first, release)]
     for i, other in enumerate(release.internals.other_releases):
@@ -89,6 +90,7 @@ def _simulate(
 
     Rules are not applied: they change few values.
     """
+    first, release = release is joined, with_known_steps(method, original, release)
     for step in release.steps:
         if isinstance(step.where, str) and step.where.startswith(MARK):
             raise RiskError(f"the records of {step.name()} are listed in a file, so the step cannot be simulated.",
@@ -124,7 +126,7 @@ def _simulate(
     mine, _, values = collect(same, list(names.values()))
     place = np.searchsorted(mine, record)
     image = np.array([codes.numbers(b, values[b], same.table.columns[b])[place] for b in names.values()]).T
-    held = joined.copies if release is joined else joined.copies[:1]
+    held = joined.copies if first else joined.copies[:1]
     shown = []
     for copy in held:
         mine, _, values = collect(copy, list(names))
