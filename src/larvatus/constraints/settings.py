@@ -61,7 +61,7 @@ class Constraints(SettingsModel):
         >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
         >>> constraints = lv.Constraints(non_negative="home_value", decimals={"net_assets": 2})
         >>> release = lv.mask(data, "additive_noise(variance=1)", constraints=constraints)
-        >>> bool(release.to_pandas().home_value.min() >= 0)
+        >>> min(release.frame()["home_value"].to_pylist()) >= 0
         True
     """
 

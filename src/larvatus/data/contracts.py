@@ -209,9 +209,9 @@ class Engine(Protocol):
     Examples:
         >>> import larvatus as lv
         >>> frame = lv.datasets.households(300)
-        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], engine="duckdb")
+        >>> data = lv.read(frame, confidential=["home_value", "net_assets"], engine="memory")
         >>> data.engine.name
-        'duckdb'
+        'memory'
         >>> list(data.engine.names(frame))[:3]
         ['gender', 'marital', 'age_group']
     """

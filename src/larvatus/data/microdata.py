@@ -36,8 +36,8 @@ class Microdata:
         Microdata(300 records, confidential: home_value, net_assets, 2 sub-groups by gender)
         >>> data.columns, data.shape
         (('gender', 'home_value', 'net_assets'), (300, 3))
-        >>> data.to_pandas().gender.nunique()
-        2
+        >>> data.frame().column_names == list(data.columns)  # a frame of the same kind as the source, here of Arrow
+        True
     """
 
     table: RecordTable

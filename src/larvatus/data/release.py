@@ -55,7 +55,7 @@ class Release:
         >>> [step.name() for step in release.steps]
         ['additive_noise', 'reverse_map']
         >>> release.write("released.csv", pairing="pairing.parquet")
-        >>> release.to_pandas().shape
+        >>> release.frame().shape
         (300, 3)
     """
 

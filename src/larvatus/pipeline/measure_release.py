@@ -53,7 +53,7 @@ def utility(
     Examples:
         >>> import larvatus as lv
         >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
-        >>> found = lv.utility(data, lv.mask(data, "data_shuffling"), ["moments"], analyses="net_assets ~ home_value")
+        >>> found = lv.utility(data, lv.mask(data, "data_shuffling"), ["moments"], analyses={"mean": ["net_assets"]})
         >>> [score.method for score in found]
         ['moments', 'analyses']
         >>> found.moments.relative_loss < 0.01

@@ -43,9 +43,9 @@ class Analysis(SettingsModel):
     Examples:
         >>> import larvatus as lv
         >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
-        >>> analysis = lv.Analysis(formula="net_assets ~ home_value", where="home_value > 0.5")
+        >>> analysis = lv.Analysis(correlation=[["home_value", "net_assets"]], where="gender == 1")
         >>> analysis.label
-        'net_assets ~ home_value, where home_value > 0.5'
+        'correlation of home_value, net_assets, where gender == 1'
         >>> release = lv.mask(data, "additive_noise")
         >>> [score.method for score in lv.utility(data, release, "moments", analyses=[analysis])]
         ['moments', 'analyses']
