@@ -68,12 +68,13 @@ def test_modules_in_the_working_folder_are_not_run_by_the_processes_of_reproduce
 
 
 def test_every_child_process_of_python_is_isolated():
-    """No module starts Python but through `core/worker_process.py`; `core/supervision.py` copies the process as it is."""
+    """No module starts Python but through `core/worker_process.py`; two modules copy the process as it is."""
     starts = ("multiprocessing", "ProcessPool", "sys.executable", "os.fork", "os.exec", "os.spawn", "os.system")
     found = [str(p.relative_to(SOURCE)) for p in Path(SOURCE, "larvatus").rglob("*.py")
              if any(word in p.read_text(encoding="utf-8") for word in starts)]
     assert sorted(found) == [
-        "larvatus/core/supervision.py", "larvatus/core/worker_process.py", "larvatus/desk/work/process.py",
+        "larvatus/core/safe_files/trial_process.py", "larvatus/core/supervision.py", "larvatus/core/worker_process.py",
+        "larvatus/desk/work/process.py",
         "larvatus/desk/worker.py", "larvatus/engines/_spark/session.py"]
     assert 'sys.executable, "-I", ' in Path(SOURCE, "larvatus/desk/worker.py").read_text(encoding="utf-8")
 

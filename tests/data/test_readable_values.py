@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from larvatus.data.exposure.readable_values import recognised, told_by_blanks
+from larvatus.data.exposure.readable_values import disclosing_blanks, recognised
 
-FALSE_ALARM = 0.01  # of `told_by_blanks`, over all columns and parts of a file together
+FALSE_ALARM = 0.01  # of `disclosing_blanks`, over all columns and parts of a file together
 
 
 def test_the_nearest_value_is_the_record_s_own_until_noise_exceeds_half_the_spacing():
@@ -21,7 +21,7 @@ def test_the_nearest_value_is_the_record_s_own_until_noise_exceeds_half_the_spac
 
 def told(x: np.ndarray, blank: np.ndarray, tried: int = 1) -> list:
     released = np.where(blank, np.nan, x)
-    return list(told_by_blanks("x", x, released, np.zeros(len(x), dtype=np.int64), ["all"], tried))
+    return list(disclosing_blanks("x", x, released, np.zeros(len(x), dtype=np.int64), ["all"], tried))
 
 
 def test_blanks_of_one_value_tell_it():
@@ -39,7 +39,7 @@ def test_a_part_can_tell_a_value_that_the_file_does_not():
     x, part = rng.normal(size=400), np.repeat([0, 1], 200)
     x[:20] = 1.0
     blank = (np.arange(400) < 20) | ((part == 1) & (rng.random(400) < 0.5))
-    rows = list(told_by_blanks("x", x, np.where(blank, np.nan, x), part, ["g=0", "g=1"], 3))
+    rows = list(disclosing_blanks("x", x, np.where(blank, np.nan, x), part, ["g=0", "g=1"], 3))
     assert [r["sub_group"] for r in rows] == ["x where it is missing, g=0"]
 
 

@@ -13,9 +13,10 @@ from fault_campaign import write_inputs
 import larvatus as lv
 from larvatus.attacks.exact_match import ExactMatch
 from larvatus.cli.main import main
-from larvatus.core.errors import MachineError, RiskError, SearchError, WriteError
+from larvatus.core.errors import MachineError, RiskError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.searching.result import SearchResult
@@ -87,7 +88,7 @@ def test_a_file_that_the_system_refuses_is_a_failure_of_the_machine(tmp_path):
     assert not isinstance(WriteError("a sheet cannot hold it"), MachineError)
 
 
-@pytest.mark.parametrize(("interrupted", "expected"), [(True, KeyboardInterrupt), (False, SearchError)])
+@pytest.mark.parametrize(("interrupted", "expected"), [(True, KeyboardInterrupt), (False, Refusal)])
 def test_a_search_that_is_cancelled_at_the_desk_says_nothing_about_limits(interrupted, expected, tmp_path, monkeypatch):
     write_inputs(tmp_path, "memory")
     found = SearchResult((), (), None, None, interrupted=interrupted)

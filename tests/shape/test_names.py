@@ -45,6 +45,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "core/safe_files/trial_process.py": "copies this process, which no reader of files should do by itself",
     "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
+    "attacks/keys/disclosed_differences.py": "reads the rules of a release, which the attack does not",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/key_risk/pitman_prediction.py": "the law of uniques given the sample, apart from how models are fitted",
     "attacks/values/common_values.py": "what several releases show of a record, apart from the regression that uses it",

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from larvatus.attacks.keys.disclosed_differences import disclosed_differences
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
-from larvatus.attacks.keys.kept_differences import kept_differences
 from larvatus.attacks.keys.near_values import chances_of_near_values
 from larvatus.attacks.keys.value_agreement import agreement, columns_not_masked, spreads_by_group
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
@@ -124,7 +124,7 @@ class Uniqueness(Attack):
                                                          values[COINCIDENCE], set(shared) >= set(first))])
         covered = [str(row["sub_group"]) for row in kept if row["records"] == WHOLE_GROUP]
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
-                        *kept_differences(original, release)])
+                        *disclosed_differences(original, release)])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.exposure.readable_values import recognised, told_by_blanks
+from larvatus.data.exposure.readable_values import disclosing_blanks, recognised
 from larvatus.data.exposure.unmasked_parts import FilePart, unmasked_parts
 from larvatus.data.households.record_units import RecordUnits
 from larvatus.data.microdata import Microdata, collect
@@ -96,7 +96,7 @@ def columns_not_masked(
         same[n] = values[made[n]] == 1
         if numeric:
             same[n] |= recognised(x, values[n])
-            blanks += told_by_blanks(n, x, values[n], group, list(data.groups.names), len(names) * (1 + len(data.groups)))
+            blanks += disclosing_blanks(n, x, values[n], group, list(data.groups.names), len(names) * (1 + len(data.groups)))
     return Rows.of([*unmasked_parts(divisions, originals, same, covered), *blanks])
 
 

@@ -34,7 +34,7 @@ def recognised(original: Floats, released: Floats) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(released) & (nearest == original), dtype=bool)
 
 
-def told_by_blanks(name: str, original: Floats, released: Floats, part: Ints, names: list[str], tried: int) -> Rows:
+def disclosing_blanks(name: str, original: Floats, released: Floats, part: Ints, names: list[str], tried: int) -> Rows:
     """A row for the file, or for each part of it, in which the blanked values of a column are nearly all alike."""
     there = ~np.isnan(original)
     blank = there & np.isnan(released)

@@ -70,7 +70,7 @@ def _categories(bars: ColumnBars, said: str) -> str:
 
 
 def bars_of_numbers(title: str, values: Sequence[float], bins: int = 24) -> ColumnBars:
-    """A histogram of finite values in about so many bins, which begin and end at round numbers."""
+    """A histogram of finite values in about that number of bins, which begin and end at round numbers."""
     low, high = min(values), max(values)
     each = high / bins - low / bins
     width = _round_width(each) if each > _LEAST else 1.0

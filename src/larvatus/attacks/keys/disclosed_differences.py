@@ -19,7 +19,7 @@ _SMALL = 0.01  # standard deviations of the total: rounding, not information
 _SAME = 1e-9
 
 
-def kept_differences(original: Microdata, release: Release) -> Rows:
+def disclosed_differences(original: Microdata, release: Release) -> Rows:
     """One row for each rule that keeps a difference worth knowing."""
     rules = [parse_rule(str(r["rule"])) for r in release.rules]
     return Rows.of(row for rule in rules if rule.exceptions == DIFFERENCE and (
