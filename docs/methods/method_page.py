@@ -59,8 +59,8 @@ def method_page(method: type[Method], page: Description, word: str, source: str,
         yield f"**What it assumes.** {page.assumes}\n"
     if issubclass(method, Mask):
         yield from _breaks(page, found)
-    if seconds := found.get("seconds"):
-        yield from _cost(seconds)
+    if "seconds" in found:
+        yield from _cost(found["seconds"])
     yield from _calls(page, word, found)
     yield from _settings(page)
     if issubclass(method, Mask):
@@ -107,6 +107,9 @@ def _breaks(page: Description, found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cost(seconds: list[float]) -> Iterator[str]:
+    if not seconds:
+        yield "## Cost\n\nNot timed: the search ends after a bounded amount of work.\n"
+        return
     small, large = seconds
     yield "## Cost\n"
     growth = f", {large / small:.1f} times as long for four times as many" if small > 0.005 else ""

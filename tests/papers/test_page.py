@@ -79,7 +79,7 @@ def test_summary_claims_and_reasons_come_before_the_papers(found):
 
 def test_evidence_is_a_small_table_and_escaped(found):
     text = render(page(found, Where()))
-    assert '<th scope=row>X</th><td>0.742</td>' in text
+    assert '<th scope="row">X</th><td>0.742</td>' in text
     assert escape("<b>") in text
     assert "<b></th>" not in text
     assert found.claims[0].evidence.lines == ("By row. Over 20 seeds.", "X: mean 0.742", "<b>: mean 1")
