@@ -46,7 +46,7 @@ from larvatus.stats.estimates.shared_categories import Categories
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
-_MOST_PAIRED = 6  # columns of S that are also combined in pairs
+_MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
 _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
@@ -60,8 +60,8 @@ _MEANING_BOTH = "share of what records with equal S share that the release tells
 class SharedValues(Attack):
     """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
 
-    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two (if
-    there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
+    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two or
+    three (if there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
     standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. All
     cells count if their records nearly share a value: nine tenths of the variance lie between cells, and these have at most
     a hundred records on average. If there are none, the value is 0 and a note says so. The shared value of a number is
@@ -233,9 +233,9 @@ def _given(data: Microdata) -> tuple[str, ...]:
 
 
 def _groupings(given: Sequence[str]) -> list[tuple[str, ...]]:
-    """The sets of columns in which records may have to agree: one, two, or all."""
-    pairs = combinations(given, 2) if len(given) <= _MOST_PAIRED else ()
-    return list(dict.fromkeys([*((n,) for n in given), *pairs, tuple(given)]))
+    """The sets of columns in which records may have to agree: one, two, three, or all."""
+    some = (*combinations(given, 2), *combinations(given, 3)) if len(given) <= _MOST_PAIRED else ()
+    return list(dict.fromkeys([*((n,) for n in given), *some, tuple(given)]))
 
 
 def _cells(joined: Microdata, given: Sequence[str]) -> Cells:
