@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 import warnings
@@ -19,6 +20,7 @@ def survives(work: Callable[[], object]) -> bool:
     if child == 0:
         try:
             with suppress(BaseException):
+                faulthandler.disable()  # a crash of the copy is an answer, not an accident to report
                 work()
         finally:
             os._exit(0)
