@@ -59,13 +59,15 @@ def data() -> dict[str, Any]:
     return {"lv": lv, "data": read, "release": lv.mask(read, "data_shuffling")}
 
 
-def released() -> None:
-    """released.parquet and released.csv with their pairing files."""
+def released() -> dict[str, Any]:
+    """released.parquet and released.csv with their pairing files; parts of a study go with the roles of study.toml."""
     import larvatus as lv
 
     made = lv.mask(lv.read("people.csv", lv.Study.read("study.toml").roles, sub_groups=["region", "sex"]), "data_shuffling")
     made.write("released.parquet", pairing="pairing.parquet")
     made.write("released.csv", pairing="pairs.csv")
+    return {"frame": {"roles": {"confidential": ["income", "wealth"], "non_confidential": ["age"]},
+                      "sub_groups": {"columns": ["region", "sex"], "small": "pool"}}}
 
 
 def census() -> None:
@@ -116,7 +118,7 @@ def incomes() -> dict[str, Any]:
                   "TAX": (0.2 * income + rng.normal(0, 900, PEOPLE)).round()}).to_csv("in.csv", index=False)
     read = lv.read("in.csv", confidential=["INCOME", "TAX"], non_confidential=["REGION", "AGE"])
     release = lv.mask(read, "data_shuffling")
-    release.write("out.csv")
+    release.write("out.csv", pairing="pairs.csv")
     frame = {"source": "in.csv", "roles": {"confidential": ["INCOME", "TAX"], "non_confidential": ["REGION", "AGE"]}}
     return {"lv": lv, "data": read, "release": release, "frame": frame}
 
