@@ -44,8 +44,15 @@ def disclosing_blanks(name: str, original: Floats, released: Floats, part: Ints,
     whole = _row(name, "", original[there], original[blank], width, tried, len(original))
     if whole is not None:
         return Rows.of([whole])
-    return Rows.of(row for g in np.unique(part[blank]) if (row := _row(
-        name, names[g], original[there & (part == g)], original[blank & (part == g)], width, tried, len(original))) is not None)
+    enough = np.flatnonzero(np.bincount(part[blank]) >= _LEAST)
+    order = np.argsort(part, kind="stable")
+    starts, ends = (np.searchsorted(part[order], enough, side=side) for side in ("left", "right"))
+    rows: list[Row] = []
+    for g, start, end in zip(enough.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        own = order[start:end]
+        row = _row(name, names[g], original[own[there[own]]], original[own[blank[own]]], width, tried, len(original))
+        rows += [row] if row is not None else []
+    return Rows.of(rows)
 
 
 def _row(name: str, part: str, values: Floats, blanked: Floats, width: float, tried: int, records: int) -> Row | None:
