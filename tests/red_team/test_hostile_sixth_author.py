@@ -16,6 +16,7 @@ from scipy.stats import norm
 import larvatus as lv
 
 FALSE_ALARM = 1e-6
+FIRMS = 160
 SECRET = b"the sixth author writes this one"
 
 
@@ -65,23 +66,23 @@ def test_a_household_total_masked_apart_from_the_wages_in_it(d):
 
 def firms_with_an_odd_record() -> tuple[np.ndarray, np.ndarray, lv.Microdata]:
     rng = np.random.default_rng(1)
-    firm = np.repeat(np.arange(40), 20)
-    revenue = np.round(rng.normal(50, 15, 40), 2)[firm]
-    revenue[::20] = np.round(rng.normal(50, 15, 40), 2)
-    frame = pd.DataFrame({"firm": firm, "sex": rng.integers(0, 2, 800), "revenue": revenue})
+    firm = np.repeat(np.arange(FIRMS), 20)
+    revenue = np.round(rng.normal(50, 15, FIRMS), 2)[firm]
+    revenue[::20] = np.round(rng.normal(50, 15, FIRMS), 2)
+    frame = pd.DataFrame({"firm": firm, "sex": rng.integers(0, 2, len(firm)), "revenue": revenue})
     return firm, revenue, lv.read(frame, confidential=["revenue"], non_confidential=["firm", "sex"], nominal=["firm", "sex"])
 
 
 def test_one_odd_record_in_each_firm_does_not_hide_that_the_others_share_a_value():
-    """Nineteen of twenty employees state the same revenue. The upper end of `shared_values` covers the mean of the firm."""
+    """Nineteen of twenty employees state the same revenue: R² of the mean of the firm (.790, .716 with the odd records)."""
     firm, revenue, data = firms_with_an_odd_record()
-    release = lv.mask(data, "additive_noise(variance=9)", secret=SECRET)
+    release = lv.mask(data, "additive_noise(variance=4)", secret=SECRET)
     means = release.frame()["revenue"].groupby(firm).transform("mean").to_numpy()
-    usual = np.arange(800) % 20 > 0
+    usual = np.arange(len(firm)) % 20 > 0
     score = reported(data, release, "shared_values")
     own = r_squared(revenue[usual], means[usual])
-    assert own > 0.2  # there is something to find
-    assert own <= score.interval[1] + allowance(own, 40)
+    assert own > 0.5  # there is something to find
+    assert own <= score.interval[1] + allowance(own, FIRMS)
 
 
 def test_eight_cosines_of_one_angle_say_no_more_than_the_regression_on_all_columns():
