@@ -33,6 +33,7 @@ from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
 _NEAR = 0.01
+_SHARED = 3.0  # how much r² adds to the variance of atanh r
 _STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000, 10**18)
 
 
@@ -169,14 +170,18 @@ def _squares(fits: Sequence[LeaveOneOut], names: Sequence[str], design: Design) 
 
 
 def _interval(value: float, n: float, groups: int) -> tuple[float, float]:
-    """Fisher's interval with the variance of a rank correlation (Bonett and Wright 2000), used for the mean of several.
+    """Fisher's interval, with a larger variance than that of independent records, used for the mean of several columns.
 
-        tanh(atanh r ± z √((1 + r²/2) / (n − 3G))),  G sub-groups
+        tanh(atanh r ± z √((1 + 3r²) / (n − 3G))),  G sub-groups
+
+    For independent records it is 1 + r²/2 (Bonett and Wright 2000). But all records share the standard deviation of the noise
+    or the fitted model, which differ from file to file. The more a release tells (r), the more this counts. The factor was
+    chosen by simulation (benchmarks/interval_coverage.py): 1.2 to 3.0 were needed for skewed and imputed columns.
     """
     freedom = n - 3 * groups
     if freedom <= 1:
         return 0.0, 1.0
-    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 * np.sqrt((1 + value**2 / 2) / freedom)
+    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 * np.sqrt((1 + _SHARED * value**2) / freedom)
     return max(0.0, float(np.tanh(centre - half))), min(1.0, float(np.tanh(centre + half)) if value < 1 else 1.0)
 
 

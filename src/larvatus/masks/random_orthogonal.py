@@ -27,6 +27,7 @@ from larvatus.masks.linear.insiders import (
     groups_to_examine,
     insiders_notes,
     insiders_reason,
+    rare_categories,
     refuse_pinned,
     smallest_for,
 )
@@ -85,13 +86,13 @@ class RandomOrthogonal(Mask):
         return insiders_reason(self.insiders)
 
     def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
-        return ExactNoise()
+        return ExactNoise(rare=rare_categories(self.insiders))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         smallest = self.smallest(current)
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
-        data, design, held_notes = movable_records(split, present, self.name(), smallest)
+        data, design, held_notes = movable_records(split, present, self.name(), smallest, rare_categories(self.insiders))
         masked, outcomes = rotate_residuals(data, present, design, random)
         notes = [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, split, "missing"), *held_notes]
         refuse_pinned(data, _near(data, present, design, self.insiders), self.insiders, self.name())
@@ -101,7 +102,7 @@ class RandomOrthogonal(Mask):
         if self.where is not None or self.scope == "file":
             return None
         p = len(original.confidential)
-        return linear_law(original, np.zeros((p, p)))
+        return linear_law(original, np.zeros((p, p)), rare=rare_categories(self.insiders))
 
     def change_clause(self) -> str:
         return ""

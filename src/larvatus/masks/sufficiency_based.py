@@ -31,6 +31,7 @@ from larvatus.masks.linear.insiders import (
     groups_to_examine,
     insiders_notes,
     insiders_reason,
+    rare_categories,
     refuse_pinned,
     smallest_for,
 )
@@ -107,7 +108,7 @@ class SufficiencyBased(Mask):
         return insiders_reason(self.insiders)
 
     def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
-        return ExactNoise(self._beta(names), weighted=self.weighted)
+        return ExactNoise(self._beta(names), self.weighted, rare_categories(self.insiders))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.stats.noise.laws import standard_noise
@@ -117,7 +118,7 @@ class SufficiencyBased(Mask):
         weight = weight_column(current, self.name(), MaskError) if self.weighted else None
         smallest = self.smallest(current)
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
-        data, design, held_notes = movable_records(split, present, self.name(), smallest)
+        data, design, held_notes = movable_records(split, present, self.name(), smallest, rare_categories(self.insiders))
 
         def draws(record: NDArray[np.int64], lanes: int) -> NDArray[np.float64]:
             return standard_noise(self.noise, random, record, lanes)
@@ -148,7 +149,8 @@ class SufficiencyBased(Mask):
             return None
         weight = weight_column(original, self.name(), MaskError) if self.weighted else None
         shape = "normal" if self.weighted else self.noise
-        return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True)
+        return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True,
+                          rare=rare_categories(self.insiders))
 
     def change_clause(self) -> str:
         return ""
