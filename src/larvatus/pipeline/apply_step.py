@@ -223,8 +223,8 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
         they, them = ("it", "it") if len(same) == 1 else ("they", "them")
         raise MaskError(
             f"mask: no value of {named} was changed, so {they} would be released unmasked. Use a stronger mask for {them}, or "
-            f"do not declare {them} confidential. If the file is small and the step draws at random, this can be chance: run it "
-            "again with another secret."
+            f"do not declare {them} confidential. If the file is small and the step draws at random, this can be chance: run "
+            "it again with another secret."
         )
 
 
