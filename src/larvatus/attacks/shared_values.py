@@ -20,6 +20,7 @@ import numpy as np
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.defining_columns import defining_columns
 from larvatus.attacks.values.sharing import (
     Sharing,
     mean_figure,
@@ -47,6 +48,7 @@ from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
 _MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
+_FEWEST_SEARCHED, _MOST_SEARCHED = 5, 200_000  # columns of S, and records, for a search of the columns that define cells
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
 _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
@@ -60,15 +62,16 @@ _MEANING_BOTH = "share of what records with equal S share that the release tells
 class SharedValues(Attack):
     """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
 
-    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two or
-    three (if there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
-    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. All
-    cells count if their records nearly share a value: nine tenths of the variance lie between cells, and these have at most
-    a hundred records on average. If there are none, the value is 0 and a note says so. The shared value of a number is
-    predicted from the mean and the median of the released values: as they are, drawn towards the overall mean, and by a
-    regression, alone or beside S, fitted without the cell. It is also predicted by the value that occurs more often in the
-    cell than elsewhere in the file, which undoes swaps. For each confidential column the most successful rule and the most
-    telling columns of S count.
+    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two
+    or three (if there are at most six). With five columns or more, those that define cells with nearly equal numbers are
+    also searched for, by leaving out one column after the other (in files of up to 200,000 records). Only cells of two or
+    more records count whose original values agree to within a tenth of a standard deviation, or whose original categories
+    are equal, and only if there are more of them than chance explains. All cells count if their records nearly share a
+    value: nine tenths of the variance lie between cells, and these have at most a hundred records on average. If there are
+    none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median of the
+    released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without the
+    cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
+    swaps. For each confidential column the most successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
@@ -135,7 +138,7 @@ def _most_telling(
     """For each column with shared values, the columns of S by which the release tells most about them."""
     found: dict[str, list[Sharing]] = {n: [] for n in originals}
     known: dict[tuple[str, ...], int] = {}
-    for given in _groupings(_given(joined)):
+    for given in dict.fromkeys([*_groupings(_given(joined)), *_defining(joined, originals)]):
         cells = _cells(joined, given)
         again = any(set(fewer) < set(given) and number == len(cells) for fewer, number in known.items())
         known[given] = len(cells)
@@ -236,6 +239,17 @@ def _groupings(given: Sequence[str]) -> list[tuple[str, ...]]:
     """The sets of columns in which records may have to agree: one, two, three, or all."""
     some = (*combinations(given, 2), *combinations(given, 3)) if len(given) <= _MOST_PAIRED else ()
     return list(dict.fromkeys([*((n,) for n in given), *some, tuple(given)]))
+
+
+def _defining(joined: Microdata, originals: Mapping[str, Neighbours | Categories]) -> list[tuple[str, ...]]:
+    """For each number, the columns of S that define cells with nearly equal values, if S has more columns than are combined."""
+    given = _given(joined)
+    numbers = [x.x for x in originals.values() if isinstance(x, Neighbours)]
+    if len(given) < _FEWEST_SEARCHED or joined.rows > _MOST_SEARCHED or not numbers:
+        return []
+    values = collect(joined, given)[2]
+    codes = {n: np.unique(values[n], return_inverse=True)[1].ravel() for n in given}
+    return [defining_columns(codes, x) for x in numbers]
 
 
 def _cells(joined: Microdata, given: Sequence[str]) -> Cells:

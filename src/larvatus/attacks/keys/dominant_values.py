@@ -1,6 +1,6 @@
 """Giants: values so far from all others that everyone knows whose they are, and that a release shows all the same.
 
-    x₍₁₎ is a giant       if  x₍₁₎ − median ≥ 2 √G (x₍₂₎ − median),   G the number of parts of the file that are looked at
+    x₍₁₎ is a giant       if  x₍₁₎ − median ≥ max(3, 2 √G) (x₍₂₎ − median),   G the number of parts that are looked at
     read as the largest   if  |y₍₁₎ − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10
     read from moments     if  |ȳ + s (n − 1)/√n − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10,   the largest value that mean and SD allow
 
@@ -21,7 +21,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
 from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
 
-_FURTHER = 2.0  # times as far from the median as the next value
+_FURTHER, _BY_PART = 3.0, 2.0  # times as far from the median as the next value, and times √G if there are many parts
 _CLOSE = 0.1  # of the gap to the next value
 _LEAST = 10  # values; among fewer, one is often far from the others
 
@@ -41,7 +41,7 @@ def dominant_values(original: Microdata, released: Microdata, names: Sequence[st
 
 def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, list[str]]:
     """The giants that are read, by column."""
-    far = _FURTHER * float(np.sqrt(len(original.groups)))
+    far = max(_FURTHER, _BY_PART * float(np.sqrt(len(original.groups))))
     place = {label: g for g, label in enumerate(original.groups.labels)}
     middle = np.array([original.table.quantiles(n, [0.5])[:, 0] for n in names]).T
     ends = reduce_groups(original, names, _ends(names), _merge_ends)
