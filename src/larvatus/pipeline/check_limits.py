@@ -96,7 +96,8 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
     if not found:
         return []
     count = float(len({r for ids in found for r in ids}))
-    why = f"{in_place_text(original, list(found.values()))}: of a few records that share a category, the sum is unmasked"
+    where = in_place_text(original, list(found.values()))
+    why = f"{where}: of a few records that share a category or a sub-group, the sum is unmasked"
     return [{"score": "leverage", "figure": "records unmasked because of S", "value": count, "limit": 0.0, "met": False,
              "reason": why}]
 

@@ -24,6 +24,7 @@ from larvatus.data.verbs import moments_by_group, reduce_groups, with_table
 
 _RARE = 2  # categories with at most this number of records are too rare
 _SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
+_WHOLE = "all records"
 
 
 class _Candidates(NamedTuple):
@@ -197,14 +198,16 @@ def joined_levels(counts: Counter[int], rare: int = _RARE) -> list[tuple[int, ..
 def released_in_place(original: Microdata, released: Microdata, rare: int = _RARE) -> list[RecordInPlace]:
     """Held records, or sets of them, whose confidential numbers (or the combination that S fixes) are released unmasked.
 
-    Both files are in the same sub-groups. Columns that do not vary are not counted. The sum of three or more records counts
-    only in columns in which few values are equal: sums of small counts are often equal by coincidence.
+    A sub-group with two to `rare` records is such a set if its sums are unmasked. Both files are in the same sub-groups.
+    Columns that do not vary are not counted. The sum of three or more records counts only in columns in which few values are
+    equal: sums of small counts are often equal by coincidence.
     """
     names = [n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential)]
     try:
         held = records_in_place(original, design_of(original, original.non_confidential), rare=rare)
     except RolesError:
-        return []
+        held = []
+    held += _small_sub_groups(original, rare)
     if not held or not names:
         return []
     ids = np.unique([r for h in held for r in h.records])
@@ -228,8 +231,22 @@ def released_in_place(original: Microdata, released: Microdata, rare: int = _RAR
     return out
 
 
+def _small_sub_groups(data: Microdata, rare: int) -> list[RecordInPlace]:
+    """Sub-groups with two to `rare` records, each as one set."""
+    small = {g for g, n in enumerate(data.groups.sizes) if 1 < n <= rare}
+    if not small:
+        return []
+
+    def members(group: int, block: Block) -> list[int]:
+        return block.record.tolist() if group in small else []
+
+    found = reduce_groups(data, (), members, list.__add__)
+    return [RecordInPlace(g, tuple(found[g]), _WHOLE, np.full(len(found[g]), len(found[g]) ** -0.5)) for g in sorted(small)]
+
+
 def in_place_text(data: Microdata, held: Sequence[RecordInPlace]) -> str:
     """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
     inside = [f" in sub-group ({data.groups.name(h.group)})" if data.groups.columns else "" for h in held]
-    parts = list(dict.fromkeys(f"{h.what} ({h.count}){where}" for h, where in zip(held, inside, strict=True)))
+    what = [h.count if h.what == _WHOLE else f"{h.what} ({h.count})" for h in held]
+    parts = list(dict.fromkeys(f"{one}{where}" for one, where in zip(what, inside, strict=True)))
     return "; ".join(parts[:_SHOWN]) + (f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")
