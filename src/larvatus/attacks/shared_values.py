@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import ClassVar
@@ -47,6 +47,7 @@ from larvatus.stats.estimates.shared_categories import Categories
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
+_MANY, _FEW_PERMUTATIONS = 100_000, 8  # records, and permutations in a larger file
 _MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
 _FEWEST_SEARCHED, _MOST_SEARCHED = 5, 200_000  # columns of S, and records, for a search of the columns that define cells
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
@@ -74,9 +75,10 @@ class SharedValues(Attack):
     swaps. For each confidential column the most successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
-    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
-    the whole cell, because an intruder without the release does not know the values of its other records. Chance is the R² if
-    the shared values are exchanged at random between cells. The interval treats cells as the sampling units. With fewer than
+    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted
+    without the whole cell, because an intruder without the release does not know the values of its other records. Chance is
+    the R² if the shared values are exchanged at random between cells; with fewer than five cells, the largest of twenty
+    values if released values are exchanged over the file. The interval treats cells as the sampling units. With fewer than
     five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
     also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
@@ -174,15 +176,18 @@ def _attacked(
     value = sums / weight
     whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST_CELLS else (np.where(there, x, 0.0).sum(), there.sum())
     outside = (whole - sums) / np.maximum(records - weight, 1.0)
-    released = CellValues.of(collect(joined, [name])[2][name], cells, shared)
+    y = collect(joined, [name])[2][name]
+    released = CellValues.of(y, cells, shared)
     terms = _terms(joined, record, cells, shared)
     predicted = {_NOTHING: outside, **predict_cells(value, outside, weight, released, terms)}
     by_s = predicted.pop(S_ONLY, outside)
     away = value - outside
+    chance = _chance(value, outside, weight, released, random) if len(value) >= FEWEST_CELLS else _chance_of_few(
+        value, outside, weight, partial(CellValues.of, cells=cells, chosen=shared), y, random)
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
         name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
-        _chance(value, outside, weight, released, random), near.tolerance + 1e-9 * float(np.abs(value).max()),
+        chance, near.tolerance + 1e-9 * float(np.abs(value).max()),
     )
 
 
@@ -197,6 +202,22 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
         guesses = predict_cells(moved, moved - away, weight[:k], part, none)
         out.append(max(share_of_variance(weight[:k], moved - guess, away) for guess in guesses.values()))
     return float(np.mean(out))
+
+
+def _chance_of_few(
+    x: Floats, others: Floats, weight: Floats, of_cells: Callable[[Floats], CellValues], y: Floats, random: RecordRandom
+) -> float:
+    """The largest of twenty values (in a large file: eight) if released values are exchanged at random over the file.
+
+    There are too few cells to exchange shared values between them: with one cell, every exchange is the truth. The largest
+    value counts because there is no interval that allows for luck.
+    """
+    none, out = np.zeros((len(x), 0)), []
+    for lane in range(_PERMUTATIONS if len(y) <= _MANY else _FEW_PERMUTATIONS):
+        order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
+        guesses = predict_cells(x, others, weight, of_cells(y[order]), none)
+        out.append(max(share_of_variance(weight, x - guess, x - others) for guess in guesses.values()))
+    return float(np.max(out))
 
 
 def _was(name: str) -> str:

@@ -85,9 +85,9 @@ def records_in_place(
         for own in basis[g].sets_in_place(near.terms) if g in basis and len(near.record) else ():
             counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
-            rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
+            alone = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
                     if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
-            what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
+            what = _level(data, alone[0], near.codes[indicated.index(alone[0])][own[0]]) if alone else None
             ids = tuple(int(r) for r in near.record[own])
             holder = what or _extreme(design, basis[g].standardise(terms))
             out.append(RecordInPlace(g, ids, holder, basis[g].fixed_combination(terms)))
