@@ -28,11 +28,11 @@ def test_a_value_shared_in_one_cell_is_not_its_own_baseline(step: str) -> None:
     assert np.mean(np.abs(middle / pay[group == 0] - 1) < 0.02) == 1
     score = lv.risk(data, release, ["shared_values"])[0]
     assert score.value > 0.9
-    assert score.chance < 0.75
+    assert score.chance < 0.05
     assert not lv.Limits(tier="secure").judge([score]).meets_limits
 
 
 def test_values_exchanged_over_the_file_tell_nothing() -> None:
     data, _, _ = narrow()
     score = lv.risk(data, lv.mask(data, "random_swap(rate=1.0, scope='file')", secret=SECRET), ["shared_values"])[0]
-    assert score.value <= score.chance + 0.05, "false alarm: 1 in 21 for another secret"
+    assert score.value <= score.chance + 0.01

@@ -21,6 +21,7 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.defining_columns import defining_columns
+from larvatus.attacks.values.few_cells import clear_guesses
 from larvatus.attacks.values.sharing import (
     Sharing,
     mean_figure,
@@ -55,6 +56,7 @@ _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
+_CLEAR = "narrow or frequent values of the cell"
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
 _MEANING_CATEGORIES = "share of the categories shared by records with equal S that the release tells"
 _MEANING_BOTH = "share of what records with equal S share that the release tells: of the variance, or of the categories"
@@ -77,10 +79,11 @@ class SharedValues(Attack):
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted
     without the whole cell, because an intruder without the release does not know the values of its other records. Chance is
-    the R² if the shared values are exchanged at random between cells; with fewer than five cells, the largest of twenty
-    values if released values are exchanged over the file. The interval treats cells as the sampling units. With fewer than
-    five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
-    also by size of the cell. The risk of a record is the share of its shared values found that closely.
+    the R² if the shared values are exchanged at random between cells; with fewer than five cells, if released values are
+    exchanged over the file, and a value is then guessed only if the released values of its cell are narrow or one of them
+    is frequent. The interval treats cells as the sampling units. With fewer than five cells there is none. The details give
+    the share of shared values found to within a tenth of a standard deviation, also by size of the cell. The risk of a
+    record is the share of its shared values found that closely.
 
     A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
     original category given all released categories of the cell. The transition probabilities are those of the file, counted
@@ -177,13 +180,16 @@ def _attacked(
     whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST_CELLS else (np.where(there, x, 0.0).sum(), there.sum())
     outside = (whole - sums) / np.maximum(records - weight, 1.0)
     y = collect(joined, [name])[2][name]
-    released = CellValues.of(y, cells, shared)
-    terms = _terms(joined, record, cells, shared)
-    predicted = {_NOTHING: outside, **predict_cells(value, outside, weight, released, terms)}
-    by_s = predicted.pop(S_ONLY, outside)
+    released, terms = CellValues.of(y, cells, shared), _terms(joined, record, cells, shared)
+    predicted = predict_cells(value, outside, weight, released, terms)
+    by_s = predicted.get(S_ONLY, outside)
+    if len(value) >= FEWEST_CELLS:
+        predicted = {_NOTHING: outside, **{rule: guess for rule, guess in predicted.items() if rule != S_ONLY}}
+        chance = _chance(value, outside, weight, released, random)
+    else:
+        clear = partial(clear_guesses, cells=cells, shared=shared, outside=outside)
+        predicted, chance = {_CLEAR: clear(y)}, _chance_of_few(value, outside, weight, clear, y, random)
     away = value - outside
-    chance = _chance(value, outside, weight, released, random) if len(value) >= FEWEST_CELLS else _chance_of_few(
-        value, outside, weight, partial(CellValues.of, cells=cells, chosen=shared), y, random)
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
         name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
@@ -204,20 +210,17 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
     return float(np.mean(out))
 
 
-def _chance_of_few(
-    x: Floats, others: Floats, weight: Floats, of_cells: Callable[[Floats], CellValues], y: Floats, random: RecordRandom
-) -> float:
-    """The largest of twenty values (in a large file: eight) if released values are exchanged at random over the file.
+def _chance_of_few(x: Floats, others: Floats, weight: Floats, guess: Callable[[Floats], Floats], y: Floats,
+                   random: RecordRandom) -> float:
+    """The mean of the value if released values are exchanged at random over the file.
 
-    There are too few cells to exchange shared values between them: with one cell, every exchange is the truth. The largest
-    value counts because there is no interval that allows for luck.
+    There are too few cells to exchange shared values between them: with one cell, every exchange is the truth.
     """
-    none, out = np.zeros((len(x), 0)), []
+    out = []
     for lane in range(_PERMUTATIONS if len(y) <= _MANY else _FEW_PERMUTATIONS):
         order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
-        guesses = predict_cells(x, others, weight, of_cells(y[order]), none)
-        out.append(max(share_of_variance(weight, x - guess, x - others) for guess in guesses.values()))
-    return float(np.max(out))
+        out.append(share_of_variance(weight, x - guess(y[order]), x - others))
+    return float(np.mean(out))
 
 
 def _was(name: str) -> str:
