@@ -179,3 +179,17 @@ def test_a_small_category_whose_sum_is_exact_is_counted_in_a_release():
     for step, held in (("sufficiency_based(insiders=0)", [{0, 1, 2, 3}]), ("random_swap(rate=1.0)", [])):
         release = lv.mask(data, step, secret=SECRET)
         assert [set(h.records) for h in released_in_place(data, release.data, SAFE_AGAINST + 1)] == held
+
+
+def test_a_number_that_differs_in_four_records_is_refused():
+    """Its sum of products with x is exact: three insiders subtract their own parts and know the last one's value."""
+    frame = people([])
+    frame["s"] = np.where(np.arange(N) < 4, 1.0 + np.arange(N), 0.0)
+    for small in ("refuse", "pool"):
+        with pytest.raises(SubGroupError, match=r"s, which is the same in all other records \(4 records\)"):
+            masked(frame, "sufficiency_based", small)
+    after = masked(frame, "sufficiency_based(insiders=0)").frame()
+    weight = frame.s[:4].to_numpy()
+    last = (weight @ after.x[:4].to_numpy() - weight[:3] @ frame.x[:3].to_numpy()) / weight[3]
+    assert abs(last - frame.x[3]) < 1e-9
+    assert masked(frame, "sufficiency_based", "suppress").frame().index.tolist() == list(range(4, N))
