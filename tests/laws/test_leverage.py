@@ -13,7 +13,8 @@ from catalogue import engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import design_of
-from larvatus.data.exposure.leverage import joined_levels, records_in_place
+from larvatus.data.exposure.computable_records import SAFE_AGAINST
+from larvatus.data.exposure.leverage import joined_levels, records_in_place, released_in_place
 from larvatus.stats.linear.sufficiency import mask_group
 from sample import SECRET
 
@@ -171,10 +172,24 @@ def test_a_category_in_which_three_insiders_compute_the_last_is_refused_pooled_o
     assert masked(people(["z"] * 5), step), "four insiders are not assumed"
 
 
-def test_check_counts_a_small_category_whose_sum_is_exact():
+def test_a_small_category_whose_sum_is_exact_is_counted_in_a_release():
     """Made with insiders = 0; random_swap keeps no sum, and counts of children agree by coincidence only."""
     frame = people(["z"] * 4).assign(children=np.random.default_rng(3).integers(0, 2, N).astype(float))
-    for step, held in (("sufficiency_based(insiders=0)", 4.0), ("random_swap(rate=1.0)", 0.0)):
-        data = lv.read(frame.drop(columns="g"), confidential=["x", "children"], non_confidential=["job"])
-        judged = lv.check(data, lv.mask(data, step, secret=SECRET), {"uniqueness": 1.0})
-        assert sum(float(r["value"]) for r in judged.rows if r["score"] == "leverage") == held
+    data = lv.read(frame.drop(columns="g"), confidential=["x", "children"], non_confidential=["job"])
+    for step, held in (("sufficiency_based(insiders=0)", [{0, 1, 2, 3}]), ("random_swap(rate=1.0)", [])):
+        release = lv.mask(data, step, secret=SECRET)
+        assert [set(h.records) for h in released_in_place(data, release.data, SAFE_AGAINST + 1)] == held
+
+
+def test_a_number_that_differs_in_four_records_is_refused():
+    """Its sum of products with x is exact: three insiders subtract their own parts and know the last one's value."""
+    frame = people([])
+    frame["s"] = np.where(np.arange(N) < 4, 1.0 + np.arange(N), 0.0)
+    for small in ("refuse", "pool"):
+        with pytest.raises(SubGroupError, match=r"s, which is the same in all other records \(4 records\)"):
+            masked(frame, "sufficiency_based", small)
+    after = masked(frame, "sufficiency_based(insiders=0)").frame()
+    weight = frame.s[:4].to_numpy()
+    last = (weight @ after.x[:4].to_numpy() - weight[:3] @ frame.x[:3].to_numpy()) / weight[3]
+    assert abs(last - frame.x[3]) < 1e-9
+    assert masked(frame, "sufficiency_based", "suppress").frame().index.tolist() == list(range(4, N))

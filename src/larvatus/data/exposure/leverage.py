@@ -54,11 +54,12 @@ class RecordInPlace:
 
 
 def records_in_place(
-    data: Microdata, design: Design, groups: Collection[int] | None = None, rare: int = _RARE
+    data: Microdata, design: Design, groups: Collection[int] | None = None, rare: int = _RARE, pooled: bool = False
 ) -> list[RecordInPlace]:
     """Records with a leverage near one in [1, S], and sets of records of which a combination is fixed, by sub-group.
 
-    The sets are pairs, and categories with up to `rare` records, whose sum is fixed.
+    The sets are pairs, categories with up to `rare` records, whose sum is fixed, and numbers that are equal in all but up to
+    `rare` records. If categories were `pooled` in the design, none is rare.
     """
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.leverage import DesignBasis
@@ -86,13 +87,41 @@ def records_in_place(
         for own in basis[g].sets_in_place(near.terms) if g in basis and len(near.record) else ():
             counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
-            rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
+            alone = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
                     if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
-            what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
+            what = _level(data, alone[0], near.codes[indicated.index(alone[0])][own[0]]) if alone else None
             ids = tuple(int(r) for r in near.record[own])
             holder = what or _extreme(design, basis[g].standardise(terms))
             out.append(RecordInPlace(g, ids, holder, basis[g].fixed_combination(terms)))
-    return out if rare <= _RARE else [*out, *_rare_categories(data, indicated, wanted, rare)]
+    if rare <= _RARE:
+        return out
+    return [*out, *([] if pooled else _rare_categories(data, indicated, wanted, rare)),
+            *_sparse_numbers(data, design, wanted, rare)]
+
+
+def _sparse_numbers(data: Microdata, design: Design, groups: Collection[int], rare: int) -> list[RecordInPlace]:
+    """Numbers of S that differ from their median in more than two and at most `rare` records of a sub-group."""
+    names = list(dict.fromkeys(t.column for t in design.terms if t.level is None and not t.missing))
+    if not names:
+        return []
+    median = np.array([data.table.quantiles(n, [0.5])[:, 0] for n in names])
+
+    def others(group: int, block: Block) -> list[tuple[Ints, Floats]]:
+        out = []
+        for j, n in enumerate(names):
+            own = (block[n] != median[j, group]) & ~np.isnan(block[n])
+            out.append((block.record[own][: rare + 1], (block[n][own] - median[j, group])[: rare + 1]))
+        return out
+
+    found = reduce_groups(data, names, others, lambda a, b: [
+        (np.concatenate([one[0], other[0]])[: rare + 1], np.concatenate([one[1], other[1]])[: rare + 1])
+        for one, other in zip(a, b, strict=True)])
+    return [
+        RecordInPlace(g, tuple(int(r) for r in ids), f"{name}, which is the same in all other records",
+                      np.asarray(away / np.sqrt((away**2).sum())))
+        for g, by_column in enumerate(found) if g in groups for name, (ids, away) in zip(names, by_column, strict=True)
+        if _RARE < len(ids) <= rare
+    ]
 
 
 def _rare_categories(data: Microdata, columns: Sequence[str], groups: Collection[int], rare: int) -> list[RecordInPlace]:

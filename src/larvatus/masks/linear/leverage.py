@@ -36,7 +36,7 @@ def movable_records(
                                      "(small = \"suppress\"), recode the column, or leave it out."))
     if small in ("pool", "pool_all"):
         pooled, changed = with_pooled_levels(data, design, rare)
-        still = records_in_place(data, pooled, masked)
+        still = records_in_place(data, pooled, masked, rare, pooled=True)
         if still:
             raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
                                          "\"suppress\"), recode or top-code the column, or leave it out."))
