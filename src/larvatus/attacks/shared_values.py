@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import ClassVar
@@ -80,10 +80,10 @@ class SharedValues(Attack):
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted
     without the whole cell, because an intruder without the release does not know the values of its other records. Chance is
     the R² if the shared values are exchanged at random between cells; with fewer than five cells, if released values are
-    exchanged over the file, and a value is then guessed only if the released values of its cell are narrow or one of them
-    is frequent. The interval treats cells as the sampling units. With fewer than five cells there is none. The details give
-    the share of shared values found to within a tenth of a standard deviation, also by size of the cell. The risk of a
-    record is the share of its shared values found that closely.
+    exchanged over the file. In so few cells a value is guessed only if the released values of the cell are narrow, or one
+    of them is frequent, or if twenty such exchanges all do worse. The interval treats cells as the sampling units. With
+    fewer than five cells there is none. The details give the share of shared values found to within a tenth of a standard
+    deviation, also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
     A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
     original category given all released categories of the cell. The transition probabilities are those of the file, counted
@@ -187,8 +187,7 @@ def _attacked(
         predicted = {_NOTHING: outside, **{rule: guess for rule, guess in predicted.items() if rule != S_ONLY}}
         chance = _chance(value, outside, weight, released, random)
     else:
-        clear = partial(clear_guesses, cells=cells, shared=shared, outside=outside)
-        predicted, chance = {_CLEAR: clear(y)}, _chance_of_few(value, outside, weight, clear, y, random)
+        predicted, chance = _few_predictions(value, outside, weight, cells, shared, y, random)
     away = value - outside
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
@@ -210,17 +209,30 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
     return float(np.mean(out))
 
 
-def _chance_of_few(x: Floats, others: Floats, weight: Floats, guess: Callable[[Floats], Floats], y: Floats,
-                   random: RecordRandom) -> float:
-    """The mean of the value if released values are exchanged at random over the file.
+def _few_predictions(
+    x: Floats, others: Floats, weight: Floats, cells: Cells, shared: Bools, y: Floats, random: RecordRandom
+) -> tuple[dict[str, Floats], float]:
+    """The rule for fewer than five cells, with its guesses, and its mean value if released values are exchanged over the file.
 
-    There are too few cells to exchange shared values between them: with one cell, every exchange is the truth.
+    Shared values cannot be exchanged between so few cells: with one cell, every exchange is the truth. The rules for many cells
+    are used if they do better than with every exchange, because otherwise luck explains them.
     """
-    out = []
+    def values(released: Floats) -> tuple[float, float, dict[str, Floats]]:
+        guesses = dict(predict_cells(x, others, weight, CellValues.of(released, cells, shared), np.zeros((len(x), 0))))
+        best = max(guesses, key=lambda rule: share_of_variance(weight, x - guesses[rule], x - others))
+        clear = clear_guesses(released, cells, shared, others)
+        found = {best: guesses[best], _CLEAR: clear}
+        return *(share_of_variance(weight, x - g, x - others) for g in found.values()), found  # type: ignore[return-value]
+
+    by_mean, by_clear, found = values(y)
+    exchanged = []
     for lane in range(_PERMUTATIONS if len(y) <= _MANY else _FEW_PERMUTATIONS):
         order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
-        out.append(share_of_variance(weight, x - guess(y[order]), x - others))
-    return float(np.mean(out))
+        exchanged.append(values(y[order])[:2])
+    mean, clear = np.mean(exchanged, axis=0)
+    usable = by_mean > max(e[0] for e in exchanged) and by_mean - mean > by_clear - clear
+    rule = next(iter(found)) if usable else _CLEAR
+    return {rule: found[rule]}, float(mean if usable else clear)
 
 
 def _was(name: str) -> str:
