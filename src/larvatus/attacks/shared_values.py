@@ -21,7 +21,7 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.defining_columns import defining_columns
-from larvatus.attacks.values.few_cells import clear_guesses
+from larvatus.attacks.values.few_cells import few_cell_guess
 from larvatus.attacks.values.sharing import (
     Sharing,
     mean_figure,
@@ -48,7 +48,6 @@ from larvatus.stats.estimates.shared_categories import Categories
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
-_MANY, _FEW_PERMUTATIONS = 100_000, 8  # records, and permutations in a larger file
 _MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
 _FEWEST_SEARCHED, _MOST_SEARCHED = 5, 200_000  # columns of S, and records, for a search of the columns that define cells
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
@@ -56,7 +55,6 @@ _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
-_CLEAR = "narrow or frequent values of the cell"
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
 _MEANING_CATEGORIES = "share of the categories shared by records with equal S that the release tells"
 _MEANING_BOTH = "share of what records with equal S share that the release tells: of the variance, or of the categories"
@@ -187,7 +185,7 @@ def _attacked(
         predicted = {_NOTHING: outside, **{rule: guess for rule, guess in predicted.items() if rule != S_ONLY}}
         chance = _chance(value, outside, weight, released, random)
     else:
-        predicted, chance = _few_predictions(value, outside, weight, cells, shared, y, random)
+        predicted, chance = few_cell_guess(value, outside, weight, cells, shared, y, random)
     away = value - outside
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
@@ -207,32 +205,6 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
         guesses = predict_cells(moved, moved - away, weight[:k], part, none)
         out.append(max(share_of_variance(weight[:k], moved - guess, away) for guess in guesses.values()))
     return float(np.mean(out))
-
-
-def _few_predictions(
-    x: Floats, others: Floats, weight: Floats, cells: Cells, shared: Bools, y: Floats, random: RecordRandom
-) -> tuple[dict[str, Floats], float]:
-    """The rule for fewer than five cells, with its guesses, and its mean value if released values are exchanged over the file.
-
-    Shared values cannot be exchanged between so few cells: with one cell, every exchange is the truth. The rules for many cells
-    are used if they do better than with every exchange, because otherwise luck explains them.
-    """
-    def values(released: Floats) -> tuple[float, float, dict[str, Floats]]:
-        guesses = dict(predict_cells(x, others, weight, CellValues.of(released, cells, shared), np.zeros((len(x), 0))))
-        best = max(guesses, key=lambda rule: share_of_variance(weight, x - guesses[rule], x - others))
-        clear = clear_guesses(released, cells, shared, others)
-        found = {best: guesses[best], _CLEAR: clear}
-        return *(share_of_variance(weight, x - g, x - others) for g in found.values()), found  # type: ignore[return-value]
-
-    by_mean, by_clear, found = values(y)
-    exchanged = []
-    for lane in range(_PERMUTATIONS if len(y) <= _MANY else _FEW_PERMUTATIONS):
-        order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
-        exchanged.append(values(y[order])[:2])
-    mean, clear = np.mean(exchanged, axis=0)
-    usable = by_mean > max(e[0] for e in exchanged) and by_mean - mean > by_clear - clear
-    rule = next(iter(found)) if usable else _CLEAR
-    return {rule: found[rule]}, float(mean if usable else clear)
 
 
 def _was(name: str) -> str:
