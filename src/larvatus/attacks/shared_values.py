@@ -1,7 +1,7 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains, or if nine tenths of the variance lie between cells of at most a
+    standard deviation, in more cells than chance explains, or if three quarters of the variance lie between cells of at most a
     hundred records on average (x_c is then the mean). For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
@@ -68,7 +68,7 @@ class SharedValues(Attack):
     also searched for, by leaving out one column after the other (in files of up to 200,000 records). Only cells of two or
     more records count whose original values agree to within a tenth of a standard deviation, or whose original categories
     are equal, and only if there are more of them than chance explains. All cells count if their records nearly share a
-    value: nine tenths of the variance lie between cells, and these have at most a hundred records on average. If there are
+    value: three quarters of the variance lie between cells, and these have at most a hundred records on average. If there are
     none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median of the
     released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without the
     cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
