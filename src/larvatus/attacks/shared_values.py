@@ -1,7 +1,7 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains, or if nine tenths of the variance lie between cells of at most a
+    standard deviation, in more cells than chance explains, or if three quarters of the variance lie between cells of at most a
     hundred records on average (x_c is then the mean). For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import ClassVar
@@ -21,7 +21,7 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.defining_columns import defining_columns
-from larvatus.attacks.values.few_cells import clear_guesses
+from larvatus.attacks.values.few_cells import few_cell_guess
 from larvatus.attacks.values.sharing import (
     Sharing,
     mean_figure,
@@ -48,7 +48,6 @@ from larvatus.stats.estimates.shared_categories import Categories
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
-_MANY, _FEW_PERMUTATIONS = 100_000, 8  # records, and permutations in a larger file
 _MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
 _FEWEST_SEARCHED, _MOST_SEARCHED = 5, 200_000  # columns of S, and records, for a search of the columns that define cells
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
@@ -56,7 +55,6 @@ _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
 _NO_S = "no column is released unmasked, so that an intruder cannot tell which records share a value."
 _NOTHING = "mean of the other cells"  # if the release tells nothing
-_CLEAR = "narrow or frequent values of the cell"
 _MEANING = "share of the variance of values shared by records with equal S that the release explains"
 _MEANING_CATEGORIES = "share of the categories shared by records with equal S that the release tells"
 _MEANING_BOTH = "share of what records with equal S share that the release tells: of the variance, or of the categories"
@@ -70,7 +68,7 @@ class SharedValues(Attack):
     also searched for, by leaving out one column after the other (in files of up to 200,000 records). Only cells of two or
     more records count whose original values agree to within a tenth of a standard deviation, or whose original categories
     are equal, and only if there are more of them than chance explains. All cells count if their records nearly share a
-    value: nine tenths of the variance lie between cells, and these have at most a hundred records on average. If there are
+    value: three quarters of the variance lie between cells, and these have at most a hundred records on average. If there are
     none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median of the
     released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without the
     cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
@@ -80,10 +78,10 @@ class SharedValues(Attack):
     values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted
     without the whole cell, because an intruder without the release does not know the values of its other records. Chance is
     the R² if the shared values are exchanged at random between cells; with fewer than five cells, if released values are
-    exchanged over the file, and a value is then guessed only if the released values of its cell are narrow or one of them
-    is frequent. The interval treats cells as the sampling units. With fewer than five cells there is none. The details give
-    the share of shared values found to within a tenth of a standard deviation, also by size of the cell. The risk of a
-    record is the share of its shared values found that closely.
+    exchanged over the file. In so few cells a value is guessed only if the released values of the cell are narrow, or one
+    of them is frequent, or if twenty such exchanges all do worse. The interval treats cells as the sampling units. With
+    fewer than five cells there is none. The details give the share of shared values found to within a tenth of a standard
+    deviation, also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
     A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
     original category given all released categories of the cell. The transition probabilities are those of the file, counted
@@ -187,8 +185,7 @@ def _attacked(
         predicted = {_NOTHING: outside, **{rule: guess for rule, guess in predicted.items() if rule != S_ONLY}}
         chance = _chance(value, outside, weight, released, random)
     else:
-        clear = partial(clear_guesses, cells=cells, shared=shared, outside=outside)
-        predicted, chance = {_CLEAR: clear(y)}, _chance_of_few(value, outside, weight, clear, y, random)
+        predicted, chance = few_cell_guess(value, outside, weight, cells, shared, y, random)
     away = value - outside
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
@@ -207,19 +204,6 @@ def _chance(x: Floats, others: Floats, weight: Floats, released: CellValues, ran
         moved, away = x[:k][order], (x - others)[:k][order]
         guesses = predict_cells(moved, moved - away, weight[:k], part, none)
         out.append(max(share_of_variance(weight[:k], moved - guess, away) for guess in guesses.values()))
-    return float(np.mean(out))
-
-
-def _chance_of_few(x: Floats, others: Floats, weight: Floats, guess: Callable[[Floats], Floats], y: Floats,
-                   random: RecordRandom) -> float:
-    """The mean of the value if released values are exchanged at random over the file.
-
-    There are too few cells to exchange shared values between them: with one cell, every exchange is the truth.
-    """
-    out = []
-    for lane in range(_PERMUTATIONS if len(y) <= _MANY else _FEW_PERMUTATIONS):
-        order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
-        out.append(share_of_variance(weight, x - guess(y[order]), x - others))
     return float(np.mean(out))
 
 

@@ -50,7 +50,8 @@ class RandomOrthogonal(Mask):
     are exact: in a small sub-group, persons who know their own records can solve the equations for the records of the others.
     The smallest sub-group follows from `insiders`. A small one is also refused if this number of
     insiders come too near to the values of the others. A record that S holds in place (the only one of a category, or with an
-    extreme value of S) is treated like a sub-group that is too small.
+    extreme value of S) is treated like a sub-group that is too small. So are categories of S with at most `insiders` + 1
+    records: their sums are exact, and all but one of these persons could compute the last one's values.
 
     Use it if means and covariances must be exact and each record must lose its own values completely. Do not use it for skewed
     columns, columns with zeros, or small sub-groups.

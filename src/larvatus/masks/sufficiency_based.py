@@ -60,7 +60,8 @@ class SufficiencyBased(Mask):
     their own records can solve the equations for the records of the others, and whoever knows all records of a sub-group can
     find their order. The smallest sub-group follows from `insiders`. A small one is also refused if this number of
     insiders come too near to the values of the others. A record that S holds in place (the only one of a
-    category, or with an extreme value of S) is treated like a sub-group that is too small.
+    category, or with an extreme value of S) is treated like a sub-group that is too small. So are categories of S with at most
+    `insiders` + 1 records: their sums are exact, and all but one of these persons could compute the last one's values.
 
     Use it if means, covariances and linear regressions must be exact, in the file and in each sub-group. Do not use it for
     strongly skewed columns or columns with many zeros, or in small sub-groups.

@@ -55,7 +55,7 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
             gap, from_middle = first - second, side * middle[own]
             giant = (m.present >= _LEAST) & (second > from_middle) & (first - from_middle >= far * (second - from_middle))
             guesses = np.array([side * shown[g][side][0], side * m.mean + reach])
-            for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)):
+            for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)).tolist():
                 where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
                 out.setdefault(names[j], []).append(f"the {word} value of {names[j]}{where}")
     return out

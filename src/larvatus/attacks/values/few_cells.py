@@ -11,11 +11,43 @@ from __future__ import annotations
 
 import numpy as np
 
+from larvatus.attacks.values.sharing import share_of_variance
 from larvatus.core.arrays import Bools, Floats
-from larvatus.stats.estimates.cell_predictions import CellValues
+from larvatus.core.randomness import RecordRandom
+from larvatus.stats.estimates.cell_predictions import CellValues, predict_cells
 from larvatus.stats.estimates.shared_cells import Cells
 
 _NARROW, _LEAST, _EVIDENCE = 0.2, 10, 3.0
+_CLEAR = "narrow or frequent values of the cell"
+_MANY, _EXCHANGES, _FEW_EXCHANGES = 100_000, 20, 8  # records; exchanges, and exchanges in a larger file
+
+
+def few_cell_guess(
+    x: Floats, others: Floats, weight: Floats, cells: Cells, shared: Bools, y: Floats, random: RecordRandom
+) -> tuple[dict[str, Floats], float]:
+    """The rule for fewer than five cells, with its guesses, and its mean value if released values are exchanged over the file.
+
+    Shared values cannot be exchanged between so few cells: with one cell, every exchange is the truth. The rules for many cells
+    are used if they do better than with every exchange, because otherwise luck explains them.
+    """
+    def guesses(released: Floats) -> dict[str, Floats]:
+        found = predict_cells(x, others, weight, CellValues.of(released, cells, shared), np.zeros((len(x), 0)))
+        best = max(found, key=lambda rule: share_of_variance(weight, x - found[rule], x - others))
+        return {best: found[best], _CLEAR: clear_guesses(released, cells, shared, others)}
+
+    def values(found: dict[str, Floats]) -> list[float]:
+        return [share_of_variance(weight, x - guess, x - others) for guess in found.values()]
+
+    found = guesses(y)
+    exchanged = []
+    for lane in range(_EXCHANGES if len(y) <= _MANY else _FEW_EXCHANGES):
+        order = np.argsort(random.words(np.arange(len(y)), purpose=f"values exchanged {lane}")[0], kind="stable")
+        exchanged.append(values(guesses(y[order])))
+    by_mean, by_clear = values(found)
+    mean, clear = np.mean(exchanged, axis=0)
+    usable = by_mean > max(e[0] for e in exchanged) and by_mean - mean > by_clear - clear
+    rule = next(iter(found)) if usable else _CLEAR
+    return {rule: found[rule]}, float(mean if usable else clear)
 
 
 def clear_guesses(y: Floats, cells: Cells, shared: Bools, outside: Floats) -> Floats:

@@ -71,7 +71,7 @@ def _merge(one: list[_Pairs], other: list[_Pairs]) -> list[_Pairs]:
 
 
 def _telling(name: str, by_group: Sequence[_Pairs]) -> list[Row]:
-    x, y = (np.concatenate([v for parts in by_group for v in side(parts)]) for side in (lambda p: p.x, lambda p: p.y))
+    x, y = np.concatenate([v for p in by_group for v in p.x]), np.concatenate([v for p in by_group for v in p.y])
     values = np.unique(x)
     if not 1 < len(values) <= MOST_VALUES:
         return []
@@ -90,9 +90,9 @@ def _telling(name: str, by_group: Sequence[_Pairs]) -> list[Row]:
 
 def _read(values: Floats, x: Floats, y: Floats) -> Ints:
     """The place of the value that each released one is read as."""
-    nearest = np.abs(y[:, None] - values).argmin(axis=1)
+    nearest = np.asarray(np.abs(y[:, None] - values).argmin(axis=1), dtype=np.int64)
     if np.mean(values[nearest] == y) >= _SHOWN:
         return nearest
     share = np.bincount(np.searchsorted(values, x), minlength=len(values)) / len(x)
     variance = float(np.mean((y - x) ** 2))
-    return np.asarray((np.log(share) - (y[:, None] - values) ** 2 / (2 * variance)).argmax(axis=1))
+    return np.asarray((np.log(share) - (y[:, None] - values) ** 2 / (2 * variance)).argmax(axis=1), dtype=np.int64)
