@@ -12,7 +12,7 @@ slightly smaller, never larger. Standard errors are those of a share. An attack 
 The file is not called coverage.py, because a script of that name hides the package `coverage` from Numba.
 
 Usage: python benchmarks/interval_coverage.py [--replicates 80] [--rows 300] [--masks NAME …] [--shapes NAME …]
-    [--attacks NAME …] [--save] [--page]
+    [--first 1000] [--attacks NAME …] [--save] [--page]
 """
 
 from __future__ import annotations
@@ -119,10 +119,12 @@ SHAPES_OF = {"post_randomisation": ("categories",), "date_shift": ("dates",),
              "sufficiency_based in any sub-group": ("sub-groups of 8",)}  # the other masks: all shapes of numbers
 
 
-def cell(mask: str, shape: str, attacks: Sequence[str], replicates: int, rows: int) -> list[dict[str, object]]:
+def cell(
+    mask: str, shape: str, attacks: Sequence[str], replicates: int, rows: int, first: int = 0
+) -> list[dict[str, object]]:
     """One row for each score: coverage with its standard error, mean width, mean score; all replicates of one cell."""
     found: dict[str, list[tuple[float, float, float]]] = {}
-    for i in range(replicates):
+    for i in range(first, first + replicates):
         rng = np.random.default_rng([i, *mask.encode(), *shape.encode()])
         columns, roles = SHAPES[shape](rng, rows)
         data = lv.read(pa.table(columns), **roles)
@@ -158,6 +160,7 @@ def covered(values: np.ndarray) -> dict[str, object]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=80, help="replicates of data and secret per cell")
+    parser.add_argument("--first", type=int, default=0, help="number of the first replicate, to measure on other files")
     parser.add_argument("--rows", type=int, default=300, help="records of each file")
     parser.add_argument("--masks", nargs="*", default=list(MASKS), choices=list(MASKS))
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
@@ -176,7 +179,7 @@ def main() -> int:
             if shape not in SHAPES_OF.get(mask, _NUMBERS):
                 continue
             began = time.perf_counter()
-            results += cell(mask, shape, options.attacks, options.replicates, options.rows)
+            results += cell(mask, shape, options.attacks, options.replicates, options.rows, options.first)
             print(f"{mask}, {shape}: {time.perf_counter() - began:.0f} s", flush=True)
             if options.save:
                 save(results, options.rows)

@@ -13,7 +13,8 @@ from catalogue import engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import design_of
-from larvatus.data.exposure.leverage import joined_levels, records_in_place
+from larvatus.data.exposure.computable_records import SAFE_AGAINST
+from larvatus.data.exposure.leverage import joined_levels, records_in_place, released_in_place
 from larvatus.stats.linear.sufficiency import mask_group
 from sample import SECRET
 
@@ -45,7 +46,7 @@ def test_a_rare_category_is_refused_by_name(step, first, said):
     with pytest.raises(SubGroupError, match=rf"columns hold records in place: {said}\. .*small = \"pool\""):
         masked(people(first), step)
     assert masked(people([]), step)
-    assert masked(people([first[0]] * 3), step)
+    assert masked(people([first[0]] * 5), step)
 
 
 def test_the_first_category_counts_too_and_so_does_every_sub_group():
@@ -64,20 +65,20 @@ def test_the_first_category_counts_too_and_so_does_every_sub_group():
 @pytest.mark.parametrize("step", MASKS)
 @pytest.mark.parametrize("engine", ["memory", "pieces"])
 def test_pooled_or_suppressed(step, engine):
-    frame = people(["z", "w", "w"])
+    frame = people(["z", "w", "w", "v", "v"])
     release = masked(frame, step, "pool", engine)
     after = release.frame()
     assert after.job.equals(frame.job)
-    assert ((after.x - frame.x).abs()[:3] > 1e-6).all()
+    assert ((after.x - frame.x).abs()[:5] > 1e-6).all()
     assert any(n.kind == "warning" and "rare categories or missing values of job are pooled" in n.text for n in release.notes)
-    both = (after.x - frame.x)[:3]
-    assert abs(both[1:].sum()) > 1e-6, "the sum of two records is not kept"
+    both = (after.x - frame.x)[:5]
+    assert abs(both[1:].sum()) > 1e-6, "the sum of a part is not kept"
     if step.startswith(("sufficiency", "random")):
         assert abs(both.sum()) < 1e-9, "that of the pool is"
         assert abs((after.x - frame.x)[frame.job == "a"].mean()) < 1e-12
     out = masked(frame, step, "suppress", engine)
-    assert out.frame().index.tolist() == list(range(3, N))
-    assert any("3 records held in place by the non-confidential columns: not released" in n.text for n in out.notes)
+    assert out.frame().index.tolist() == list(range(5, N))
+    assert any("5 records held in place by the non-confidential columns: not released" in n.text for n in out.notes)
 
 
 def test_the_law_with_pooled_categories_is_the_law_of_what_was_done():
@@ -149,3 +150,46 @@ def test_mask_refuses_and_check_no_longer_passes_a_lone_category(tmp_path, monke
     assert [(r["score"], r["value"]) for r in judged.broken] == [("leverage", 3.0)]
     fine = lv.mask(data, "additive_noise(variance=2)", secret=SECRET)
     assert lv.check(data, fine, {"nearest_record": 1.0}).meets_limits
+
+
+@pytest.mark.parametrize("step", ["sufficiency_based", "random_orthogonal"])
+@pytest.mark.parametrize("members", [3, 4])
+def test_a_category_in_which_three_insiders_compute_the_last_is_refused_pooled_or_suppressed(step, members):
+    """The sum of a category is exact: with k records, k − 1 of them subtract their own values and know the last one."""
+    frame = people(["z"] * members)
+
+    def last(release):
+        others = np.arange(members - 1)
+        return float(release.x[:members].sum() - frame.x[others].sum()), float(frame.x[members - 1])
+
+    with pytest.raises(SubGroupError, match=rf"job=z \({members} records\)"):
+        masked(frame, step)
+    exact, own = last(masked(frame, f"{step}(insiders=0)").frame())
+    assert abs(exact - own) < 1e-9, "what is refused: the insiders' arithmetic"
+    pooled, own = last(masked(frame, step, "pool").frame())
+    assert abs(pooled - own) > 1e-3
+    assert masked(frame, step, "suppress").frame().index.tolist() == list(range(members, N))
+    assert masked(people(["z"] * 5), step), "four insiders are not assumed"
+
+
+def test_a_small_category_whose_sum_is_exact_is_counted_in_a_release():
+    """Made with insiders = 0; random_swap keeps no sum, and counts of children agree by coincidence only."""
+    frame = people(["z"] * 4).assign(children=np.random.default_rng(3).integers(0, 2, N).astype(float))
+    data = lv.read(frame.drop(columns="g"), confidential=["x", "children"], non_confidential=["job"])
+    for step, held in (("sufficiency_based(insiders=0)", [{0, 1, 2, 3}]), ("random_swap(rate=1.0)", [])):
+        release = lv.mask(data, step, secret=SECRET)
+        assert [set(h.records) for h in released_in_place(data, release.data, SAFE_AGAINST + 1)] == held
+
+
+def test_a_number_that_differs_in_four_records_is_refused():
+    """Its sum of products with x is exact: three insiders subtract their own parts and know the last one's value."""
+    frame = people([])
+    frame["s"] = np.where(np.arange(N) < 4, 1.0 + np.arange(N), 0.0)
+    for small in ("refuse", "pool"):
+        with pytest.raises(SubGroupError, match=r"s, which is the same in all other records \(4 records\)"):
+            masked(frame, "sufficiency_based", small)
+    after = masked(frame, "sufficiency_based(insiders=0)").frame()
+    weight = frame.s[:4].to_numpy()
+    last = (weight @ after.x[:4].to_numpy() - weight[:3] @ frame.x[:3].to_numpy()) / weight[3]
+    assert abs(last - frame.x[3]) < 1e-9
+    assert masked(frame, "sufficiency_based", "suppress").frame().index.tolist() == list(range(4, N))

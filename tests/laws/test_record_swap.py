@@ -65,7 +65,7 @@ def test_pairs_are_alike_and_differ_in_what_is_exchanged():
 
 
 def test_without_partners_it_refuses():
-    frame = pd.DataFrame({"family": [1, 1, 2], "region": ["a", "a", "b"], "sex": [1, 2, 1]})
+    frame = pd.DataFrame({"family": [1, 1, 1, 1, 2], "region": ["a", "a", "a", "a", "b"], "sex": [1, 2, 1, 2, 1]})
     data = lv.read(frame, confidential=["region"], non_confidential=["sex"], household="family")
     with pytest.raises(lv.LarvatusError, match="no household has a partner"):
         lv.mask(data, "record_swap", secret=SECRET)

@@ -476,9 +476,9 @@ def test_chosen_records_keep_their_moments_and_the_file_scope_those_of_the_file(
 @pytest.mark.parametrize("given", [["s", "job"], ["t"]], ids=["S", "S with missing values"])
 def test_many_small_sub_groups_are_as_exact_as_few_and_the_same_on_every_engine(table, similarity, given):
     many = table.assign(g=np.arange(N) % 97)
-    first = np.arange(N)  # in every sub-group four records without t, and at least three of every job
-    many["t"] = np.where(first < 97 * 4, np.nan, many.t.fillna(1e5))
-    many["job"] = np.where(first < 97 * 9, np.array(["full", "none", "part"])[first // 97 % 3], many.job)
+    first = np.arange(N)  # in every sub-group five records without t, and at least five of every job
+    many["t"] = np.where(first < 97 * 5, np.nan, many.t.fillna(1e5))
+    many["job"] = np.where(first < 97 * 15, np.array(["full", "none", "part"])[first // 97 % 3], many.job)
     after = masked(many, given=given, similarity=similarity).frame()
     other = masked(many, engine="pieces", given=given, similarity=similarity).frame()
     assert np.array_equal(after[X], other[X])

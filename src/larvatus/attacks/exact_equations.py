@@ -23,8 +23,9 @@ from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design
-from larvatus.data.exposure.computable_records import INSIDERS
+from larvatus.data.exposure.computable_records import INSIDERS, SAFE_AGAINST
 from larvatus.data.exposure.known_gaps import gaps_table
+from larvatus.data.exposure.leverage import records_in_place
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -172,7 +173,7 @@ class _StepEquations:
         """None if the intruder knows no column of the step, or not all sub-group columns."""
         groups = by.keys.joined.groups
         masked = step.data_masked(data)
-        design = exact_design(masked)
+        design = exact_design(masked, step.noise.rare)
         same_groups = step.whole or groups.labels == data.groups.labels
         if design is None or not same_groups or not any(n in step.names for n in by.masked):
             return None
@@ -277,15 +278,19 @@ def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[li
 
 
 def _insiders(step: ExactStep, release: Microdata) -> Rows:
-    """By sub-group, the number of insiders who suffice to compute the other records: m and r from complete records."""
+    """By sub-group, the number of insiders who suffice to compute the other records: m and r from complete records.
+
+    Records that S holds in place have rows of their own: of k records with an exact sum, k − 1 suffice.
+    """
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.fit_on_s import fit_of
     from larvatus.stats.linkage.exact_orders import insiders_needed
 
     data = step.data_masked(release)
-    design = exact_design(data)
+    design = exact_design(data, step.noise.rare)
     if design is None:
         return Rows()
+    held = _held_by_group(data, design)
     names = [n for n in step.names if n in data.table.columns]
 
     def rows(group: int, block: Block) -> CentredRows | None:
@@ -303,6 +308,21 @@ def _insiders(step: ExactStep, release: Microdata) -> Rows:
         fit = fit_of(found, len(design.terms))
         m, r = found.count - 1 - len(fit.chosen), len(fit.rest)
         rotated = step.noise.similarity is None or m < 2 * r
-        out.append({"sub_group": data.groups.name(g), "records": found.count, "dimensions": m, "rank": r,
-                    "insiders": insiders_needed(m, r, rotated)})
+        own = held.get(g, {})
+        out.append({"sub_group": data.groups.name(g), "records": max(found.count - sum(len(i) for i, _ in own.values()), 0),
+                    "dimensions": m, "rank": r, "insiders": insiders_needed(m, r, rotated)})
+        within = [data.groups.name(g)] if data.groups.columns else []
+        out += [{"sub_group": ", ".join([*within, what]), "records": len(ids), "dimensions": 0, "rank": r, "insiders": needed}
+                for what, (ids, needed) in own.items()]
     return Rows.of(out)
+
+
+def _held_by_group(data: Microdata, design: Design) -> dict[int, dict[str, tuple[set[int], int]]]:
+    """By sub-group and by what holds them, the records that S holds in place and the insiders who suffice to compute one."""
+    out: dict[int, dict[str, tuple[set[int], int]]] = {}
+    seen: set[int] = set()
+    for h in sorted(records_in_place(data, design, rare=SAFE_AGAINST + 1), key=lambda h: len(h.records)):
+        ids, needed = out.setdefault(h.group, {}).get(h.what, (set(), len(h.records) - 1))
+        out[h.group][h.what] = ids | (set(h.records) - seen), min(needed, len(h.records) - 1)
+        seen |= set(h.records)
+    return {g: {what: found for what, found in mine.items() if found[0]} for g, mine in out.items()}

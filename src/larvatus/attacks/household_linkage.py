@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of
-from larvatus.attacks.scoring.credits import Credits, risk_score
+from larvatus.attacks.scoring.credits import Credits, risk_score, with_dependent_targets
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -33,6 +33,7 @@ from larvatus.stats.linkage.coordinates import name_keys, number_keys, same_rows
 _Unit = Literal["household", "person"]
 _PLURAL = {"household": "households", "person": "persons"}
 _TINY = 1e-12
+_SHARED = 1.3  # variance of the score relative to that of independent pairs: all units share the spread of the noise
 _ONE_TO_ONE = ("by noise, one to one", "by noise, most probable one to one")
 
 
@@ -126,6 +127,7 @@ class HouseholdLinkage(Attack):
             f"whose own released {role} is " + ("the nearest one" if guesses[0] == 1 else f"among the {guesses[0]} nearest")))
         score = risk_score(self.name(), what, self.settings(), keys.joined.groups, guesses, credits,
                            self._notes(role, here, targets, keys), identifies=True)
+        score = with_dependent_targets(score, credits.effective_targets(), _SHARED, pairs=True)
         shown: dict[str, Rows] = {"within": Rows.of({c: v for c, v in row.items() if c != "x_alone"}
                                                    for row in score.details["within"])}
         shown["distance"] = Rows.of({"distance": name, "value": float(c[:, 0].mean())} for name, c in tried.items())

@@ -128,7 +128,8 @@ class IntervalDisclosure(Attack):
     ) -> tuple[float, float] | None:
         """Wilson's interval with as many records as give the variance of the value, at most n.
 
-        Values that a mask leaves unchanged keep or lose their rank together, so that fewer than n successes are independent.
+        Values that a mask leaves unchanged keep or lose their rank together, and so do equal values that it moves to one value,
+        so that fewer than n successes are independent.
         This does not happen if the mask only permutes the values. In a large file the ranks are known well enough, and on
         another scale than ranks the records do not share anything.
         """
@@ -136,7 +137,7 @@ class IntervalDisclosure(Attack):
 
         from larvatus.stats.estimates.intervals import wilson
         from larvatus.stats.estimates.jackknife import PARTS
-        from larvatus.stats.ranks.window_variance import close_share_variance
+        from larvatus.stats.ranks.window_variance import close_share_variance, tied_share_variance
 
         if self.measured != "rank" or data.rows > _MOST_JACKKNIFED:
             return score.interval
@@ -145,7 +146,8 @@ class IntervalDisclosure(Attack):
         if all(np.array_equal(a[np.lexsort((a, group))], b[np.lexsort((b, group))], equal_nan=True)
                for a, b in zip(before, after, strict=True)):
             return score.interval
-        variance = close_share_variance(before, after, group, window)
+        variance = max(close_share_variance(before, after, group, window),
+                       tied_share_variance(before, after, group, score.value))
         spread = score.value * (1 - score.value)
         if variance * n <= spread:
             return score.interval

@@ -70,7 +70,7 @@ class MixedLinkage(Attack):
         largest = min(_LARGEST, max(_SMALLEST, _PAIRS // original.rows))
         return link_groups(
             self, "share of records whose own released record is the most probable one", original, release, intruder, by,
-            _linker(_laws(by.keys, names), guesses, largest), trials=("links", _TRIALS),
+            _linker(_laws(by.keys, names), guesses, largest), trials=("links", _TRIALS), pairs=True,
             left_out=_left_out(by.keys, names, guesses, random, largest) if small else None,
         )
 

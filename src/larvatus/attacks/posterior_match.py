@@ -24,7 +24,7 @@ from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, Posterior
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, has_zeros, zeros_as_missing
-from larvatus.attacks.scoring.credits import Credits
+from larvatus.attacks.scoring.credits import Credits, with_dependent_targets
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -34,6 +34,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
+_SHARED = 2.0  # variance of the score relative to that of independent targets, if all of them share a law that is learnt
 _BESIDE = 20_000  # largest number of targets for which the attack is repeated without (or with) the mask's settings
 
 
@@ -116,6 +117,9 @@ class PosteriorMatch(Attack):
             f"share of records whose own released record is among the {guesses[0]} most probable", self.settings(),
             original, release, intruder, guesses, used, keys, notes,
         )
+        if not knows_law:
+            absent = original.rows / release.data.rows if "presence" in score.details else 1.0
+            score = with_dependent_targets(score, used.effective_targets() * absent, _SHARED)
         if stated is None:
             return score
         if len(used.success) > _BESIDE:

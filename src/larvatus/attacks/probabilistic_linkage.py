@@ -29,6 +29,7 @@ from larvatus.data.score import Score
 LEARNT = ("learnt from equal and near values", "learnt from equal values")
 KNOWN = "with known shares of unchanged values"
 EQUAL = 1e-9  # standard deviations
+_SHARED = 3.0  # variance of the score relative to that of independent targets: all of them share the weights
 _PAIRS_ALONE = 150_000  # pairs from which the weights of the baseline X alone are learnt
 
 
@@ -68,7 +69,7 @@ class ProbabilisticLinkage(Attack):
         trials = LEARNT if known is None else (*LEARNT, KNOWN)
         return link_groups(
             self, "share of records whose own released record has the largest weight", original, release, intruder, by,
-            lambda sides: link.credits(sides, known), trials=("weights", trials),
+            lambda sides: link.credits(sides, known), trials=("weights", trials), shared=_SHARED,
         )
 
 

@@ -1,7 +1,8 @@
 """Compare the ranks of original and released values (Muralidhar, Sarathy and Domingo-Ferrer: 001 §4).
 
     value    |r(rank(x_j), rank(y_j))|, averaged over columns, sub-groups weighted by their records
-    S alone  the correlation of rank(x_j) with its prediction from S, by a regression fitted without the record
+    S alone  the correlation of rank(x_j) with its prediction from S, by a regression fitted without the record, or
+             |r(rank(x_j), rank(s))| for a number s of S, if that is larger and at least .5
     chance   E|r| of unrelated values ≈ √(2 / (π(n − 1)))
 """
 
@@ -33,6 +34,8 @@ from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
 _NEAR = 0.01
+_ORDERED = 0.5  # a smaller correlation with the ranks of one of many columns of S may be chance
+_SHARED = 3.0  # how much r² adds to the variance of atanh r
 _STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000, 10**18)
 
 
@@ -41,7 +44,8 @@ class RankDisclosure(Attack):
 
     The value is the absolute rank correlation between original and released values, averaged over columns and records: 1
     means that the order is known. A column that does not vary in a sub-group is not counted there. S alone is the
-    correlation of the ranks with their prediction from S, by a regression fitted without the record. Chance is the expected
+    correlation of the ranks with their prediction from S, by a regression fitted without the record, or with the ranks of a
+    single number of S (a survey weight may fall as the size of a firm grows). Chance is the expected
     absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
     many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
     sub-group. Labels of classes are read as the values that they stand for, and categories with a stated order as their
@@ -63,15 +67,17 @@ class RankDisclosure(Attack):
         original, release, ordered = with_order_as_numbers(original, release)
         original, release = with_average(original, release)
         names = common_numbers(original, release.data)
-        ranked = _ranked(original, release, names)
+        given = _numbers_of_s(release.data)
+        ranked = _ranked(original, release, names, given)
         design = design_of(ranked, ranked.known, frequent=True)
         p, q = len(names), len(design.terms)
-        columns = list(dict.fromkeys([*_all(names), *design.columns]))
-        moments = reduce_groups(ranked, columns, _moments(names, design), SampleMoments.merge)
+        orders = [_given(n) for n in given]
+        columns = list(dict.fromkeys([*_all(names), *design.columns, *orders]))
+        moments = reduce_groups(ranked, columns, _moments(names, design, orders), SampleMoments.merge)
         fits = [LeaveOneOut.of(m, list(range(p)), list(range(2 * p, 2 * p + q))) for m in moments]
         squares = reduce_groups(ranked, columns, _squares(fits, names, design), np.add) if q else [np.zeros((2, p))] * len(fits)
         shares = [np.clip(1 - unexplained_share(left), 0.0, 1.0) for left in squares]
-        parts = [_Agreement.of(m, names, by_s) for m, by_s in zip(moments, shares, strict=True)]
+        parts = [_Agreement.of(m, names, by_s, 2 * p + q) for m, by_s in zip(moments, shares, strict=True)]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         whole = _Agreement.mean_over(parts)
         value = float(whole.value.mean())
@@ -107,14 +113,17 @@ class _Agreement:
     records: Floats
 
     @classmethod
-    def of(cls, m: SampleMoments, names: Sequence[str], by_s: Floats) -> _Agreement:
+    def of(cls, m: SampleMoments, names: Sequence[str], by_s: Floats, orders: int) -> _Agreement:
+        """From the moments of ranks; those of numbers of S stand at `orders` and after."""
         p = len(names)
         r = np.nan_to_num(m.correlation)
         value = np.abs(np.array([r[j, p + j] for j in range(p)]))
         variance = np.diag(np.nan_to_num(m.covariance))[:p]
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
-        return cls(value, np.sqrt(by_s), chance, np.where(variance > 0, m.present[:p], 0.0))
+        by_order = np.abs(r[:p, orders:]).max(axis=1, initial=0.0)
+        s_alone = np.maximum(np.sqrt(by_s), np.where(by_order >= _ORDERED, by_order, 0.0))
+        return cls(value, s_alone, chance, np.where(variance > 0, m.present[:p], 0.0))
 
     @classmethod
     def mean_over(cls, parts: Sequence[_Agreement]) -> _Agreement:
@@ -145,20 +154,32 @@ def _after(name: str) -> str:
     return scratch("rank after", name)
 
 
+def _numbers_of_s(data: Microdata) -> list[str]:
+    """The numbers that are released beside the confidential columns, among them the weight."""
+    columns, weight = data.table.columns, data.roles.weight
+    names = dict.fromkeys([*data.known, *([weight] if weight else [])])
+    return [n for n in names if n in columns and columns[n].kind == "number"]
+
+
+def _given(name: str) -> str:
+    return scratch("rank in S", name)
+
+
 def _all(names: Sequence[str]) -> list[str]:
     return [*(_before(n) for n in names), *(_after(n) for n in names)]
 
 
-def _ranked(original: Microdata, release: Release, names: Sequence[str]) -> Microdata:
+def _ranked(original: Microdata, release: Release, names: Sequence[str], given: Sequence[str]) -> Microdata:
     data = release.data
     joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
     ranks = {_before(n): scratch("original", n) for n in names} | {_after(n): n for n in names}
+    ranks |= {_given(n): n for n in given}
     return add_ranks(joined, ranks)
 
 
-def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
+def _moments(names: Sequence[str], design: Design, orders: Sequence[str]) -> Callable[[int, Block], SampleMoments]:
     def of(group: int, block: Block) -> SampleMoments:
-        return SampleMoments.of(np.hstack([block.matrix(_all(names)), design.matrix(group, block)]))
+        return SampleMoments.of(np.hstack([block.matrix(_all(names)), design.matrix(group, block), block.matrix(orders)]))
 
     return of
 
@@ -169,14 +190,18 @@ def _squares(fits: Sequence[LeaveOneOut], names: Sequence[str], design: Design) 
 
 
 def _interval(value: float, n: float, groups: int) -> tuple[float, float]:
-    """Fisher's interval with the variance of a rank correlation (Bonett and Wright 2000), used for the mean of several.
+    """Fisher's interval, with a larger variance than that of independent records, used for the mean of several columns.
 
-        tanh(atanh r ± z √((1 + r²/2) / (n − 3G))),  G sub-groups
+        tanh(atanh r ± z √((1 + 3r²) / (n − 3G))),  G sub-groups
+
+    For independent records it is 1 + r²/2 (Bonett and Wright 2000). But all records share the standard deviation of the noise
+    or the fitted model, which differ from file to file. The more a release tells (r), the more this counts. The factor was
+    chosen by simulation (benchmarks/interval_coverage.py): 1.2 to 3.0 were needed for skewed and imputed columns.
     """
     freedom = n - 3 * groups
     if freedom <= 1:
         return 0.0, 1.0
-    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 * np.sqrt((1 + value**2 / 2) / freedom)
+    centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 * np.sqrt((1 + _SHARED * value**2) / freedom)
     return max(0.0, float(np.tanh(centre - half))), min(1.0, float(np.tanh(centre + half)) if value < 1 else 1.0)
 
 

@@ -1,7 +1,7 @@
 """Average the released values of records that share a confidential value, such as the employees of a firm.
 
     A cell: the records with equal values of S. It shares a value x_c if its original values agree to within a tenth of a
-    standard deviation, in more cells than chance explains, or if nine tenths of the variance lie between cells of at most a
+    standard deviation, in more cells than chance explains, or if three quarters of the variance lie between cells of at most a
     hundred records on average (x_c is then the mean). For categories see `values/category_sharing`.
     value    1 − Σ m_c (x_c − x̂_c)² / Σ m_c (x_c − x̄₋c)²,   x̂_c the mean, median or most frequent released value of cell c
     S alone  the same for x̂_c predicted from S by a regression fitted without the cell
@@ -20,6 +20,8 @@ import numpy as np
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.values.category_sharing import CategorySharing, attack_categories
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.defining_columns import defining_columns
+from larvatus.attacks.values.few_cells import few_cell_guess
 from larvatus.attacks.values.sharing import (
     Sharing,
     mean_figure,
@@ -47,6 +49,7 @@ from larvatus.stats.estimates.shared_cells import Cells, Neighbours
 
 _KEY = scratch("cell")
 _MOST_PAIRED = 6  # columns of S that are also combined in twos and threes
+_FEWEST_SEARCHED, _MOST_SEARCHED = 5, 200_000  # columns of S, and records, for a search of the columns that define cells
 _MOST_TERMS = 20_000_000  # numbers in the regression on S
 _PERMUTATIONS, _MOST_PERMUTED = 20, 5_000
 _FEW, _NEARLY_ALL = 0.1, 0.9  # of the records
@@ -60,22 +63,25 @@ _MEANING_BOTH = "share of what records with equal S share that the release tells
 class SharedValues(Attack):
     """The intruder averages the released values of records with equal S, which undoes noise that differs between them.
 
-    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two or
-    three (if there are at most six). Only cells of two or more records count whose original values agree to within a tenth of a
-    standard deviation, or whose original categories are equal, and only if there are more of them than chance explains. All
-    cells count if their records nearly share a value: nine tenths of the variance lie between cells, and these have at most
-    a hundred records on average. If there are none, the value is 0 and a note says so. The shared value of a number is
-    predicted from the mean and the median of the released values: as they are, drawn towards the overall mean, and by a
-    regression, alone or beside S, fitted without the cell. It is also predicted by the value that occurs more often in the
-    cell than elsewhere in the file, which undoes swaps. For each confidential column the most successful rule and the most
-    telling columns of S count.
+    Records form a cell if they agree in all non-confidential columns and the sub-group, in one of these columns, or in two
+    or three (if there are at most six). With five columns or more, those that define cells with nearly equal numbers are
+    also searched for, by leaving out one column after the other (in files of up to 200,000 records). Only cells of two or
+    more records count whose original values agree to within a tenth of a standard deviation, or whose original categories
+    are equal, and only if there are more of them than chance explains. All cells count if their records nearly share a
+    value: three quarters of the variance lie between cells, and these have at most a hundred records on average. If there are
+    none, the value is 0 and a note says so. The shared value of a number is predicted from the mean and the median of the
+    released values: as they are, drawn towards the overall mean, and by a regression, alone or beside S, fitted without the
+    cell. It is also predicted by the value that occurs more often in the cell than elsewhere in the file, which undoes
+    swaps. For each confidential column the most successful rule and the most telling columns of S count.
 
     The value is the share of the variance of shared values that is explained, R², averaged over the columns with shared
-    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted without
-    the whole cell, because an intruder without the release does not know the values of its other records. Chance is the R² if
-    the shared values are exchanged at random between cells. The interval treats cells as the sampling units. With fewer than
-    five cells there is none. The details give the share of shared values found to within a tenth of a standard deviation,
-    also by size of the cell. The risk of a record is the share of its shared values found that closely.
+    values; a cell counts with its number of records. S alone is the R² of predictions from S, by a regression fitted
+    without the whole cell, because an intruder without the release does not know the values of its other records. Chance is
+    the R² if the shared values are exchanged at random between cells; with fewer than five cells, if released values are
+    exchanged over the file. In so few cells a value is guessed only if the released values of the cell are narrow, or one
+    of them is frequent, or if twenty such exchanges all do worse. The interval treats cells as the sampling units. With
+    fewer than five cells there is none. The details give the share of shared values found to within a tenth of a standard
+    deviation, also by size of the cell. The risk of a record is the share of its shared values found that closely.
 
     A shared category is predicted by the most frequent released category of the cell, and by the most likely or most probable
     original category given all released categories of the cell. The transition probabilities are those of the file, counted
@@ -135,7 +141,7 @@ def _most_telling(
     """For each column with shared values, the columns of S by which the release tells most about them."""
     found: dict[str, list[Sharing]] = {n: [] for n in originals}
     known: dict[tuple[str, ...], int] = {}
-    for given in _groupings(_given(joined)):
+    for given in dict.fromkeys([*_groupings(_given(joined)), *_defining(joined, originals)]):
         cells = _cells(joined, given)
         again = any(set(fewer) < set(given) and number == len(cells) for fewer, number in known.items())
         known[given] = len(cells)
@@ -171,15 +177,20 @@ def _attacked(
     value = sums / weight
     whole, records = (sums.sum(), weight.sum()) if len(value) >= FEWEST_CELLS else (np.where(there, x, 0.0).sum(), there.sum())
     outside = (whole - sums) / np.maximum(records - weight, 1.0)
-    released = CellValues.of(collect(joined, [name])[2][name], cells, shared)
-    terms = _terms(joined, record, cells, shared)
-    predicted = {_NOTHING: outside, **predict_cells(value, outside, weight, released, terms)}
-    by_s = predicted.pop(S_ONLY, outside)
+    y = collect(joined, [name])[2][name]
+    released, terms = CellValues.of(y, cells, shared), _terms(joined, record, cells, shared)
+    predicted = predict_cells(value, outside, weight, released, terms)
+    by_s = predicted.get(S_ONLY, outside)
+    if len(value) >= FEWEST_CELLS:
+        predicted = {_NOTHING: outside, **{rule: guess for rule, guess in predicted.items() if rule != S_ONLY}}
+        chance = _chance(value, outside, weight, released, random)
+    else:
+        predicted, chance = few_cell_guess(value, outside, weight, cells, shared, y, random)
     away = value - outside
     rule = min(predicted, key=lambda r: float((weight * (value - predicted[r]) ** 2).sum()))
     return Sharing(
         name, given, cells, shared, weight, rule, value - predicted[rule], away, value - by_s,
-        _chance(value, outside, weight, released, random), near.tolerance + 1e-9 * float(np.abs(value).max()),
+        chance, near.tolerance + 1e-9 * float(np.abs(value).max()),
     )
 
 
@@ -236,6 +247,17 @@ def _groupings(given: Sequence[str]) -> list[tuple[str, ...]]:
     """The sets of columns in which records may have to agree: one, two, three, or all."""
     some = (*combinations(given, 2), *combinations(given, 3)) if len(given) <= _MOST_PAIRED else ()
     return list(dict.fromkeys([*((n,) for n in given), *some, tuple(given)]))
+
+
+def _defining(joined: Microdata, originals: Mapping[str, Neighbours | Categories]) -> list[tuple[str, ...]]:
+    """For each number, the columns of S that define cells with nearly equal values, if S has more columns than are combined."""
+    given = _given(joined)
+    numbers = [x.x for x in originals.values() if isinstance(x, Neighbours)]
+    if len(given) < _FEWEST_SEARCHED or joined.rows > _MOST_SEARCHED or not numbers:
+        return []
+    values = collect(joined, given)[2]
+    codes = {n: np.unique(values[n], return_inverse=True)[1].ravel() for n in given}
+    return [defining_columns(codes, x) for x in numbers]
 
 
 def _cells(joined: Microdata, given: Sequence[str]) -> Cells:

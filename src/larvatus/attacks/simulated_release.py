@@ -29,6 +29,7 @@ from larvatus.data.score import Score
 if TYPE_CHECKING:
     from larvatus.stats.simulated_laws.pair_trials import PairScores, SimulatedColumns
 
+_SHARED = 1.4  # variance of the score relative to that of independent pairs: links depend on each other in chains
 _TRIALS, _PILOT = 3, 250  # trials that are scored, and records of the simulated release by which they are chosen
 
 
@@ -91,7 +92,7 @@ class SimulatedRelease(Attack):
         score = link_groups(
             self, "share of records linked one to one, under laws learnt from simulated releases", original, release, intruder,
             by, self._linker(by, parts, chosen, tried), notes=notes, one_guess=True,
-            trials=("law", [TRIALS[k] for k in tried]),
+            trials=("law", [TRIALS[k] for k in tried]), shared=_SHARED,
         )
         return replace(score, details={**score.details, **gaps_table(gaps)})
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.disclosed_differences import disclosed_differences
+from larvatus.attacks.keys.dominant_values import dominant_values
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
 from larvatus.attacks.keys.near_values import chances_of_near_values
 from larvatus.attacks.keys.value_agreement import agreement, columns_not_masked, spreads_by_group
@@ -72,7 +73,8 @@ class Uniqueness(Attack):
     all confidential values unchanged, and the records in households of which no member is masked. They name confidential
     columns of which nearly all values are unchanged in a sub-group, a category of S or a tenth of a number of S. Among
     the records that are alone in S, or one of two, they count those with a numeric value so near to the original that chance
-    does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %.
+    does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %. They name
+    giants, values far from all others, that the release shows in whatever record.
 
     Look at it to count records that are alone in what is released. It takes the file as the population; for a sample see
     `key_risk`.
@@ -124,7 +126,7 @@ class Uniqueness(Attack):
                                                          values[COINCIDENCE], set(shared) >= set(first))])
         covered = [str(row["sub_group"]) for row in kept if row["records"] == WHOLE_GROUP]
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
-                        *disclosed_differences(original, release)])
+                        *disclosed_differences(original, release), *dominant_values(original, data, first)])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))

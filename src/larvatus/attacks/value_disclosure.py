@@ -18,6 +18,7 @@ import numpy as np
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
 from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
+from larvatus.attacks.values.levels_read import levels_read
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -46,7 +47,8 @@ class ValueDisclosure(Attack):
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
     classes are read as the values that they stand for, and categories with a stated order as their places in it. If other
     releases were masked in other sub-groups, the mean of the values that all of them show in the sub-groups of the target is
-    one more column.
+    one more column. Numbers with at most 20 different values are also read as categories: each released value as the most
+    probable one. The details list rare values that the release gives away, and a limit on the worst category applies to them.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -93,7 +95,8 @@ class ValueDisclosure(Attack):
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
-            details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
+            details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
+                     **levels_read(joined, names)}, by_record=near,
             notes=(*decoded, *ordered, *_said(list(common)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )

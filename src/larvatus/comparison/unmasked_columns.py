@@ -17,9 +17,9 @@ from larvatus.data.exposure.singled_out import (
     singled_out_in_words,
 )
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, count_unchanged, unchanged_in_words
-from larvatus.data.score import Rows, Score
+from larvatus.data.score import Row, Rows, Score
 
-VALUE_DISCLOSURE = "value_disclosure"
+VALUE_DISCLOSURE, RANK_DISCLOSURE = "value_disclosure", "rank_disclosure"
 NEARLY_KNOWN = 0.95  # of the variance of a confidential column, explained by S alone
 _MOST_NAMED = 3
 WEIGHT_STEPS = "weight_"  # names of masks that change the survey weight begin with it
@@ -47,17 +47,37 @@ def missing_cells_sentence(scores: Iterable[Score]) -> str:
 def known_values_sentence(scores: Iterable[Score]) -> str:
     """The confidential columns that the unmasked ones predict nearly exactly; empty if there are none."""
     rows = [row for s in scores if s.method == VALUE_DISCLOSURE for row in s.by_variable or ()]
-    known: dict[str, float] = {}
-    for row in rows:
-        share = finite_number(row.get("s_alone"))
-        if share is not None and share >= NEARLY_KNOWN:
-            known[str(row["variable"])] = max(share, known.get(str(row["variable"]), 0.0))
+    known = _nearly_known(rows)
     if not known:
         return ""
     figures = [f"{name} ({100 * share:.1f}{SPACE}% of its variance)" for name, share in known.items()]
     named = ", ".join(figures[:_MOST_NAMED])
     more = f" and {len(known) - _MOST_NAMED} more columns" if len(known) > _MOST_NAMED else ""
     return f"The unmasked columns alone predict {named}{more} nearly exactly, whatever the mask does."
+
+
+def known_orders_sentence(scores: Iterable[Score]) -> str:
+    """The confidential columns whose order the unmasked ones give nearly exactly, if they do not predict the values."""
+    found = list(scores)
+    values = _nearly_known([row for s in found if s.method == VALUE_DISCLOSURE for row in s.by_variable or ()])
+    orders = _nearly_known([row for s in found if s.method == RANK_DISCLOSURE for row in s.by_variable or ()])
+    known = {name: r for name, r in orders.items() if name not in values}
+    if not known:
+        return ""
+    figures = [f"{name} (rank correlation {r:.3f})" for name, r in known.items()]
+    more = f" and {len(known) - _MOST_NAMED} more columns" if len(known) > _MOST_NAMED else ""
+    return (f"The unmasked columns alone give the order of {', '.join(figures[:_MOST_NAMED])}{more}: released values, sorted "
+            "in that order, are nearly those of the records, whatever the mask does.")
+
+
+def _nearly_known(rows: Iterable[Row]) -> dict[str, float]:
+    """The largest figure of S alone of each variable, if it is at least `NEARLY_KNOWN`."""
+    known: dict[str, float] = {}
+    for row in rows:
+        share = finite_number(row.get("s_alone"))
+        if share is not None and share >= NEARLY_KNOWN:
+            known[str(row["variable"])] = max(share, known.get(str(row["variable"]), 0.0))
+    return known
 
 
 def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tuple[str, ...]:
@@ -71,7 +91,8 @@ def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tupl
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
     """Identification by keys, unmasked columns and missing cells, values that they predict, unmasked records, known gaps."""
     found = list(scores)
-    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found))
+    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found),
+             known_orders_sentence(found))
     computable = [computable_in_words(s.details[INSIDERS]) for s in found if INSIDERS in s.details]
     return (*filter(None, (*first, *computable)),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details),
@@ -88,7 +109,8 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     keys = key_sentence(every)
     if keys and len(set(risks.values())) > 1:
         keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
-    first = (keys, singled_out_sentence(every), missing_cells_sentence(every), known_values_sentence(every))
+    first = (keys, singled_out_sentence(every), missing_cells_sentence(every), known_values_sentence(every),
+             known_orders_sentence(every))
     out = [sentence for sentence in first if sentence]
     solved = [(computable_share(rows), c.name, rows) for c in candidates for s in c.scores
               if (rows := s.details.get(INSIDERS)) is not None]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 Words: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.uint64]]
 _T = TypeVar("_T")
+LEAST_MOVED = 5  # values that move among two records are moved back, and three of four persons can compute the fourth
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +375,7 @@ class Mask(Method):
 
     def smallest_reason(self) -> str:
         """A sentence on why fewer records are too few, for errors; empty if there is nothing to add."""
-        return ""
+        return "Values that move among fewer records can be moved back." if self.permutes else ""
 
     def kind_after(self, kind: str) -> str:
         """The kind ("number" or "nominal") of a masked column after the step, given its kind before."""

@@ -37,11 +37,13 @@ class ExactNoise:
     """Masked values whose means and covariances with each other and with S are those of X exactly, in every sub-group.
 
     If `similarity` β is given, the noise is also orthogonal to X: given S, Cov(Y, X) = β Cov(X). If not, the residuals of X on
-    S are rotated at random. With `weighted`, sums are weighted by the survey weight.
+    S are rotated at random. With `weighted`, sums are weighted by the survey weight. If the study pools, categories of S
+    with up to `rare` records are joined to others.
     """
 
     similarity: Matrix | None = None
     weighted: bool = False
+    rare: int = 2
 
 
 def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:

@@ -24,7 +24,6 @@ from larvatus.data.roles import Roles, Small, has_order
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.verbs import as_one_group, count_present, map_rows, reduce_groups, settle_groups, take_rows, with_table
 
-LEAST_MOVED = 5  # an exchange of two values is undone; each of five is one of four others
 TAKEN, _KEPT = scratch("taken"), scratch("kept")
 
 
@@ -224,8 +223,6 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
     asked_by = step.name() if step.where is None else f"{step.name()} with where"
     near = level_nearness(taken.roles, taken.table.columns, taken.groups.columns)
     least, reason = step.smallest(taken), step.smallest_reason()
-    if step.permutes and least < LEAST_MOVED:
-        least, reason = LEAST_MOVED, "Values that move among fewer records can be moved back."
     outcome = settle(taken.groups, count_present(taken).tolist(), least, small, asked_by, reason, near)
     return taken if outcome.target == tuple(range(len(taken.groups))) else settle_groups(taken, outcome)
 

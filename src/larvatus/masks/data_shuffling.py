@@ -16,7 +16,7 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -60,7 +60,7 @@ class DataShuffling(Mask):
 
     def smallest(self, data: Microdata) -> int:
         terms = len(design_of(data, data.non_confidential).terms)
-        return max(len(data.confidential) + terms + 2, 5)
+        return max(len(data.confidential) + terms + 2, LEAST_MOVED)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential

@@ -15,7 +15,7 @@ import numpy as np
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, place_by_rank, with_table
@@ -50,7 +50,7 @@ class LatinHypercube(Mask):
         return cls(), cls(scope="file")
 
     def smallest(self, data: Microdata) -> int:
-        return max(len(data.confidential) + 2, 5)
+        return max(len(data.confidential) + 2, LEAST_MOVED)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names, given = current.confidential, current.non_confidential

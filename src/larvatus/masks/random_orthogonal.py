@@ -27,6 +27,7 @@ from larvatus.masks.linear.insiders import (
     groups_to_examine,
     insiders_notes,
     insiders_reason,
+    rare_categories,
     refuse_pinned,
     smallest_for,
 )
@@ -49,7 +50,8 @@ class RandomOrthogonal(Mask):
     are exact: in a small sub-group, persons who know their own records can solve the equations for the records of the others.
     The smallest sub-group follows from `insiders`. A small one is also refused if this number of
     insiders come too near to the values of the others. A record that S holds in place (the only one of a category, or with an
-    extreme value of S) is treated like a sub-group that is too small.
+    extreme value of S) is treated like a sub-group that is too small. So are categories of S with at most `insiders` + 1
+    records: their sums are exact, and all but one of these persons could compute the last one's values.
 
     Use it if means and covariances must be exact and each record must lose its own values completely. Do not use it for skewed
     columns, columns with zeros, or small sub-groups.
@@ -85,13 +87,13 @@ class RandomOrthogonal(Mask):
         return insiders_reason(self.insiders)
 
     def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
-        return ExactNoise()
+        return ExactNoise(rare=rare_categories(self.insiders))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         smallest = self.smallest(current)
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
-        data, design, held_notes = movable_records(split, present, self.name(), smallest)
+        data, design, held_notes = movable_records(split, present, self.name(), smallest, rare_categories(self.insiders))
         masked, outcomes = rotate_residuals(data, present, design, random)
         notes = [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, split, "missing"), *held_notes]
         refuse_pinned(data, _near(data, present, design, self.insiders), self.insiders, self.name())
@@ -101,7 +103,7 @@ class RandomOrthogonal(Mask):
         if self.where is not None or self.scope == "file":
             return None
         p = len(original.confidential)
-        return linear_law(original, np.zeros((p, p)))
+        return linear_law(original, np.zeros((p, p)), rare=rare_categories(self.insiders))
 
     def change_clause(self) -> str:
         return ""

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RecordTable
+from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked, RecordTable
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import has_order
@@ -71,7 +71,7 @@ class RandomSwap(Mask):
         return cls(), cls(rate=1.0, together=True), cls(rate=0.5, scope="file"), cls(rate=0.5, pairs=True)
 
     def smallest(self, data: Microdata) -> int:
-        return max(2, math.ceil(1 / max(self.rate, 1e-15) - 1e-9))
+        return max(LEAST_MOVED, math.ceil(1 / max(self.rate, 1e-15) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         data, notes = current, list[Note]()

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
+from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -80,7 +80,7 @@ class RankSwap(Mask):
         )
 
     def smallest(self, data: Microdata) -> int:
-        return max(2, math.ceil(1 / max(float(self._windows(data.confidential).min()), 1e-15) - 1e-9))
+        return max(LEAST_MOVED, math.ceil(1 / max(float(self._windows(data.confidential).min()), 1e-15) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential

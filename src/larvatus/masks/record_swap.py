@@ -17,7 +17,7 @@ from pydantic import Field
 from larvatus.core.arrays import Bools, Ints
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.contracts import LEAST_MOVED, Array, Block, Mask, Masked
 from larvatus.data.households.record_units import RecordUnits, masking_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
@@ -70,7 +70,7 @@ class RecordSwap(Mask):
         return cls(), cls(rate=0.5, scope="file")
 
     def smallest(self, data: Microdata) -> int:
-        return 2
+        return LEAST_MOVED
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.stats.grouping.swap_pairs import swap_pairs

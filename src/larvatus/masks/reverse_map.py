@@ -15,7 +15,7 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Mask, Masked
+from larvatus.data.contracts import LEAST_MOVED, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import place_by_rank
@@ -57,7 +57,7 @@ class ReverseMap(Mask):
         return cls(), cls(scope="file")
 
     def smallest(self, data: Microdata) -> int:
-        return 2
+        return LEAST_MOVED
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential

@@ -31,6 +31,7 @@ from larvatus.masks.linear.insiders import (
     groups_to_examine,
     insiders_notes,
     insiders_reason,
+    rare_categories,
     refuse_pinned,
     smallest_for,
 )
@@ -59,7 +60,8 @@ class SufficiencyBased(Mask):
     their own records can solve the equations for the records of the others, and whoever knows all records of a sub-group can
     find their order. The smallest sub-group follows from `insiders`. A small one is also refused if this number of
     insiders come too near to the values of the others. A record that S holds in place (the only one of a
-    category, or with an extreme value of S) is treated like a sub-group that is too small.
+    category, or with an extreme value of S) is treated like a sub-group that is too small. So are categories of S with at most
+    `insiders` + 1 records: their sums are exact, and all but one of these persons could compute the last one's values.
 
     Use it if means, covariances and linear regressions must be exact, in the file and in each sub-group. Do not use it for
     strongly skewed columns or columns with many zeros, or in small sub-groups.
@@ -107,7 +109,7 @@ class SufficiencyBased(Mask):
         return insiders_reason(self.insiders)
 
     def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
-        return ExactNoise(self._beta(names), weighted=self.weighted)
+        return ExactNoise(self._beta(names), self.weighted, rare_categories(self.insiders))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.stats.noise.laws import standard_noise
@@ -117,7 +119,7 @@ class SufficiencyBased(Mask):
         weight = weight_column(current, self.name(), MaskError) if self.weighted else None
         smallest = self.smallest(current)
         split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
-        data, design, held_notes = movable_records(split, present, self.name(), smallest)
+        data, design, held_notes = movable_records(split, present, self.name(), smallest, rare_categories(self.insiders))
 
         def draws(record: NDArray[np.int64], lanes: int) -> NDArray[np.float64]:
             return standard_noise(self.noise, random, record, lanes)
@@ -148,7 +150,8 @@ class SufficiencyBased(Mask):
             return None
         weight = weight_column(original, self.name(), MaskError) if self.weighted else None
         shape = "normal" if self.weighted else self.noise
-        return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True)
+        return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True,
+                          rare=rare_categories(self.insiders))
 
     def change_clause(self) -> str:
         return ""

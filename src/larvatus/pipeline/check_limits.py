@@ -14,6 +14,7 @@ from larvatus.core.progress import current_progress
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
+from larvatus.data.exposure.computable_records import SAFE_AGAINST
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
@@ -91,11 +92,12 @@ def _held_rows(data: Microdata, release: Release) -> list[Row]:
     if not release.is_paired:
         return []
     original = in_groups_of(with_released_keys(data, release), release.data)
-    found = {h.records: h for copy in release.copies for h in released_in_place(original, copy)}
+    found = {h.records: h for copy in release.copies for h in released_in_place(original, copy, SAFE_AGAINST + 1)}
     if not found:
         return []
     count = float(len({r for ids in found for r in ids}))
-    why = f"{in_place_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
+    where = in_place_text(original, list(found.values()))
+    why = f"{where}: of a few records that share a category or a sub-group, the sum is unmasked"
     return [{"score": "leverage", "figure": "records unmasked because of S", "value": count, "limit": 0.0, "met": False,
              "reason": why}]
 

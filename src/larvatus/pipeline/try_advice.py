@@ -7,6 +7,7 @@ pooled further. Each change is one sentence of the advice.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import warnings
@@ -32,6 +33,8 @@ from larvatus.pipeline.make_release import mask
 
 MOST_IN_TRIAL = 30_000
 _FEWEST_CHANGED = 10  # values, or half of them if there are few: with fewer, another secret may change none
+_SURELY_CHANGED = 30  # values; if fewer changed, the release is made again with other secrets
+_SECRETS = (NOT_A_SECRET, *(hashlib.blake2b(NOT_A_SECRET + bytes([k]), digest_size=32).digest() for k in range(1, 4)))
 _MOST_CHANGES, _HARDER = 12, 4
 _LABELLED = re.compile(r"sub-group \(.*\) (?=ha)")
 
@@ -155,11 +158,16 @@ class _Trial:
 
 def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, Any]) -> TrialProblem | None:
     """Why a release cannot be made; None if it can be made."""
+    few: tuple[str, ...] = ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = mask(data, list(steps), secret=NOT_A_SECRET, constraints=dict(constraints) or None, progress=silent)
-            changes = column_changes(made.data, in_groups_of(data, made.data))
+            for secret in _SECRETS:
+                made = mask(data, list(steps), secret=secret, constraints=dict(constraints) or None, progress=silent)
+                changes = [c for c in column_changes(made.data, in_groups_of(data, made.data)) if c.varies]
+                few = tuple(c.name for c in changes if c.present - c.same < min(_FEWEST_CHANGED, c.present / 2))
+                if few or all(c.present - c.same >= _SURELY_CHANGED for c in changes):
+                    break
     except MachineError:
         raise
     except LarvatusError as error:
@@ -168,7 +176,6 @@ def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, An
         if os.environ.get("LARVATUS_DEBUG"):
             raise
         return TrialProblem(f"unexpected {type(error).__name__}")
-    few = tuple(c.name for c in changes if c.varies and c.present - c.same < min(_FEWEST_CHANGED, c.present / 2))
     return TrialProblem(f"hardly any value of {', '.join(map(repr, few))} would change", few) if few else None
 
 

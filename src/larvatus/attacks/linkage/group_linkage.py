@@ -22,6 +22,7 @@ from larvatus.attacks.scoring.credits import (
     outlying_tenth,
     outlyingness,
     risk_score,
+    with_dependent_targets,
 )
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
@@ -33,7 +34,6 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.verbs import as_one_group, map_groups, with_table
-from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.estimates.jackknife import PARTS, jackknife_variance, widen_interval
 from larvatus.stats.estimates.unequal_sampling import hajek_mean
 
@@ -145,7 +145,8 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 def link_groups(
     attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: GroupKeys, link: Link, *,
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
-    one_guess: bool = False, columns: Sequence[str] = (), left_out: Link | None = None,
+    one_guess: bool = False, columns: Sequence[str] = (), left_out: Link | None = None, pairs: bool | None = None,
+    shared: float = 1.0,
 ) -> Score:
     """Run a linkage within every sub-group, and score its credits with the baselines chance, S alone and X alone.
 
@@ -153,7 +154,9 @@ def link_groups(
     scored; the details give the success of each. With k guesses a credit is multiplied by k (at most 1), unless the linkage
     returns trials × guesses × targets itself, or makes only one guess. `columns` are further columns that it reads. If one
     estimate serves all targets, `left_out` returns the credits with the estimate made without each of ten parts of the
-    records, parts × targets; the interval is widened by the variance that this adds.
+    records, parts × targets; the interval is widened by the variance that this adds. `pairs` says that wrong links come in
+    pairs (default: if the linkage makes one guess), and `shared` is the variance of the score relative to that of independent
+    targets (see `with_dependent_targets`).
     """
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
@@ -209,8 +212,9 @@ def link_groups(
     if guesses[0] > 1 and not one_guess:
         meaning = f"{meaning}, with {guesses[0]} guesses"
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
-    if one_guess:
-        score = replace(score, interval=_interval_of_pairs(score, credits.effective_targets(), original.rows / data.rows))
+    if pairs or (pairs is None and one_guess) or shared > 1:
+        targets = credits.effective_targets() * (original.rows / data.rows if "presence" in score.details else 1.0)
+        score = with_dependent_targets(score, targets, shared, pairs=one_guess if pairs is None else pairs)
     score = _widened(score, means[best], [hajek_mean(values[n], weight) for n in parts])
     if t == 1:
         return score
@@ -234,17 +238,6 @@ def _mean_of_linked(credit: Floats) -> Floats:
     there = ~np.isnan(credit)
     total, count = np.where(there, credit, 0.0).sum(axis=2, keepdims=True), there.sum(axis=2, keepdims=True)
     return np.asarray(total / np.maximum(count, 1))
-
-
-def _interval_of_pairs(score: Score, targets: float, absent: float) -> tuple[float, float]:
-    """Wilson's interval if each released record is linked once, with n / (1 + p) targets.
-
-    A wrong link takes the record of another target, so wrong links come in pairs at least. If n/2 pairs are wrong together or
-    not, the variance of the share is twice that of n independent targets. If p is near 0, only the few right links count, and
-    they are nearly independent; 1 + p lies between. `absent` is the ratio of all targets to targets in the file.
-    """
-    count = targets * (absent if "presence" in score.details else 1.0)
-    return wilson(score.value, count / (1 + score.value))
 
 
 def _widened(score: Score, value: float, left_out: Sequence[float]) -> Score:

@@ -136,6 +136,26 @@ def risk_score(
     )
 
 
+def with_dependent_targets(score: Score, targets: float, shared: float = 1.0, pairs: bool = False) -> Score:
+    """The score with Wilson's interval of n / d targets, if they do not succeed independently of each other.
+
+        d = (1 + (shared − 1) (1 − b/p)⁺) · (1 + p if each released record is linked once, otherwise 1)
+        p: the success rate,   b: its baseline, the larger of chance and S alone
+
+    A wrong link that takes the record of another target makes a second one wrong, so wrong links come in pairs at least. If
+    n/2 pairs are wrong together or not, the variance of the share is twice that of n independent targets. If p is near 0, only
+    the few right links count, and they are nearly independent; 1 + p lies between. `shared` is the variance of the score
+    relative to that of independent targets if all of them share weights or a law learnt from the file. What is learnt matters
+    for success beyond the baseline; hits by luck are independent. Errors of what is learnt shrink with the number of records
+    as the variance of independent targets does, so that one ratio holds for files of any size. The ratios were chosen by
+    simulation (benchmarks/interval_coverage.py).
+    """
+    base = max(score.chance or 0.0, score.s_alone or 0.0)
+    together = 1 + (shared - 1) * max(0.0, 1 - base / score.value) if score.value > 0 else 1.0
+    interval = wilson(score.value, targets / (together * (1 + score.value if pairs else 1.0)))
+    return replace(score, interval=interval, notes=(*score.notes, WIDENED) if together > 1 else score.notes)
+
+
 def certain_share(success: Floats, s_alone: Floats, weight: Floats | None = None) -> float:
     """Share of targets found with certainty: alone in S, or linked uniquely and rightly more often than by luck.
 

@@ -1,7 +1,8 @@
 """Records that the non-confidential columns hold in place: rare categories and extreme values of S, in each sub-group.
 
 A mask that keeps means and covariances with S exactly cannot move a record with leverage one. If a category has one record,
-the mean of that category is the record's value; if it has two, each of them can compute the value of the other.
+the mean of that category is the record's value; if it has two, each of them can compute the value of the other; if it has k,
+k − 1 insiders can compute the value of the last.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from larvatus.data.verbs import moments_by_group, reduce_groups, with_table
 
 _RARE = 2  # categories with at most this number of records are too rare
 _SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
+_WHOLE = "all records"
 
 
 class _Candidates(NamedTuple):
@@ -51,8 +53,14 @@ class RecordInPlace:
         return "1 record" if len(self.records) == 1 else f"{len(self.records)} records"
 
 
-def records_in_place(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[RecordInPlace]:
-    """Records with a leverage near one in [1, S], and pairs of records of which a combination is fixed, by sub-group."""
+def records_in_place(
+    data: Microdata, design: Design, groups: Collection[int] | None = None, rare: int = _RARE, pooled: bool = False
+) -> list[RecordInPlace]:
+    """Records with a leverage near one in [1, S], and sets of records of which a combination is fixed, by sub-group.
+
+    The sets are pairs, categories with up to `rare` records, whose sum is fixed, and numbers that are equal in all but up to
+    `rare` records. If categories were `pooled` in the design, none is rare.
+    """
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.leverage import DesignBasis
 
@@ -79,13 +87,62 @@ def records_in_place(data: Microdata, design: Design, groups: Collection[int] | 
         for own in basis[g].sets_in_place(near.terms) if g in basis and len(near.record) else ():
             counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
-            rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
+            alone = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
                     if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
-            what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
+            what = _level(data, alone[0], near.codes[indicated.index(alone[0])][own[0]]) if alone else None
             ids = tuple(int(r) for r in near.record[own])
             holder = what or _extreme(design, basis[g].standardise(terms))
             out.append(RecordInPlace(g, ids, holder, basis[g].fixed_combination(terms)))
-    return out
+    if rare <= _RARE:
+        return out
+    return [*out, *([] if pooled else _rare_categories(data, indicated, wanted, rare)),
+            *_sparse_numbers(data, design, wanted, rare)]
+
+
+def _sparse_numbers(data: Microdata, design: Design, groups: Collection[int], rare: int) -> list[RecordInPlace]:
+    """Numbers of S that differ from their median in more than two and at most `rare` records of a sub-group."""
+    names = list(dict.fromkeys(t.column for t in design.terms if t.level is None and not t.missing))
+    if not names:
+        return []
+    median = np.array([data.table.quantiles(n, [0.5])[:, 0] for n in names])
+
+    def others(group: int, block: Block) -> list[tuple[Ints, Floats]]:
+        out = []
+        for j, n in enumerate(names):
+            own = (block[n] != median[j, group]) & ~np.isnan(block[n])
+            out.append((block.record[own][: rare + 1], (block[n][own] - median[j, group])[: rare + 1]))
+        return out
+
+    found = reduce_groups(data, names, others, lambda a, b: [
+        (np.concatenate([one[0], other[0]])[: rare + 1], np.concatenate([one[1], other[1]])[: rare + 1])
+        for one, other in zip(a, b, strict=True)])
+    return [
+        RecordInPlace(g, tuple(int(r) for r in ids), f"{name}, which is the same in all other records",
+                      np.asarray(away / np.sqrt((away**2).sum())))
+        for g, by_column in enumerate(found) if g in groups for name, (ids, away) in zip(names, by_column, strict=True)
+        if _RARE < len(ids) <= rare
+    ]
+
+
+def _rare_categories(data: Microdata, columns: Sequence[str], groups: Collection[int], rare: int) -> list[RecordInPlace]:
+    """Categories with more than two and at most `rare` records, by sub-group."""
+    counts = counts_by_level(data, columns)
+    wanted = [[[k for k, n in of.items() if _RARE < n <= rare] if g in groups else [] for of in by_column]
+              for g, by_column in enumerate(counts)]
+    if not any(levels for by_column in wanted for levels in by_column):
+        return []
+
+    def members(group: int, block: Block) -> list[dict[int, Ints]]:
+        codes = [_codes(block, c) if levels else None for c, levels in zip(columns, wanted[group], strict=True)]
+        return [{k: block.record[own == k] for k in levels} if own is not None else {}
+                for own, levels in zip(codes, wanted[group], strict=True)]
+
+    found = reduce_groups(data, columns, members, lambda a, b: [
+        {k: np.concatenate([one[k], other[k]]) for k in one} for one, other in zip(a, b, strict=True)])
+    return [
+        RecordInPlace(g, tuple(int(r) for r in ids), _level(data, name, k), np.full(len(ids), len(ids) ** -0.5))
+        for g, by_column in enumerate(found) for name, own in zip(columns, by_column, strict=True) for k, ids in own.items()
+    ]
 
 
 def _indicated(design: Design) -> list[str]:
@@ -116,7 +173,7 @@ def counts_by_level(data: Microdata, columns: Sequence[str]) -> list[list[Counte
     return reduce_groups(data, columns, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
 
 
-def with_pooled_levels(data: Microdata, design: Design) -> tuple[Design, dict[str, int]]:
+def with_pooled_levels(data: Microdata, design: Design, rare: int = _RARE) -> tuple[Design, dict[str, int]]:
     """The design with rare categories joined to the next rarest in their sub-group, and the number of sub-groups by column.
 
     The columns themselves do not change. An indicator of missing numbers that is rare is left out: missing numbers then count
@@ -129,7 +186,7 @@ def with_pooled_levels(data: Microdata, design: Design) -> tuple[Design, dict[st
     changed: dict[str, int] = {}
     made: dict[Term, Term] = {}
     for c, name in enumerate(columns):
-        classes = [joined_levels(here[c]) for here in counts]
+        classes = [joined_levels(here[c], rare) for here in counts]
         touched = sum(any(len(k) > 1 for k in group) for group in classes)
         if not touched:
             continue
@@ -154,29 +211,32 @@ def _pool_of(level: int | None, classes: Sequence[tuple[int, ...]], missing: boo
     return tuple(k for k in own if k is not None) if own and own[0] == level else ()
 
 
-def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
-    """Levels in classes of more than two records: the rarest class is joined with the next rarest, as long as it is too rare.
+def joined_levels(counts: Counter[int], rare: int = _RARE) -> list[tuple[int, ...]]:
+    """Levels in classes of more than `rare` records: the rarest class is joined with the next rarest until none is too rare.
 
     The first level of a class is that with the lowest code, apart from missing values.
     """
     alone: list[tuple[int, tuple[int, ...]]] = [(n, (level,)) for level, n in counts.items() if n]
     classes = sorted(alone)
-    while len(classes) > 1 and classes[0][0] <= _RARE:
+    while len(classes) > 1 and classes[0][0] <= rare:
         (n, one), (m, other), *rest = classes
         classes = sorted([(n + m, one + other), *rest])
     return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
 
 
-def released_in_place(original: Microdata, released: Microdata) -> list[RecordInPlace]:
-    """Held records, or pairs, whose confidential numbers (or the combination that S fixes) are released unmasked.
+def released_in_place(original: Microdata, released: Microdata, rare: int = _RARE) -> list[RecordInPlace]:
+    """Held records, or sets of them, whose confidential numbers (or the combination that S fixes) are released unmasked.
 
-    Both files are in the same sub-groups. Columns that do not vary are not counted.
+    A sub-group with two to `rare` records is such a set if its sums are unmasked. Both files are in the same sub-groups.
+    Columns that do not vary are not counted. The sum of three or more records counts only in columns in which few values are
+    equal: sums of small counts are often equal by coincidence.
     """
     names = [n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential)]
     try:
-        held = records_in_place(original, design_of(original, original.non_confidential))
+        held = records_in_place(original, design_of(original, original.non_confidential), rare=rare)
     except RolesError:
-        return []
+        held = []
+    held += _small_sub_groups(original, rare)
     if not held or not names:
         return []
     ids = np.unique([r for h in held for r in h.records])
@@ -185,20 +245,37 @@ def released_in_place(original: Microdata, released: Microdata) -> list[RecordIn
     record, _, values = collect(few, [*names, *(scratch("original", n) for n in names)])
     place = {int(r): i for i, r in enumerate(record)}
     spread = [np.sqrt(np.nan_to_num(m.variance)) for m in moments_by_group(original, names)]
+    fine = [n for n in names if len(np.unique(values[scratch("original", n)])) > len(record) / 2]
     out = []
     for h in held:
         rows = [place[r] for r in h.records if r in place]
         if len(rows) < len(h.records):
             continue
-        moved = [float(h.combination @ (values[n][rows] - values[scratch("original", n)][rows])) for n in names]
-        seen = [abs(d) <= _SAME * sd for d, sd in zip(moved, spread[h.group], strict=True) if sd > 0 and not np.isnan(d)]
+        counted = names if len(rows) <= _RARE else fine
+        moved = [float(h.combination @ (values[n][rows] - values[scratch("original", n)][rows])) for n in counted]
+        deviations = [sd for n, sd in zip(names, spread[h.group], strict=True) if n in counted]
+        seen = [abs(d) <= _SAME * sd for d, sd in zip(moved, deviations, strict=True) if sd > 0 and not np.isnan(d)]
         if seen and all(seen):
             out.append(h)
     return out
 
 
+def _small_sub_groups(data: Microdata, rare: int) -> list[RecordInPlace]:
+    """Sub-groups with two to `rare` records, each as one set."""
+    small = {g for g, n in enumerate(data.groups.sizes) if 1 < n <= rare}
+    if not small:
+        return []
+
+    def members(group: int, block: Block) -> list[int]:
+        return block.record.tolist() if group in small else []
+
+    found = reduce_groups(data, (), members, list.__add__)
+    return [RecordInPlace(g, tuple(found[g]), _WHOLE, np.full(len(found[g]), len(found[g]) ** -0.5)) for g in sorted(small)]
+
+
 def in_place_text(data: Microdata, held: Sequence[RecordInPlace]) -> str:
     """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
     inside = [f" in sub-group ({data.groups.name(h.group)})" if data.groups.columns else "" for h in held]
-    parts = list(dict.fromkeys(f"{h.what} ({h.count}){where}" for h, where in zip(held, inside, strict=True)))
+    what = [h.count if h.what == _WHOLE else f"{h.what} ({h.count})" for h in held]
+    parts = list(dict.fromkeys(f"{one}{where}" for one, where in zip(what, inside, strict=True)))
     return "; ".join(parts[:_SHOWN]) + (f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")

@@ -18,6 +18,7 @@ ALL, ALONE, WHOLE_GROUP, WHOLE_HOUSEHOLDS = "all", "alone in S", "whole sub-grou
 WHOLE_COLUMN = "a column in a part of the file"
 TOLD_BY_BLANK = "a missing value stands for a value"
 KEPT_DIFFERENCE = "a difference that a rule keeps"
+GIANT = "a value far from all others"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -110,6 +111,10 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         out.append(f"Missing values stand for nearly the same original value, so that they give it away: {blanks[1]}.")
     if differences := _named(rows, KEPT_DIFFERENCE):
         out.append(f"A rule keeps a difference, which is released as it is: {differences[1]}.")
+    if giants := [str(r["sub_group"]) for r in rows if r["records"] == GIANT]:
+        more = f" and {len(giants) - _MOST_NAMED:,} more" if len(giants) > _MOST_NAMED else ""
+        out.append(f"A value far from all others can be read from the release by everyone who knows whose it is: "
+                   f"{'; '.join(giants[:_MOST_NAMED])}{more}. Top-code the column first.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):

@@ -32,6 +32,11 @@ def smallest_for(data: Microdata, insiders: int, rotated: bool) -> int:
     return 1 + given + max(halves // 2 + 1, _LEAST)
 
 
+def rare_categories(insiders: int) -> int:
+    """A category of S with at most this number of records is too rare, because its sum is exact."""
+    return max(2, insiders + 1)
+
+
 def insiders_reason(insiders: int) -> str:
     """Why a smaller sub-group is refused."""
     if insiders == 0:

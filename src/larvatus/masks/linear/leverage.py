@@ -17,30 +17,31 @@ _ROUNDS = 20
 
 
 def movable_records(
-    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, rare: int = 2
 ) -> tuple[Microdata, Design, list[Note]]:
     """The data and its design without records that S holds in place, and notes.
 
     As the study's setting for small sub-groups says, such records raise an error, their categories are pooled with the next
-    rarest in the design, or they are left out of the release.
+    rarest in the design, or they are left out of the release. Categories with up to `rare` records are too
+    rare: if sums by category are kept exactly, k − 1 insiders in a category with k records compute the last.
     """
     design = design_of(data, data.non_confidential)
     small = data.sub_groups.small
     masked = [g for g, names in enumerate(present) if names]
-    held = records_in_place(data, design, masked)
+    held = records_in_place(data, design, masked, rare)
     if not held:
         return data, design, []
     if small == "refuse":
         raise SubGroupError(_refusal(data, held, method, "Pool rare categories (small = \"pool\"), suppress these records "
                                      "(small = \"suppress\"), recode the column, or leave it out."))
     if small in ("pool", "pool_all"):
-        pooled, changed = with_pooled_levels(data, design)
-        still = records_in_place(data, pooled, masked)
+        pooled, changed = with_pooled_levels(data, design, rare)
+        still = records_in_place(data, pooled, masked, rare, pooled=True)
         if still:
             raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
                                          "\"suppress\"), recode or top-code the column, or leave it out."))
         return data, pooled, _pooling_notes(changed)
-    return _suppressed(data, present, method, smallest, held)
+    return _suppressed(data, present, method, smallest, held, rare)
 
 
 def design_without_rare_levels(data: Microdata, method: str, by_ranks: bool = False) -> tuple[Design, list[Note]]:
@@ -67,7 +68,7 @@ def _pooling_notes(changed: Mapping[str, int]) -> list[Note]:
 
 
 def _suppressed(
-    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[RecordInPlace]
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[RecordInPlace], rare: int
 ) -> tuple[Microdata, Design, list[Note]]:
     """The data without held records. Others may be held once these are gone, so the search is repeated."""
     first = data.rows
@@ -80,7 +81,7 @@ def _suppressed(
             raise SubGroupError(_refusal(before, held, method, f"Without them a sub-group has fewer than {smallest} records. "
                                          "Recode the column, or leave it out."))
         design = design_of(data, data.non_confidential)
-        held = records_in_place(data, design, masked)
+        held = records_in_place(data, design, masked, rare)
         if not held:
             lost = first - data.rows
             said = f"{lost:,} record{'s' * (lost > 1)} held in place by the non-confidential columns: not released"
@@ -92,6 +93,6 @@ def _suppressed(
 def _refusal(data: Microdata, held: Sequence[RecordInPlace], method: str, way_out: str) -> str:
     return (
         f"{method}: the non-confidential columns hold records in place: {in_place_text(data, held)}. A category with one "
-        "record and an extreme value (leverage above 0.99) leave the record nearly unmasked; of two records that share a "
-        f"category, the sum is released exactly. {way_out}"
+        "record and an extreme value (leverage above 0.99) leave the record nearly unmasked; of a few records that share "
+        f"a category, the sum is released exactly, so that all but one of them compute the last. {way_out}"
     )

@@ -105,12 +105,14 @@ def rotate_residuals(
 
 
 def linear_law(
-    original: Microdata, beta: Matrix, weight: str | None = None, shape: NoiseLaw = "normal", orthogonal: bool = False
+    original: Microdata, beta: Matrix, weight: str | None = None, shape: NoiseLaw = "normal", orthogonal: bool = False,
+    rare: int = 2,
 ) -> Law | None:
     """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) preserved; None if values are missing.
 
     `shape` is the distribution of the draws that make ε. If they are made `orthogonal` to [1, S, X] and to each other, each
-    draw changes by about √(m / n), with m the number of directions; where that is much, the noise counts as normal.
+    draw changes by about √(m / n), with m the number of directions; where that is much, the noise counts as normal. If the
+    study pools, categories of S with up to `rare` records are joined to others.
     """
     from larvatus.stats.linear.moments import SampleMoments
 
@@ -118,7 +120,7 @@ def linear_law(
     if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
         return None
     plain = design_of(original, original.non_confidential)
-    design = with_pooled_levels(original, plain)[0] if original.sub_groups.pools else plain
+    design = with_pooled_levels(original, plain, rare)[0] if original.sub_groups.pools else plain
     p = len(names)
 
     def moments(group: int, block: Block) -> SampleMoments:

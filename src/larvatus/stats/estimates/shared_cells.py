@@ -21,7 +21,7 @@ _TELLING = 0.1  # largest probability of a cell to agree by chance
 _FALSE_ALARM = 1e-6
 _TIMES = 4  # cells that share, relative to those that agree by chance; S that explains much of x gives two or three
 _STEPS = 2001
-_NEARLY = 0.9  # share of the variance between cells from which they nearly share their values
+_NEARLY = 0.75  # share of the variance between cells from which they nearly share their values
 _FEWEST, _LARGEST = 5, 100  # cells, and records of a cell on average: a mean of more is a statistic
 
 

@@ -36,6 +36,23 @@ def close_share_variance(x: Floats, y: Floats, group: Ints, window: float) -> fl
     return jackknife_variance(shares)
 
 
+def tied_share_variance(x: Floats, y: Floats, group: Ints, share: float) -> float:
+    """Variance of that share if values that are equal before and after keep or lose their rank together.
+
+        Var S  =  S(1 − S) Σ_b m_b² / (Σ_b m_b)²,   b: values of one column and sub-group with the same x and the same y
+
+    A jackknife does not see this: all zeros of a column are near their rank in one file, and none of them in the next.
+    """
+    sizes = []
+    for was, now in zip(x, y, strict=True):
+        there = ~np.isnan(was)
+        _, m = np.unique(np.column_stack([group[there], was[there], np.nan_to_num(now[there], nan=np.inf)]), axis=0,
+                         return_counts=True)
+        sizes.append(m)
+    m = np.concatenate(sizes).astype(np.float64)
+    return float(share * (1 - share) * (m**2).sum() / m.sum() ** 2) if len(m) else 0.0
+
+
 def _positions(values: Floats, starts: Ints) -> Floats:
     """Average ranks as fractions of the values present in the sub-group; NaN if missing."""
     count = np.add.reduceat((~np.isnan(values)).astype(np.float64), starts[:-1])

@@ -1,0 +1,81 @@
+"""Giants: values so far from all others that everyone knows whose they are, and that a release shows all the same.
+
+    x₍₁₎ is a giant       if  x₍₁₎ − median ≥ max(3, 2 √G) (x₍₂₎ − median),   G the number of parts that are looked at
+    read as the largest   if  |y₍₁₎ − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10
+    read from moments     if  |ȳ + s (n − 1)/√n − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10,   the largest value that mean and SD allow
+
+Nobody needs to find the record of the giant. A mask that permutes values shows the largest one in another record. If one value
+makes up nearly all of the variance, the mean and the standard deviation give it away. Smallest values are treated likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from larvatus.core.arrays import Floats
+from larvatus.data.contracts import Block
+from larvatus.data.exposure.unchanged_records import GIANT
+from larvatus.data.microdata import Microdata
+from larvatus.data.score import Row, Rows
+from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
+
+_FURTHER, _BY_PART = 3.0, 2.0  # times as far from the median as the next value, and times √G if there are many parts
+_CLOSE = 0.1  # of the gap to the next value
+_LEAST = 10  # values; among fewer, one is often far from the others
+
+
+def dominant_values(original: Microdata, released: Microdata, names: Sequence[str]) -> Rows:
+    """One row for each giant that the release shows: in the file, and in each sub-group if its column has none in the file."""
+    numbers = [n for n in original.numeric(names) if n in released.numeric(released.confidential)]
+    found = _giants(as_one_group(original), as_one_group(released), numbers) if numbers else {}
+    rest = [n for n in numbers if n not in found]
+    if len(original.groups) > 1 and rest:
+        found |= _giants(original, released, rest)
+    share = 1 / max(released.rows, 1)
+    rows: list[Row] = [{"records": GIANT, "sub_group": which, "count": 1, "share": share, "beyond": 1}
+                       for giants in found.values() for which in giants]
+    return Rows.of(rows)
+
+
+def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, list[str]]:
+    """The giants that are read, by column."""
+    far = max(_FURTHER, _BY_PART * float(np.sqrt(len(original.groups))))
+    place = {label: g for g, label in enumerate(original.groups.labels)}
+    middle = np.array([original.table.quantiles(n, [0.5])[:, 0] for n in names]).T
+    ends = reduce_groups(original, names, _ends(names), _merge_ends)
+    shown, moments = reduce_groups(released, names, _ends(names), _merge_ends), moments_by_group(released, names)
+    out: dict[str, list[str]] = {}
+    for g, label in enumerate(released.groups.labels):
+        m, own = moments[g], place[label]
+        reach = np.sqrt(np.nan_to_num(m.variance)) * (m.present - 1) / np.sqrt(np.maximum(m.present, 1))
+        for side, word in ((1, "largest"), (-1, "smallest")):
+            first, second = side * ends[own][side]
+            gap, from_middle = first - second, side * middle[own]
+            giant = (m.present >= _LEAST) & (second > from_middle) & (first - from_middle >= far * (second - from_middle))
+            guesses = np.array([side * shown[g][side][0], side * m.mean + reach])
+            for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)).tolist():
+                where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
+                out.setdefault(names[j], []).append(f"the {word} value of {names[j]}{where}")
+    return out
+
+
+_Ends = dict[int, Floats]  # by side: 1 for the two largest values of each column, −1 for the two smallest, in order
+
+
+def _ends(names: Sequence[str]) -> Callable[[int, Block], _Ends]:
+    def of(group: int, block: Block) -> _Ends:
+        values = block.matrix(names)
+        return {side: _first_two(np.where(np.isnan(values), -side * np.inf, values), side) for side in (1, -1)}
+
+    return of
+
+
+def _merge_ends(one: _Ends, other: _Ends) -> _Ends:
+    return {side: _first_two(np.vstack([one[side], other[side]]), side) for side in one}
+
+
+def _first_two(values: Floats, side: int) -> Floats:
+    padded = np.vstack([side * values, np.full((2, values.shape[1]), -np.inf)])
+    return np.asarray(side * -np.sort(np.partition(-padded, 1, axis=0)[:2], axis=0))
