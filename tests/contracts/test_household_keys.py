@@ -1,4 +1,4 @@
-"""Steps on keys keep households consistent, whatever the household column contains."""
+"""Steps on keys keep households and persons consistent, whatever the household column contains."""
 
 from __future__ import annotations
 
@@ -47,3 +47,17 @@ def test_no_household_becomes_inconsistent(frame, step, kind):
         values = out[name][known].astype(object).where(out[name][known].notna(), "missing")
         assert (values.groupby(ids[known].to_numpy()).nunique() == 1).all(), name
     assert not out.drop(columns=["wage", "rent"]).equals(frame[["town", "rooms", "sex", "age"]])
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_person_in_a_household_becomes_inconsistent(frame, step):
+    """Every row twice, as two waves: sex and age are those of the person, town and rooms those of the household."""
+    both = pd.concat([frame, frame], ignore_index=True).assign(
+        family=np.tile(FAMILY, 2), person=np.tile(np.arange(len(frame)), 2),
+        wage=np.random.default_rng(2).normal(100, 20, 2 * len(frame)))
+    data = lv.read(both, confidential=["wage", "rent"], key=["town", "rooms", "sex", "age"], household="family", person="person")
+    out = lv.mask(data, step, "additive_noise(columns=['wage', 'rent'])", secret=SECRET).frame()
+    filled = out.astype(object).where(out.notna(), "missing")
+    for unit, names in (("family", ["town", "rooms", "rent"]), ("person", ["sex", "age"])):
+        assert (filled[names].groupby(both[unit].to_numpy()).nunique() == 1).all(axis=None)
+    assert (filled.wage.groupby(both.person.to_numpy()).nunique() == 2).all()

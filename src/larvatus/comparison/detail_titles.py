@@ -12,7 +12,7 @@ _OF_ALL: Mapping[str, str] = {  # keys that several methods share
     "also": "This release alone and together with the other releases",
     "copies": "By copy of the release",
     "declared_sub_groups": "By declared sub-group, before small ones were pooled",
-    "households": "Records, and households by their household variables",
+    "households": "Records, and households or persons by the columns they share",
     "null": "Loss compared with resamples of the original",
     "outliers": "Outlying records and the others",
     "parts": "Parts of the combined score",
