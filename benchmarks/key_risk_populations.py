@@ -123,7 +123,8 @@ def main() -> None:
                      "coverage": share, **{design: round(e, 3) for design, e in by.items()}})
     print("\n| estimate | mean error | worst | coverage |\n|---|---|---|---|")
     for row in rows:
-        print(f"| {row['estimate']} | {row['mean_error']:+.3f} | {row['worst']:+.3f} | {row['coverage'] or ''} |")
+        covers = "" if row["coverage"] is None else f"{row['coverage']:.3f}"
+        print(f"| {row['estimate']} | {row['mean_error']:+.3f} | {row['worst']:+.3f} | {covers} |")
     if given.save:
         kept = {"samples": given.samples, "copies": COPIES, "replaced": REPLACED, "estimates": rows}
         Path(__file__).with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -55,7 +55,8 @@ def test_no_person_in_a_household_becomes_inconsistent(frame, step):
     both = pd.concat([frame, frame], ignore_index=True).assign(
         family=np.tile(FAMILY, 2), person=np.tile(np.arange(len(frame)), 2),
         wage=np.random.default_rng(2).normal(100, 20, 2 * len(frame)))
-    data = lv.read(both, confidential=["wage", "rent"], key=["town", "rooms", "sex", "age"], household="family", person="person")
+    data = lv.read(both, confidential=["wage", "rent"], key=["town", "rooms", "sex", "age"], household="family",
+                   person="person")
     out = lv.mask(data, step, "additive_noise(columns=['wage', 'rent'])", secret=SECRET).frame()
     filled = out.astype(object).where(out.notna(), "missing")
     for unit, names in (("family", ["town", "rooms", "rent"]), ("person", ["sex", "age"])):

@@ -207,6 +207,20 @@ def test_weights_of_zero_count_as_no_one_else():
     assert score.by_record[:2] == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.parametrize(("weights", "said"), [
+    ([0.5] * 8, "WARNING: the survey weights in 'w' add up to 4 for 8 records"),
+    ([0.5, *[9.0] * 7], "1 of the weights are below 1"), ([1.0, *[9.0] * 7], ""),
+])
+def test_weights_below_one_are_noted(weights, said):
+    """Scaled weights make the file its own population, so the risk is 1 / f and has no interval."""
+    score = examine(SURVEY.assign(w=weights), {**ROLES, "weight": "w"})
+    notes = " ".join(score.notes)
+    assert said in notes
+    assert ("below 1" in notes or "add up to" in notes) == bool(said)
+    if sum(weights) <= 8:
+        assert score.by_record == pytest.approx(1 / SURVEY.groupby(["region", "sex", "job"]).ill.transform("size"))
+
+
 @pytest.mark.parametrize(("weights", "message"), [
     ([-1.0, *[2.0] * 7], "1 weights in 'w' are missing or negative"), ([np.nan, *[2.0] * 7], "missing or negative"),
     ([0.0] * 8, "add up to zero"),
