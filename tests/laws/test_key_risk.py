@@ -153,6 +153,11 @@ def test_tables_by_hand():
     assert left["job"]["sample uniques without it"] == 1
     ill = next(row for row in score.details["diversity"] if row["variable"] == "ill")
     assert (ill["distinct l"], ill["records with one value"]) == (1, 6)  # all but (n, f, a)
+    groups = examine(SURVEY, threshold=0.5).details["key_groups"]  # n: classes of 2 and 1; s: of 2, 2 and 1
+    expected = [("region=n", 3, 2.0, 2.0, 2.0, 1, 1), ("region=s", 5, 3.0, 3.0, 3.0, 1, 1)]
+    assert [tuple(row.values()) for row in groups] == expected
+    above = examine(SURVEY, threshold=0.5).details["class_sizes"]
+    assert [(row["records that agree"], row["risk above 0.5"]) for row in above] == [("1", 2), ("2", 0)]
     sizes = {row["keys in the set"]: row["minimal uniques"] for row in score.details["suda_sizes"]}
     assert sizes == {1: 0, 2: 3, 3: 0}  # (n, m) and (n, b) of the third person, (s, b) of the last
 

@@ -53,6 +53,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "household_sizes"): "Risk of households by number of members",
     ("key_risk", "household_summary"): "Risk of households: that any member is found",
     ("key_risk", "key_changes"): "Cells of each key that were suppressed or recoded",
+    ("key_risk", "key_groups"): "Expected re-identifications by sub-group",
     ("key_risk", "key_stages"): "Risk by key variables before and after",
     ("key_risk", "key_summary"): "Individual risk by key variables",
     ("key_risk", "log_linear"): "Sample uniques that are population uniques, by log-linear model",

@@ -43,8 +43,8 @@ def weight_sentence(scores: Iterable[Score]) -> str:
     with_weight, without, records = max(found, key=lambda counts: counts[0] - counts[1], default=(0.0, 0.0, 0.0))
     if with_weight <= without:
         return ""
-    return (f"The keys and the released weight together single out {with_weight:,.0f} of {records:,.0f} records; the keys alone "
-            f"single out {without:,.0f}. Group, round or leave out the weight.")
+    return (f"The keys and the released weight together single out {with_weight:,.0f} of {records:,.0f} records; the keys "
+            f"alone single out {without:,.0f}. Group, round or leave out the weight.")
 
 
 def _weight_counts(score: Score) -> tuple[float, float, float]:
