@@ -1,13 +1,13 @@
 """Log-linear models of key risk under the design of Skinner and Shlomo (2008), on a made-up population.
 
-    python benchmarks/key_risk_census_design.py [--samples 2] [--save]
+    python benchmarks/key_risk_census_design.py [--samples 3] [--save] [--page]
 
 Their tables are about samples of .5, 1 and 2 % of persons of the 2001 census of the United Kingdom, by six keys: area (2), sex
 (2), age (101), marital status (6), ethnic group (17) and economic activity (10), so 412,080 cells. That population is not
 public. Here as many persons are drawn one by one: marital status by age and sex, economic activity by age, sex and marital
 status, ethnic group by area and age. No log-linear model of two-way interactions holds exactly. Printed are the true τ₁ and τ₂
 of each sample, the estimates by independence, by all two-way interactions and by search with their intervals, and the test
-B / sd. `--save` keeps the table in benchmarks/key_risk_census_design.json.
+B / sd. `--save` keeps the table in benchmarks/key_risk_census_design.json, and `--page` prints the table of the guide from it.
 """
 
 from __future__ import annotations
@@ -81,11 +81,28 @@ def one_sample(keys: np.ndarray, cell: np.ndarray, size: np.ndarray, fraction: f
     return rows
 
 
+def page() -> None:
+    """The table of docs/guides/what-keys-give-away.md: means over the samples of each fraction."""
+    rows = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))["samples"]
+    named = {"independence": "independence", "two_way": "all two-way", "search": "search (default)"}
+    print("  | sample | model | true τ₁ | τ₁ | true τ₂ | τ₂ | intervals that contain the truth |")
+    print("  |---|---|---|---|---|---|---|")
+    for fraction, model in dict.fromkeys((r["fraction"], r["model"]) for r in rows):
+        own = [r for r in rows if (r["fraction"], r["model"]) == (fraction, model)]
+        means = (f"{np.mean([r[n] for r in own]):.0f}" for n in ("true_tau1", "tau1", "true_tau2", "tau2"))
+        inside = sum(r[f"ends{i}"][0] <= r[f"true_tau{i}"] <= r[f"ends{i}"][1] for r in own for i in (1, 2))
+        print(f"  | {100 * fraction:g} % | {named[model]} | {' | '.join(means)} | {inside} of {2 * len(own)} |")
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--samples", type=int, default=2)
+    asked.add_argument("--samples", type=int, default=3)
     asked.add_argument("--save", action="store_true")
+    asked.add_argument("--page", action="store_true", help="print the table of the guide, and do nothing else")
     given = asked.parse_args()
+    if given.page:
+        page()
+        return
     keys = census()
     cell = np.ravel_multi_index(tuple(keys.T), LEVELS)
     size = np.bincount(cell, minlength=int(np.prod(LEVELS)))
