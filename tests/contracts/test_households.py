@@ -115,6 +115,14 @@ def test_a_selection_of_rows_masks_what_persons_share_in_whole_persons(mask):
     assert inconsistent(release, frame.person, [n for n in names if n in ("income", "house")]) == 0
 
 
+def test_an_exchange_that_would_split_persons_is_refused():
+    """Whole households exchange values row by row, so the rows of a person would get those of several persons."""
+    frame = waves().sample(frac=1, random_state=1, ignore_index=True)
+    data = lv.read(frame, confidential=["income"], household="family", person="person")
+    with pytest.raises(lv.LarvatusError, match=r"records of a person would differ .* record_swap exchanges whole households"):
+        lv.mask(data, "record_swap(rate=0.8)", secret=SECRET)
+
+
 def test_draws_of_persons_and_of_households_differ():
     """Two equal columns, one shared by the households and one by the persons, get different noise."""
     frame = waves().drop_duplicates("person").assign(other=lambda f: np.arange(len(f), dtype=float))

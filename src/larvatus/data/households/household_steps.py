@@ -292,4 +292,5 @@ def _difference(found: Mapping[str, int], units: RecordUnits) -> str:
     of, every = ("members of a household", "households") if units.kind == "household" else ("records of a person", "persons")
     return (f"mask: {of} would differ in a column that is equal within {every} ({worst} of {len(units.size):,} {every}). A "
             "rule that joins household variables and other columns repairs single records: state rules for each kind apart, or "
-            "list the household variables that must stay equal (roles.household_columns).")
+            "list the household variables that must stay equal (roles.household_columns). record_swap exchanges whole "
+            "households: name only columns that are equal within households.")
