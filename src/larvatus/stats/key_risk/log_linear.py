@@ -145,7 +145,7 @@ def likelihood_gain(table: Floats, mean: Floats, pair: Margin) -> float:
     f, expected = table.sum(axis=axes), mean.sum(axis=axes)
     there = f > 0
     gain = float((f[there] * np.log(f[there] / np.maximum(expected[there], 1e-300))).sum())
-    return gain - (table.shape[i] - 1) * (table.shape[j] - 1)
+    return gain - float((table.shape[i] - 1) * (table.shape[j] - 1))
 
 
 def with_first_step(table: Floats, fitted: FittedTable, pair: Margin) -> FittedTable:
