@@ -1,6 +1,7 @@
 """Bias and coverage of every estimate of key risk in populations grown from real files.
 
-    python benchmarks/key_risk_populations.py FOLDER [--samples 50] [--save]
+    python benchmarks/key_risk_populations.py FOLDER [--samples 60] [--save]
+    python benchmarks/key_risk_populations.py --page
 
 FOLDER has households.csv and survey.csv. A population has 25 copies of every record; in each copy every key is replaced, with
 probability .15, by that of another record. So margins and most relations are those of the file, and many combinations are new.
@@ -13,7 +14,7 @@ with weights of one over the probability. The truth is known for every sample:
     uniques         population uniques                  Pitman, Zayatz, slide negative binomial, the chosen one
 
 Printed are the mean relative error, the largest one of any design (worst), and the share of 95 % intervals that contain the
-truth. `--save` keeps the table in benchmarks/key_risk_populations.json.
+truth. `--save` keeps the table in benchmarks/key_risk_populations.json, and `--page` prints the table of the guide from it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,20 @@ FILES = {
     "survey": ("survey.csv", ["SEX", "AGE", "MARSTAT", "ETNI", "EDUC1"], {"AGE": 2}),
 }
 COPIES, REPLACED = 25, 0.15
+SHOWN = {  # rows of the guide
+    "global risk: log-linear, search": "mean individual risk: log-linear, search (default)",
+    "global risk: log-linear, two_way": "mean individual risk: log-linear, all two-way",
+    "global risk: log-linear, independence": "mean individual risk: log-linear, independence",
+    "global risk: individual risk": "mean individual risk: by weights (sdcMicro)",
+    "tau2: individual risk": "τ₂: individual risks of sample uniques",
+    "tau2: log-linear, independence": "τ₂: log-linear, independence",
+    "tau2: log-linear, two_way": "τ₂: log-linear, all two-way",
+    "tau2: log-linear, search": "τ₂: log-linear, search (default)",
+    "tau1: log-linear, search": "τ₁: log-linear, search (default)",
+    "uniques: Pitman": "population uniques: Pitman",
+    "uniques: Zayatz": "population uniques: Zayatz",
+    "uniques: slide negative binomial": "population uniques: slide negative binomial",
+}
 FRACTIONS = (0.02, 0.1)
 
 
@@ -90,12 +105,30 @@ def estimates(codes: np.ndarray, cell: np.ndarray, size: np.ndarray, fraction: f
             yield "uniques: chosen", uniques, value, low, high
 
 
+def page() -> None:
+    """The table of docs/guides/what-keys-give-away.md, from the saved results."""
+    kept = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))["estimates"]
+    rows = {row["estimate"]: row for row in kept}
+    print("  | estimate | mean error | worst | coverage |\n  |---|---|---|---|")
+    for name, shown in SHOWN.items():
+        row = rows[name]
+        errors = (f"{100 * row[n]:+,.0f} %".replace("-", "−") for n in ("mean_error", "worst"))
+        covers = "" if row["coverage"] is None else f"{row['coverage']:.2f}".removeprefix("0")
+        print(f"  | {shown} | {' | '.join(errors)} | {covers} |")
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("folder", type=Path)
-    asked.add_argument("--samples", type=int, default=50)
+    asked.add_argument("folder", type=Path, nargs="?", help="folder of households.csv and survey.csv")
+    asked.add_argument("--samples", type=int, default=60)
     asked.add_argument("--save", action="store_true")
+    asked.add_argument("--page", action="store_true", help="print the table of the guide, and do nothing else")
     given = asked.parse_args()
+    if given.page:
+        page()
+        return
+    if given.folder is None:
+        asked.error("name the folder of households.csv and survey.csv")
     errors: dict[str, dict[str, float]] = defaultdict(dict)
     covered: dict[str, list[bool]] = defaultdict(list)
     for name, (file, keys, width) in FILES.items():
@@ -123,7 +156,8 @@ def main() -> None:
                      "coverage": share, **{design: round(e, 3) for design, e in by.items()}})
     print("\n| estimate | mean error | worst | coverage |\n|---|---|---|---|")
     for row in rows:
-        print(f"| {row['estimate']} | {row['mean_error']:+.3f} | {row['worst']:+.3f} | {row['coverage'] or ''} |")
+        covers = "" if row["coverage"] is None else f"{row['coverage']:.3f}"
+        print(f"| {row['estimate']} | {row['mean_error']:+.3f} | {row['worst']:+.3f} | {covers} |")
     if given.save:
         kept = {"samples": given.samples, "copies": COPIES, "replaced": REPLACED, "estimates": rows}
         Path(__file__).with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

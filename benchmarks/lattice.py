@@ -1,4 +1,6 @@
-"""Time of the exact search over the levels of the keys: `python benchmarks/lattice.py [--records 20000] [--save]`.
+"""Time of the exact search over the levels of the keys.
+
+    python benchmarks/lattice.py [--records 20000] [--lattices small "a million"] [--limits "k = 5"] [--save]
 
 Made-up keys have skewed values that depend on each other. Every level joins the last two categories of a key, up to a single
 one: a key of ten values has ten levels, six such keys a million combinations of levels. The limits are k = 5; k = 5 and l = 2;
@@ -51,6 +53,8 @@ def made_keys(levels: tuple[int, ...], records: int) -> RecodedKeys:
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--records", type=int, default=20_000)
+    asked.add_argument("--lattices", nargs="+", choices=list(LATTICES), default=list(LATTICES))
+    asked.add_argument("--limits", nargs="+", help="only these limits, as the table names them (default: all)")
     asked.add_argument("--save", action="store_true")
     given = asked.parse_args()
     limits: dict[str, tuple[ClassLimits, FileLimits | None]] = {
@@ -59,10 +63,10 @@ def main() -> None:
     }
     rows = []
     print("| lattice | nodes | limits | examined | s | loss | exact |\n|---|---|---|---|---|---|---|")
-    for name, levels in LATTICES.items():
+    for name, levels in ((n, LATTICES[n]) for n in given.lattices):
         keys = made_keys(levels, given.records)
         for what, (classes, whole) in limits.items():
-            if whole is not None and name != "small":
+            if (given.limits and what not in given.limits) or (whole is not None and name != "small"):
                 continue  # nothing is pruned: every node below the best loss would be examined
             began = time.process_time()
             found: LatticeResult = search_lattice(keys, classes, given.records, whole)

@@ -40,8 +40,19 @@ def with_families(frame: pd.DataFrame, seed: int = 8, shared: tuple[str, ...] = 
     return out
 
 
+def with_waves(frame: pd.DataFrame, shared: tuple[str, ...] = ("income", "house")) -> pd.DataFrame:
+    """The file of families with a column `person` of one to three rows within a family, who agree in the shared columns."""
+    out = with_families(frame, shared=("region", "wealth", "entry"))
+    member = out.groupby("family").cumcount()
+    out["person"] = out.family * 10 + member // 3
+    first = out.groupby("person").head(1).set_index("person")
+    for name in shared:
+        out[name] = out.person.map(first[name].to_dict())
+    return out
+
+
 def inconsistent(release: pd.DataFrame, family: pd.Series, names: list[str]) -> int:
     """Households whose members differ in one of the columns; a missing value is a value."""
     of = family.loc[release.index]
     values = [release[n].astype(object).where(release[n].notna(), "missing") for n in names]
-    return max(int((v.groupby(of).nunique() > 1).sum()) for v in values)
+    return max((int((v.groupby(of).nunique() > 1).sum()) for v in values), default=0)

@@ -42,6 +42,7 @@ def test_shares_and_re_identifications_are_judged_by_the_upper_end(scores):
     assert [r["met"] for r in rows] == [False, True]
     assert rows[1]["value"] == pytest.approx(10 * high)
     assert all("upper end" in r["figure"] for r in rows)
+    assert rows[0]["reason"].endswith("because the number of persons with the same keys is estimated")
     plain = limits_of({"interval": "value", "key_risk": {"re_identifications": 10 * score.value + 1e-9}}).judge(scores[1])
     assert plain.meets_limits
 

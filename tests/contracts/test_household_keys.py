@@ -1,4 +1,4 @@
-"""Steps on keys keep households consistent, whatever the household column contains."""
+"""Steps on keys keep households and persons consistent, whatever the household column contains."""
 
 from __future__ import annotations
 
@@ -47,3 +47,26 @@ def test_no_household_becomes_inconsistent(frame, step, kind):
         values = out[name][known].astype(object).where(out[name][known].notna(), "missing")
         assert (values.groupby(ids[known].to_numpy()).nunique() == 1).all(), name
     assert not out.drop(columns=["wage", "rent"]).equals(frame[["town", "rooms", "sex", "age"]])
+
+
+def two_waves(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every row twice: sex is that of the person, town and rooms those of the household; age and wage differ between waves."""
+    both = pd.concat([frame, frame.assign(age=frame.age + 10)], ignore_index=True)
+    return both.assign(family=np.tile(FAMILY, 2), person=np.tile(np.arange(len(frame)), 2),
+                       wage=np.random.default_rng(2).normal(100, 20, len(both)))
+
+
+@pytest.mark.parametrize("step", [
+    *STEPS, "local_suppression(columns=['sex', 'age'], known=['town'], k=6)",
+    "record_suppression(columns=['sex', 'age'], known=['town'], k=6)",
+])
+def test_no_person_in_a_household_becomes_inconsistent(frame, step):
+    """In the last two, a combination is rare in one wave and not in the other: sex is blanked in both."""
+    both = two_waves(frame)
+    data = lv.read(both, confidential=["wage", "rent"], key=["town", "rooms", "sex", "age"], household="family",
+                   person="person")
+    out = lv.mask(data, step, "additive_noise(columns=['wage', 'rent'])", secret=SECRET).frame()
+    filled = out.astype(object).where(out.notna(), "missing")
+    for unit, names in (("family", ["town", "rooms", "rent"]), ("person", ["sex"])):
+        assert (filled[names].groupby(both[unit].to_numpy()).nunique() == 1).all(axis=None)
+    assert (filled.wage.groupby(both.person.to_numpy()).nunique() == 2).all()

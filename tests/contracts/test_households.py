@@ -10,7 +10,7 @@ import pytest
 
 import larvatus as lv
 from catalogue import ENGINES, MASKS, SPARK, engine_of
-from family_sample import inconsistent, with_families
+from family_sample import inconsistent, with_families, with_waves
 from sample import SECRET, people, roles_for
 from shrinking import Shrunk
 
@@ -87,6 +87,58 @@ def test_values_that_all_rows_of_a_person_share_are_masked_once(mask):
     release = release_or_refusal(mask, household=None, person="family")
     assert release is not None
     assert inconsistent(release, families().family, household_columns(mask)) == 0
+
+
+@cache
+def waves() -> pd.DataFrame:
+    return with_waves(people())
+
+
+def release_of_waves(mask, **roles: object) -> pd.DataFrame:
+    data = lv.read(waves(), **{**roles_for(mask), "household": "family", "person": "person", **roles})
+    return lv.mask(data, *steps(mask), secret=SECRET).frame()
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_persons_in_households_stay_consistent_too(mask):
+    """Columns that households share are masked once per household; of the others, those of a person once per person."""
+    frame, names = waves(), roles_for(mask)["confidential"]
+    release = release_of_waves(mask)
+    assert inconsistent(release, frame.family, [n for n in names if n in ("wealth", "entry")]) == 0
+    assert inconsistent(release, frame.person, [n for n in names if n in ("income", "house")]) == 0
+
+
+@pytest.mark.parametrize("mask", [m for m in MASKS if m.id.endswith("-0")])
+def test_a_selection_of_rows_masks_what_persons_share_in_whole_persons(mask):
+    frame, names = waves(), roles_for(mask)["confidential"]
+    release = release_of_waves(mask.model_copy(update={"where": "age > 60"}))
+    assert inconsistent(release, frame.person, [n for n in names if n in ("income", "house")]) == 0
+
+
+def test_an_exchange_that_would_split_persons_is_refused():
+    """Whole households exchange values row by row, so the rows of a person would get those of several persons."""
+    frame = waves().sample(frac=1, random_state=1, ignore_index=True)
+    data = lv.read(frame, confidential=["income"], household="family", person="person")
+    with pytest.raises(lv.LarvatusError, match=r"records of a person would differ .* record_swap exchanges whole households"):
+        lv.mask(data, "record_swap(rate=0.8)", secret=SECRET)
+
+
+def test_draws_of_persons_and_of_households_differ():
+    """Two equal columns, one shared by the households and one by the persons, get different noise."""
+    frame = waves().drop_duplicates("person").assign(other=lambda f: np.arange(len(f), dtype=float))
+    twice = pd.concat([frame, frame], ignore_index=True)
+    data = lv.read(twice, confidential=["wealth", "other"], household="family", person="person")
+    noise = lv.mask(data, "additive_noise", secret=SECRET).frame()[["wealth", "other"]] - twice[["wealth", "other"]]
+    first = twice.drop_duplicates("family").index
+    assert abs(np.corrcoef(noise.loc[first].T)[0, 1]) < 6 / np.sqrt(len(first))  # false alarms: 2e-9
+
+
+def test_single_member_households_do_not_hide_the_persons():
+    """A household column in which everybody is alone forms no units; the rows of a person still do."""
+    frame = waves().assign(alone=np.arange(len(waves())))
+    data = lv.read(frame, confidential=["income"], household="alone", person="person")
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    assert inconsistent(release.frame(), frame.person, ["income"]) == 0
 
 
 def test_persons_are_drawn_whole_and_named_so():

@@ -38,7 +38,9 @@ def test_a_weight_that_singles_out_records_is_a_warning_with_a_way_out(desk: Run
     assert "120 different values in 120 records" in desk.get(f"{place}/roles").text
     desk.act(place, "keys/look")
     desk.wait(place)
-    assert "The survey weight ‘weight’ alone singles out 120 of 120 records." in desk.get(f"{place}/keys").text
+    page = desk.get(f"{place}/keys").text
+    assert "The survey weight ‘weight’ alone singles out 120 of 120 records." in page
+    assert re.search(r"95 % interval: [\d.]+\s?% to [\d.]+\s?%", page)
     desk.act(place, "roles/release_weight")
     assert "release_weight = false" in desk.get(f"{place}/study.toml").text
     assert "different values in 120 records" not in desk.get(f"{place}/roles").text

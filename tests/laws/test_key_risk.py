@@ -153,6 +153,11 @@ def test_tables_by_hand():
     assert left["job"]["sample uniques without it"] == 1
     ill = next(row for row in score.details["diversity"] if row["variable"] == "ill")
     assert (ill["distinct l"], ill["records with one value"]) == (1, 6)  # all but (n, f, a)
+    groups = examine(SURVEY, threshold=0.5).details["key_groups"]  # n: classes of 2 and 1; s: of 2, 2 and 1
+    expected = [("region=n", 3, 2.0, 2.0, 2.0, 1, 1), ("region=s", 5, 3.0, 3.0, 3.0, 1, 1)]
+    assert [tuple(row.values()) for row in groups] == expected
+    above = examine(SURVEY, threshold=0.5).details["class_sizes"]
+    assert [(row["records that agree"], row["risk above 0.5"]) for row in above] == [("1", 2), ("2", 0)]
     sizes = {row["keys in the set"]: row["minimal uniques"] for row in score.details["suda_sizes"]}
     assert sizes == {1: 0, 2: 3, 3: 0}  # (n, m) and (n, b) of the third person, (s, b) of the last
 
@@ -205,6 +210,20 @@ def test_weights_of_zero_count_as_no_one_else():
     frame = SURVEY.assign(w=[0.0, 0.0, 20, 5, 15, 40, 60, 2])
     score = examine(frame, {**ROLES, "weight": "w"})
     assert score.by_record[:2] == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize(("weights", "said"), [
+    ([0.5] * 8, "WARNING: the survey weights in 'w' add up to 4 for 8 records"),
+    ([0.5, *[9.0] * 7], "1 of the weights are below 1"), ([1.0, *[9.0] * 7], ""),
+])
+def test_weights_below_one_are_noted(weights, said):
+    """Scaled weights make the file its own population, so the risk is 1 / f and has no interval."""
+    score = examine(SURVEY.assign(w=weights), {**ROLES, "weight": "w"})
+    notes = " ".join(score.notes)
+    assert said in notes
+    assert ("below 1" in notes or "add up to" in notes) == bool(said)
+    if sum(weights) <= 8:
+        assert score.by_record == pytest.approx(1 / SURVEY.groupby(["region", "sex", "job"]).ill.transform("size"))
 
 
 @pytest.mark.parametrize(("weights", "message"), [

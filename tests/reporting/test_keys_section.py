@@ -59,6 +59,22 @@ def test_check_names_keys_that_identify():
     assert found.warnings[0].startswith("The keys (age) identify an expected 100 of 100 records (100")
 
 
+def test_the_first_paragraph_says_what_the_weight_singles_out():
+    """Also if uniqueness was not run, and if another release groups the weight."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"sex": np.arange(200) % 2, "x": rng.normal(size=200), "w": 10 + np.arange(200) / 7})
+    data = lv.read(frame, confidential=["x"], key=["sex"], weight="w")
+    releases = [lv.mask(data, "additive_noise", secret=SECRET, name="kept"),
+                lv.mask(data, "additive_noise", "weight_grouping(k=50)", secret=SECRET, name="grouped")]
+    alerts = compose_report(lv.compare(data, releases, ["key_risk"], ["moments"]), "internal").opening[0].alerts
+    said = "The keys and the released weight together single out 200 of 200 records; the keys alone single out 0."
+    assert ("warning", f"{said} Group, round or leave out the weight.") in alerts
+    assert ("information", "The weight (w) is released unchanged in “kept”; it can help to single out records.") in alerts
+    warned = lv.check(data, releases[0], {"key_risk": 0.5}).warnings
+    assert any(w.startswith(said) for w in warned)
+    assert not any("weight" in w for w in lv.check(data, releases[1], {"key_risk": 0.5}).warnings)
+
+
 def test_there_is_no_section_without_keys():
     frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=100), "s": np.arange(100) % 4})
     data = lv.read(frame, confidential=["x"], non_confidential=["s"])

@@ -25,6 +25,7 @@ from larvatus.attacks.keys.key_figures import (
     log_linear_rows,
     mean_risk_rows,
     records_above_main_part,
+    sub_group_rows,
     suda_rows,
     superpopulation_rows,
     weight_rows,
@@ -43,6 +44,7 @@ from larvatus.data.pairings.released_keys import INFORMATION_LOST, key_changes, 
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import remember
 from larvatus.stats.key_risk.missing_keys import Missing
 
 _ALL_SETS, _USUAL_SIZE = 6, 3  # up to six keys, all sets of keys are examined
@@ -133,6 +135,7 @@ class KeyRisk(Attack):
         clear = tuple(n for n in names if n not in data.confidential)
         alone = self._risk_by_group(data, clear, population) if clear != names else None
         by_group = _by_group(data, found, alone)
+        details |= {"key_groups": rows} if len(rows := sub_group_rows(found, by_group, self.threshold)) else {}
         n = np.array(data.groups.sizes, dtype=np.float64)
         return Score(
             self.name(), "risk", whole[0], "expected share of records found by their key variables", self.settings(),
@@ -196,8 +199,16 @@ class KeyRisk(Attack):
         changed = [n for n in found.table.names if n in released_keys(original, release) or n in release.data.confidential]
         if not changed or release.data.table is original.table:
             return {}
-        stages = [self.stage(original, Release("original", (original,)), "original"), found.row("release", self.threshold)]
+        stages = [self._stage_of_original(original), found.row("release", self.threshold)]
         return {"key_stages": Rows.of(stages), "key_changes": key_changes(original, release.data, changed)}
+
+    def _stage_of_original(self, original: Microdata) -> Row:
+        """The row of the original, computed once for all releases."""
+        weight = original.roles.weight
+        read = [*self.key_names(original), *([weight] if weight in original.table.columns else ())]
+        what = ("risk of the keys", repr(self.settings()))
+        return remember(original, what, [n for n in read if n], lambda: self.stage(
+            original, Release("original", (original,)), "original"))
 
     def key_names(self, data: Microdata) -> tuple[str, ...]:
         """The key variables: those that are named, else those with the role, else all of S."""
@@ -222,7 +233,7 @@ class KeyRisk(Attack):
         others = [n for n in data.confidential if n not in table.names]
         details = {
             "key_summary": self._summary(table, population, found),
-            "class_sizes": class_size_rows(size, table.count, risk),
+            "class_sizes": class_size_rows(size, table.count, risk, self.threshold),
             "log_linear": Rows() if models is None else log_linear_rows(table, models),
             "superpopulation": Rows() if population.is_file else superpopulation_rows(table, population), **suda,
             "anonymity": anonymity, "diversity": Rows.of(diversity_rows(data, table, others)),

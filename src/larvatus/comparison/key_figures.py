@@ -37,6 +37,24 @@ def key_sentence(scores: Iterable[Score]) -> str:
     return f"{said} Most of it is due to {keys[0]['variable']}: without it, {share(keys[0]['risk without it'])}."
 
 
+def weight_sentence(scores: Iterable[Score]) -> str:
+    """The records that the keys single out with the released weight and not without it; empty if there are none."""
+    found = [_weight_counts(s) for s in scores if s.method == KEY_RISK]
+    with_weight, without, records = max(found, key=lambda counts: counts[0] - counts[1], default=(0.0, 0.0, 0.0))
+    if with_weight <= without:
+        return ""
+    return (f"The keys and the released weight together single out {with_weight:,.0f} of {records:,.0f} records; the keys "
+            f"alone single out {without:,.0f}. Group, round or leave out the weight.")
+
+
+def _weight_counts(score: Score) -> tuple[float, float, float]:
+    """Records singled out by the keys with the released weight and without it, and all records; zero if unknown."""
+    rows = {str(r["figure"]): r["release"] for r in score.details.get("weight", ())}
+    both, keys = (next((v for figure, v in rows.items() if figure.endswith(f"singled out by {what}")), None)
+                  for what in ("the keys and the weight", "the keys"))
+    return float(both or 0), float(keys or 0), _summary(score, "records") or 0.0
+
+
 def key_loss(scores: Iterable[Score]) -> float | None:
     """The share of the information in the keys that is lost; 0 if no step changed a key, None without a score of key risk."""
     found = [_summary(s, INFORMATION_LOST) or 0.0 for s in scores if s.method == KEY_RISK]

@@ -291,6 +291,8 @@ def _row(score: str, figure: str, value: float | None, limit: float, reason: str
 def _estimate_meets(row: Row, estimate: float | None, score: Score) -> str:
     """The reason if only the upper end of an interval breaks a limit."""
     why = "only a sample of the records was attacked" if score.sampled else "there are few records"
+    if score.method == KEY_RISK:
+        why = "the number of persons with the same keys is estimated"
     if any(row["outcome"] != "found" for row in score.details.get("searches", ())):
         why = "equations determine the order of some sub-groups, although it was not found"
     return f"the estimate, {limit_figure(row, estimate)}, {ONLY_UPPER_END}, because {why}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from larvatus.comparison.key_figures import KEY_RISK, key_sentence
+from larvatus.comparison.key_figures import KEY_RISK, key_sentence, weight_sentence
 from larvatus.core.number_format import SPACE, finite_number, quote
 from larvatus.data.exposure.computable_records import INSIDERS, computable_in_words, computable_share
 from larvatus.data.exposure.known_gaps import gaps_in_words
@@ -91,8 +91,8 @@ def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tupl
 def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
     """Identification by keys, unmasked columns and missing cells, values that they predict, unmasked records, known gaps."""
     found = list(scores)
-    first = (key_sentence(found), singled_out_sentence(found), missing_cells_sentence(found), known_values_sentence(found),
-             known_orders_sentence(found))
+    first = (key_sentence(found), singled_out_sentence(found) or weight_sentence(found), missing_cells_sentence(found),
+             known_values_sentence(found), known_orders_sentence(found))
     computable = [computable_in_words(s.details[INSIDERS]) for s in found if INSIDERS in s.details]
     return (*filter(None, (*first, *computable)),
             *unchanged_in_words(s.details[UNCHANGED_RECORDS] for s in found if UNCHANGED_RECORDS in s.details),
@@ -109,8 +109,8 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     keys = key_sentence(every)
     if keys and len(set(risks.values())) > 1:
         keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
-    first = (keys, singled_out_sentence(every), missing_cells_sentence(every), known_values_sentence(every),
-             known_orders_sentence(every))
+    first = (keys, singled_out_sentence(every) or weight_sentence(every), missing_cells_sentence(every),
+             known_values_sentence(every), known_orders_sentence(every))
     out = [sentence for sentence in first if sentence]
     solved = [(computable_share(rows), c.name, rows) for c in candidates for s in c.scores
               if (rows := s.details.get(INSIDERS)) is not None]

@@ -15,7 +15,7 @@ from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_numbers import DateKind, out_of_calendar
 from larvatus.data.households.household_steps import HouseholdStep, with_whole_households
-from larvatus.data.households.record_units import masking_units
+from larvatus.data.households.record_units import unit_levels
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.pooling.sub_group_pools import level_nearness
@@ -131,13 +131,13 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
                             "step, or leave the column out of its columns.")
     whole, current = current, view_of_step(step, current)
     beside = _in_same_groups(original, current).with_confidential(current.confidential)
-    households = masking_units(beside)
-    if households is not None and step.keeps_households and step.where is not None:
-        step = with_whole_households(step, _marks(step, beside), households)
-    if households is None or step.keeps_households:
+    levels = unit_levels(beside)
+    if levels and step.keeps_households and step.where is not None:
+        step = with_whole_households(step, _marks(step, beside), levels[0])
+    if not levels or step.keeps_households:
         masked = _applied(step, current, beside, random)
     else:
-        masked = HouseholdStep(_applied, _workable, _marks).masked(step, current, beside, random, households)
+        masked = HouseholdStep(_applied, _workable, _marks).masked(step, current, beside, random, levels)
     masked = with_rounded_dates(step, current, masked)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
 

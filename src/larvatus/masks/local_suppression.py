@@ -17,8 +17,8 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.households.household_steps import blank_whole_households, household_variables
-from larvatus.data.households.record_units import masking_units
+from larvatus.data.households.household_steps import blank_whole_units, shared_columns
+from larvatus.data.households.record_units import unit_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -84,14 +84,13 @@ class LocalSuppression(Mask):
                 near = nearest_names(name, current.known)
                 raise MaskError(f"local_suppression.known: {name!r} is not a non-confidential column; {near}")
         cost = per_column("local_suppression.importance", self.importance, names)
-        households = masking_units(current)
-        shared = household_variables(original, masking_units(original) or households, names) if households else ()
+        shared = shared_columns(original, unit_levels(original) or unit_levels(current), names)
         data, lost, apart = current, 0, True
         while apart:
             found = key_combinations(data, names, self.known)
             lost = lost if data is not current else self._out_of_reach(data, found)
             data = self._blanked(data, found, cost, random)
-            data, apart = blank_whole_households(data, households, shared) if households and shared else (data, False)
+            data, apart = blank_whole_units(data, shared)
         blanked = count_present(current).sum(axis=0) - count_present(data).sum(axis=0)
         return Masked(data, self._notes(current, blanked, lost))
 

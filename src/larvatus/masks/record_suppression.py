@@ -18,8 +18,8 @@ from larvatus.core.arrays import Bools
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.households.household_steps import blank_whole_households, household_variables
-from larvatus.data.households.record_units import masking_units
+from larvatus.data.households.household_steps import blank_whole_units, shared_columns
+from larvatus.data.households.record_units import unit_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, reduce_groups
@@ -95,8 +95,7 @@ class RecordSuppression(Mask):
                 if name not in columns or name in names:
                     raise MaskError(f"record_suppression.{field}: {name!r} is not another column; "
                                     f"{nearest_names(name, [n for n in columns if n not in names])}")
-        households = masking_units(current)
-        shared = household_variables(original, masking_units(original) or households, names) if households else ()
+        shared = shared_columns(original, unit_levels(original) or unit_levels(current), names)
         data, lost, apart = current, 0, True
         while apart:
             found = record_classes(data, names, self.known, self._values(), self._weight(current), self._fraction(current),
@@ -104,7 +103,7 @@ class RecordSuppression(Mask):
             gone = self._suppressed(found, data)
             lost += int(found.classes.count[gone].sum())
             data = _without_keys(data, names, found, gone)
-            data, apart = blank_whole_households(data, households, shared) if households and shared else (data, False)
+            data, apart = blank_whole_units(data, shared)
         return Masked(data, self._notes(current, lost))
 
     def change_clause(self) -> str:

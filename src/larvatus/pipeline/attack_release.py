@@ -167,10 +167,9 @@ class AttackedRelease:
         return None if marked is None else _View.of(*marked)
 
     @cached_property
-    def _households(self) -> _View | None:
-        """One record per household with the household variables; None if the release has none."""
-        few = household_records(self.data, self.candidate)
-        return None if few is None else _View.of(*few)
+    def _households(self) -> list[tuple[str, _View]]:
+        """One record per household with the household variables, and one per person with the person variables, if any."""
+        return [(kind, _View.of(data, few)) for kind, data, few in household_records(self.data, self.candidate)]
 
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
@@ -195,9 +194,9 @@ class AttackedRelease:
             if self._exceptions is not None and uses_exceptions(method):
                 with suppress(RiskError, UtilityError):
                     found[0] = with_exceptions(found[0], _once(method, self._exceptions, self.who, limit, excess))
-            if by_household_too(method) and self._households is not None:
+            for kind, few in self._households if by_household_too(method) else ():
                 with suppress(RiskError, UtilityError, EngineError):
-                    found[0] = more_successful(found[0], _once(method, self._households, self.who, limit, excess))
+                    found[0] = more_successful(found[0], _once(method, few, self.who, limit, excess), kind)
         except (RiskError, UtilityError, EngineError) as error:
             if method in self.must:
                 raise

@@ -16,8 +16,8 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, StudyError, nearest_names
 from larvatus.core.number_format import share
 from larvatus.data.hierarchies.key_ladders import Ladder, NumberLadder, ladder_of, range_of_values, usual_widths
-from larvatus.data.households.household_steps import household_variables
-from larvatus.data.households.record_units import masking_units
+from larvatus.data.households.household_steps import shared_columns
+from larvatus.data.households.record_units import unit_levels
 from larvatus.data.microdata import Microdata
 from larvatus.searching.lattice_keys import keys_for_recoding
 from larvatus.searching.lattice_settings import Lattice
@@ -251,9 +251,8 @@ def _note(problem: _Problem, found: LatticeResult, rounds: int, is_met: bool) ->
 
 
 def _has_household_keys(problem: _Problem) -> bool:
-    """Whether some key is equal within every household, so that suppression in one member reaches the others."""
-    households = masking_units(problem.data)
-    return households is not None and bool(household_variables(problem.data, households, problem.free))
+    """Whether some key is equal within every household or person, so that suppression in one record reaches the others."""
+    return bool(shared_columns(problem.data, unit_levels(problem.data), problem.free))
 
 
 def key_risk_among(attacks: Sequence[Any] | None) -> KeyRisk:

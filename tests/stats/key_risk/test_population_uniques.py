@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from larvatus.stats.key_risk import population_uniques
 from larvatus.stats.key_risk.log_linear import (
     cell_table,
     fit_margins,
@@ -79,13 +80,17 @@ def test_mean_inverse_square(m):
     assert inverse_square(np.array([m]))[0] == pytest.approx(wanted, rel=1e-2 if m > 500 else 1e-6)
 
 
-@pytest.mark.parametrize(("interaction", "model"), [(0.0, "independence"), (0.0, "search"), (0.9, "search")])
-def test_estimates_on_simulated_populations(interaction, model):
-    """Errors of 120 samples are centred at zero up to 8 % of τ (plug-in bias), and the 95 % intervals cover.
+@pytest.mark.parametrize(("interaction", "model", "most"), [
+    (0.0, "independence", 1e9), (0.0, "search", 1e9), (0.9, "search", 1e9), (0.9, "search", 0),
+])
+def test_estimates_on_simulated_populations(monkeypatch, interaction, model, most):
+    """Errors of 120 samples are centred at zero up to 8 % of τ (plug-in bias), and the 95 % intervals cover; also if the table
+    counts as large.
 
     If they cover with probability .95, fewer than 100 of 120 happens with a probability of 4e-6. If they cover with .93, with a
     probability of 2e-4. Intervals that are twice as wide as needed cover all.
     """
+    monkeypatch.setattr(population_uniques, "_MOST_SEARCHED", most)
     rng = np.random.default_rng(3)
     rate = rates(rng, interaction)
     errors, truths, hits = [], [], np.zeros(2)
@@ -117,8 +122,10 @@ def test_the_statistic_is_standard_normal_if_the_model_holds():
     assert (np.std(tests, axis=0) <= 1.2).all()
 
 
-def test_the_search_finds_a_strong_interaction():
+@pytest.mark.parametrize("most", [0, 1e9])
+def test_the_search_finds_a_strong_interaction(monkeypatch, most):
     """Keys 0 and 1 are nearly the same. Independence is refused, and the pair (0, 1) is the first to be added."""
+    monkeypatch.setattr(population_uniques, "_MOST_SEARCHED", most)
     rng = np.random.default_rng(5)
     a = rng.integers(0, 12, 4000)
     codes = np.column_stack((a, (a + (rng.random(4000) < 0.1)) % 12, rng.integers(0, 10, 4000)))
@@ -128,6 +135,31 @@ def test_the_search_finds_a_strong_interaction():
     assert path[0].test1 > 1.96
     assert path[1].margins[3:] == ((0, 1),)
     assert path[-1].distance < path[0].distance
+
+
+def test_a_large_table_is_searched_and_not_fitted_by_all_interactions(monkeypatch):
+    """1,000 records in 38,400 cells, three populations in which two pairs interact: τ₂ is 879 in all. With all pairs, the model
+    follows the sample and gives 593; the search gives 895. Models before the last have no errors.
+    """
+    monkeypatch.setattr(population_uniques, "_MOST_SEARCHED", 0)
+    shape = (2, 40, 6, 8, 10)
+    cells = np.array(np.unravel_index(np.arange(np.prod(shape)), shape)).T
+    true = searched = every = 0.0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        single = sum(rng.normal(0, 0.5, n)[cells[:, j]] for j, n in enumerate(shape))
+        pairs = rng.normal(0, 1, (40, 6))[cells[:, 1], cells[:, 2]] + rng.normal(0, 1, (40, 10))[cells[:, 1], cells[:, 4]]
+        rate = np.exp(single + pairs)
+        population = rng.poisson(rate * 50_000 / rate.sum())
+        f = rng.binomial(population, 0.02)
+        path = search_models(cells[f > 0], f[f > 0], shape, 0.02, "search")
+        assert {(1, 2), (1, 4)} >= set(path[-1].margins[5:]) > set()
+        assert [np.isfinite(e.error2) for e in path[1:]] == [False] * (len(path) - 2) + [True]
+        true += float((1 / population[f == 1]).sum())
+        searched += path[-1].tau2
+        every += search_models(cells[f > 0], f[f > 0], shape, 0.02, "two_way")[-1].tau2
+    assert searched == pytest.approx(true, rel=0.15)
+    assert every < 0.75 * true
 
 
 def test_models_that_are_named():

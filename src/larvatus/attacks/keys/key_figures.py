@@ -36,7 +36,21 @@ _LEAST_HIGH = 0.1
 _SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, None))
 
 
-def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
+def sub_group_rows(found: ClassRisk, by_group: Rows, threshold: float) -> Rows:
+    """Expected re-identifications with their interval, sample uniques and records above the threshold, by sub-group."""
+    table, n = found.table, len(by_group)
+    alone, above = (np.bincount(table.group, weights=table.group_count * which[table.place], minlength=n)
+                    for which in (found.size == 1, found.risk > threshold))
+    rows: list[Row] = []
+    for g, row in enumerate(by_group):
+        expected = {name: float(row[end] or 0) * float(row["records"] or 0)
+                    for name, end in (("re-identifications", "value"), ("low", "low"), ("high", "high"))}
+        rows.append({"sub_group": row["sub_group"], "records": row["records"], **expected, "sample uniques": int(alone[g]),
+                     f"risk above {threshold:g}": int(above[g])})
+    return Rows.of(rows) if n > 1 else Rows()
+
+
+def class_size_rows(size: Ints, count: Ints, risk: Floats, threshold: float) -> Rows:
     """Records by the size of their class, with their risk. Combinations are counted, not named."""
     rows: list[Row] = []
     for low, high in _SIZES:
@@ -46,7 +60,8 @@ def class_size_rows(size: Ints, count: Ints, risk: Floats) -> Rows:
             name = str(low) if high == low else f"{low} to {high}" if high else f"{low} or more"
             rows.append({"records that agree": name, "combinations": int(there.sum()), "records": records,
                          "mean risk": float((count[there] * risk[there]).sum() / records),
-                         "highest risk": float(risk[there].max())})
+                         "highest risk": float(risk[there].max()),
+                         f"risk above {threshold:g}": int(count[there & (risk > threshold)].sum())})
     return Rows.of(rows)
 
 

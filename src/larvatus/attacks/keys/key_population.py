@@ -53,10 +53,9 @@ def population_of(data: Microdata, original_rows: int, sampled: float | None, we
     if sampled is not None:
         return Population(sampled, None, f"the file is a sample of {sampled:.4g} of the population, as stated")
     if name is not None and column is not None and column in data.table.columns:
-        total = _total_weight(data, name, column)
+        total, below = _total_weight(data, name, column)
         if total > 0:
-            return Population(min(data.rows / total, 1.0), column,
-                              f"the population of each combination of keys is estimated by the survey weight {name!r}")
+            return Population(min(data.rows / total, 1.0), column, _by_weight(name, total, below, data.rows))
         raise RiskError(f"the weights in {name!r} add up to zero. State the sampling fraction instead (sampled).",
                         subject="key_risk")
     if data.rows < original_rows:
@@ -93,21 +92,33 @@ def _median_ratio(data: Microdata, name: str) -> float:
     return float(np.median(values[name][there] / values[_WEIGHT][there])) if there.any() else 1.0
 
 
-def _total_weight(data: Microdata, name: str, column: str) -> float:
+def _by_weight(name: str, total: float, below: int, rows: int) -> str:
+    """What the weights say about the population; a person stands at least for itself, whatever its weight."""
+    if total <= rows:
+        return (f"WARNING: the survey weights in {name!r} add up to {total:,.0f} for {rows:,} records, so the file is taken as "
+                "the whole population. If the weights are scaled, state the sampling fraction (sampled)")
+    said = f"the population of each combination of keys is estimated by the survey weight {name!r}"
+    if not below:
+        return said
+    return f"{said}; {below:,} of the weights are below 1, and a combination counts as many persons as records at least"
+
+
+def _total_weight(data: Microdata, name: str, column: str) -> tuple[float, int]:
+    """The sum of the weights, and the number of those below 1; an error if some are missing or negative."""
     if data.table.columns[column].kind != "number":
         raise RiskError(f"the weight {name!r} is not numeric. State the sampling fraction instead (sampled).",
                         subject="key_risk")
 
-    def add(group: int, block: Block) -> tuple[int, float]:
+    def add(group: int, block: Block) -> tuple[int, float, int]:
         w = block[column]
-        return int((~(w >= 0)).sum()), float(w[w >= 0].sum())
+        return int((~(w >= 0)).sum()), float(w[w >= 0].sum()), int((w < 1).sum())
 
-    parts = reduce_groups(data, [column], add, lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    parts = reduce_groups(data, [column], add, lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2]))
     wrong = sum(p[0] for p in parts)
     if wrong:
         raise RiskError(f"{wrong:,} weights in {name!r} are missing or negative. Remove these records, or state the sampling "
                         "fraction instead (sampled).", subject="key_risk")
-    return float(sum(p[1] for p in parts))
+    return float(sum(p[1] for p in parts)), sum(p[2] for p in parts)
 
 
 def class_totals(table: KeyTable, missing: Missing) -> tuple[Ints, Floats | None]:

@@ -86,11 +86,12 @@ def keys(
     if stages:
         terminal.table(stages, "\nRisk before and after each step, with the cells that it changed")
     for name, rows in score.details.items():
-        if name != "key_stages":
+        if name not in ("key_stages", "key_groups"):
             terminal.table(rows, f"\n{detail_title(score.method, name)}")
-    worst = sorted(score.by_group, key=lambda row: -float(row["value"] or 0))[:_MOST_GROUPS]
-    if len(worst) > 1:
-        terminal.table([{n: row[n] for n in ("sub_group", "records", "value", "low", "high")} for row in worst],
+    means = {row["sub_group"]: row["value"] for row in score.by_group}
+    groups = [{**row, "mean risk": means[row["sub_group"]]} for row in score.details.get("key_groups", ())]
+    if groups:
+        terminal.table(sorted(groups, key=lambda row: -float(row["mean risk"] or 0))[:_MOST_GROUPS],
                        "\nSub-groups with the highest mean risk")
     terminal.data({**score.plain(), **({"stages": [dict(r) for r in stages]} if stages else {})})
 

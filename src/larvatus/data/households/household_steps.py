@@ -1,13 +1,13 @@
 """Apply a step to a file of households so that they stay consistent.
 
 A household variable is a confidential column that is equal within every household of the original. A step masks it in one
-record per household, the first one, and every member gets the result. In a file with persons and no households, the records of
-a person take the place of the members:
+record per household, the first one, and every member gets the result. In a file with persons, the same holds for the other
+columns that are equal in all records of every person:
 
-    y_i = y_ref(h)   for all i ∈ h,      ref(h) the smallest record id of household h
+    y_i = y_ref(h)   for all i ∈ h,      ref(h) the smallest record id of household (or person) h
 
-Columns that differ within households are masked record by record, as without households. A step that removes records removes
-whole households. Draws of both parts come from different streams.
+Columns that differ within households and persons are masked record by record. A step that removes records removes whole
+households; in a file without households, whole persons. Draws of all parts come from different streams.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.households.record_units import RecordUnits, columns_equal_within, masking_units
+from larvatus.data.households.record_units import RecordUnits, columns_equal_within, masking_units, unit_levels
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows, take_rows
 
 Apply = Callable[[Mask, Microdata, Microdata, RecordRandom], Masked]
 _SHARED = frozenset({"columns", "where", "scope"})
+_STREAMS = ("households", "persons")  # of draws: for the first and the second level of units
 
 
 def household_variables(original: Microdata, households: RecordUnits, names: Sequence[str]) -> tuple[str, ...]:
     """Those of the columns that are household variables: the stated ones, else those equal within every household."""
-    stated = original.roles.household_columns
+    stated = original.roles.household_columns if households.kind == "household" else ()
     asked = [n for n in names if n in stated] if stated else list(names)
     differing = columns_equal_within(original, households, asked) if asked else {}
     wrong = [f"{n!r} in {count:,}" for n, count in differing.items() if count] if stated else []
@@ -45,6 +46,24 @@ def household_variables(original: Microdata, households: RecordUnits, names: Seq
 
 
 @dataclass(frozen=True, slots=True)
+class SharedColumns:
+    """Columns that are equal within every household, or within every person, and the households or persons."""
+
+    units: RecordUnits
+    names: tuple[str, ...]
+
+
+def shared_columns(original: Microdata, levels: Sequence[RecordUnits], names: Sequence[str]) -> list[SharedColumns]:
+    """Those of the columns that households share and, of the others, those that the records of a person share."""
+    found, left = [], tuple(names)
+    for units in levels:
+        own = household_variables(original, units, left)
+        left = tuple(n for n in left if n not in own)
+        found += [SharedColumns(units, own)] if own else []
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class HouseholdStep:
     """One step on a file of households. `apply` is what applies a step to records, whatever their households."""
 
@@ -53,14 +72,14 @@ class HouseholdStep:
     mark: Callable[[Mask, Microdata], Array]
 
     def masked(
-        self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
+        self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, levels: Sequence[RecordUnits]
     ) -> Masked:
-        """The step's result, with every household consistent."""
+        """The step's result, with every household and every person consistent."""
         if step.drops:
-            return self._whole_households(step, current, original, random, households)
+            return self._whole_households(step, current, original, random, levels[0])
         names = current.confidential
-        shared = household_variables(original, households, names)
-        own = tuple(n for n in names if n not in shared)
+        shared = shared_columns(original, levels, names)
+        own = tuple(n for n in names if not any(n in part.names for part in shared))
         if not shared:
             return self.apply(step, current, original, random)
         data, notes = current, list[Note]()
@@ -68,11 +87,20 @@ class HouseholdStep:
             part = step_for(step, own, names)
             done = self.apply(part, current.with_confidential(own), original.with_confidential(own), random)
             data, notes = done.data.with_confidential(names), list(done.notes)
-        part = step_for(step, shared, names)
-        few = self._one_per_household(part, data.with_confidential(shared), original.with_confidential(shared), households)
-        masked = self.apply(few.step, few.data, few.original, _apart(random))
-        after = _spread(data, masked.data, few.households, shared)
-        return Masked(after, [*notes, *_by_unit(masked.notes, households), _said(shared, few.households, own)])
+        for some in shared:
+            draws = _apart(random, _STREAMS[0 if some.units is levels[0] else 1])
+            data, said = self._once_per_unit(step_for(step, some.names, names), data, original, draws, some)
+            notes += said
+        return Masked(data, [*notes, _said(shared, own)])
+
+    def _once_per_unit(
+        self, step: Mask, data: Microdata, original: Microdata, random: RecordRandom, some: SharedColumns
+    ) -> tuple[Microdata, list[Note]]:
+        """The data with the columns masked in one record of each unit, and the notes of the step."""
+        now, before = data.with_confidential(some.names), original.with_confidential(some.names)
+        few = self._one_per_household(step, now, before, some.units)
+        masked = self.apply(few.step, few.data, few.original, random)
+        return _spread(data, masked.data, few.households, some.names), _by_unit(masked.notes, some.units)
 
     def _whole_households(
         self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
@@ -82,7 +110,7 @@ class HouseholdStep:
         if weight is not None and weight in columns and columns[weight].kind == "number":
             ones = [columns[weight]]
             few = replace(few, data=map_rows(few.data, lambda g, b: {weight: np.ones(len(b))}, [weight], ones))
-        masked = self.apply(few.step, few.data, few.original, _apart(random))
+        masked = self.apply(few.step, few.data, few.original, _apart(random, _STREAMS[0]))
         record, _, values = collect(masked.data, [weight] if weight else [])
         kept = np.zeros(len(few.households.size), dtype=bool)
         kept[few.households.units_of(record)] = True
@@ -136,8 +164,16 @@ def _whole(marks: Array, households: RecordUnits) -> Ints:
     return households.record[np.isin(households.unit, households.unit[marks == 1])]
 
 
-def blank_whole_households(data: Microdata, households: RecordUnits, names: Sequence[str]) -> tuple[Microdata, bool]:
-    """The data with the columns missing in all members of a household if they are in one; and whether that changed some."""
+def blank_whole_units(data: Microdata, shared: Sequence[SharedColumns]) -> tuple[Microdata, bool]:
+    """The data with shared columns missing in all records of a unit if they are in one; and whether that changed some."""
+    changed = False
+    for part in shared:
+        data, more = _blank_whole(data, part.units, part.names)
+        changed |= more
+    return data, changed
+
+
+def _blank_whole(data: Microdata, households: RecordUnits, names: Sequence[str]) -> tuple[Microdata, bool]:
     record, _, values = collect(data, names)
     here = households if len(record) == len(households.record) else households.of_records(record)
     gone = {n: np.isnan(v) if v.dtype.kind == "f" else v < 0 for n, v in values.items()}
@@ -170,10 +206,10 @@ def _among(record: Ints, some: Ints) -> Array:
     return np.asarray(some[place] == record)
 
 
-def _apart(random: RecordRandom) -> RecordRandom:
-    """The stream of draws for households."""
-    common = None if random.common is None else stream_key(random.common, "households")
-    return RecordRandom(stream_key(random.key, "households"), common)
+def _apart(random: RecordRandom, stream: str) -> RecordRandom:
+    """The stream of draws for households, or for persons in households."""
+    common = None if random.common is None else stream_key(random.common, stream)
+    return RecordRandom(stream_key(random.key, stream), common)
 
 
 def _spread(data: Microdata, masked: Microdata, households: RecordUnits, names: Sequence[str]) -> Microdata:
@@ -197,9 +233,10 @@ def _by_unit(notes: Sequence[Note], households: RecordUnits) -> list[Note]:
     return [replace(n, text=f"counted by {households.kind}: {n.text}") for n in notes]
 
 
-def _said(shared: Sequence[str], households: RecordUnits, own: Sequence[str]) -> Note:
-    every = "its members" if households.kind == "household" else "records of the person"
-    text = f"{', '.join(shared)}: one value per {households.kind}, masked once for all {every}"
+def _said(shared: Sequence[SharedColumns], own: Sequence[str]) -> Note:
+    every = {"household": "its members", "person": "records of the person"}
+    text = "; ".join(f"{', '.join(part.names)}: one value per {part.units.kind}, masked once for all {every[part.units.kind]}"
+                     for part in shared)
     if own:
         text += f"; {', '.join(own)}: masked separately, by record"
     return Note(text, public=True)
@@ -242,18 +279,18 @@ def _cut(what: str, value: Any, names: Sequence[str], every: Sequence[str], numb
 
 
 def check_households(original: Microdata, released: Microdata) -> None:
-    """Raise an error if members of a household differ in a released household variable."""
-    households = masking_units(original)
-    if households is None:
-        return
-    changed = (*original.confidential, *original.keys)
-    names = [n for n in household_variables(original, households, changed) if n in released.table.columns]
-    found = {n: c for n, c in columns_equal_within(released, households, names).items() if c} if names else {}
-    if found:
-        worst = ", ".join(f"{n} in {c:,}" for n, c in found.items())
-        of, units = ("members of a household", "households") if households.kind == "household" else (
-            "records of a person", "persons")
-        raise MaskError(f"mask: {of} would differ in a column that is equal within {units} ({worst} of "
-                        f"{len(households.size):,} {units}). A rule that joins household variables and other columns "
-                        "repairs single records: state rules for each kind apart, or list the household variables that must "
-                        "stay equal (roles.household_columns).")
+    """Raise an error if members of a household, or records of a person, differ in a released column that they share."""
+    changed = [n for n in (*original.confidential, *original.keys) if n in released.table.columns]
+    for shared in shared_columns(original, unit_levels(original), changed):
+        found = {n: c for n, c in columns_equal_within(released, shared.units, shared.names).items() if c}
+        if found:
+            raise MaskError(_difference(found, shared.units))
+
+
+def _difference(found: Mapping[str, int], units: RecordUnits) -> str:
+    worst = ", ".join(f"{n} in {c:,}" for n, c in found.items())
+    of, every = ("members of a household", "households") if units.kind == "household" else ("records of a person", "persons")
+    return (f"mask: {of} would differ in a column that is equal within {every} ({worst} of {len(units.size):,} {every}). A "
+            "rule that joins household variables and other columns repairs single records: state rules for each kind apart, or "
+            "list the household variables that must stay equal (roles.household_columns). record_swap exchanges whole "
+            "households: name only columns that are equal within households.")

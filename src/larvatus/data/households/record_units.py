@@ -97,11 +97,15 @@ def household_units(data: Microdata) -> RecordUnits | None:
     return record_units(data, data.roles.household)
 
 
+def unit_levels(data: Microdata) -> tuple[RecordUnits, ...]:
+    """The units whose shared values are masked once: households first, then persons; each if some have two records or more."""
+    found = (household_units(data), record_units(data, data.roles.person, "person"))
+    return tuple(units for units in found if units is not None)
+
+
 def masking_units(data: Microdata) -> RecordUnits | None:
-    """The units whose shared values are masked once: households, or persons with several rows if no household is declared."""
-    if data.roles.household is not None:
-        return household_units(data)
-    return record_units(data, data.roles.person, "person")
+    """The units that are dropped, swapped and selected as a whole: households, or persons if the file has no households."""
+    return next(iter(unit_levels(data)), None)
 
 
 def columns_equal_within(data: Microdata, units: RecordUnits, names: Sequence[str]) -> dict[str, int]:

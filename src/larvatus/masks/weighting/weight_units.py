@@ -11,7 +11,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Masked
 from larvatus.data.exposure.singled_out import count_singled_out
-from larvatus.data.households.record_units import RecordUnits, masking_units
+from larvatus.data.households.record_units import RecordUnits, unit_levels
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_rows
@@ -50,9 +50,8 @@ def weight_units(data: Microdata, what: str) -> WeightUnits:
     if wrong:
         raise MaskError(f"{wrong:,} weights in {name!r} are missing or negative. Correct or remove these records.",
                         subject=what)
-    units = masking_units(data)
-    if units is None or units.differing(w).any():
-        units = RecordUnits(record, np.arange(len(record)))
+    single = RecordUnits(record, np.arange(len(record)))
+    units = next((u for u in unit_levels(data) if not u.differing(w).any()), single)
     return WeightUnits(name, units, group[units.first], w[units.first])
 
 

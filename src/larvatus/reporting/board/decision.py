@@ -173,8 +173,10 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "warning", f"{capitalise(without)}. {end}"
     if all(h.risk is None for h in subject.heads):
         yield "warning", _UNKNOWN
-    if about.weight and about.weight not in other_columns_changed(subject.candidates, about):
-        yield "information", f"The weight ({about.weight}) is released unchanged; it can help to single out records."
+    still = [c.name for c in subject.candidates if about.weight not in other_columns_changed([c], about)]
+    if about.weight and still:
+        where = "" if len(still) == len(subject.candidates) else f" in {list_names([quote(n) for n in still], 3)}"
+        yield "information", f"The weight ({about.weight}) is released unchanged{where}; it can help to single out records."
     yield from (("information", said) for said in _keys(subject))
     if not subject.comparison.limits:
         yield "information", f"The study sets no limits. {_DEFAULT_RULE}"

@@ -134,17 +134,26 @@ def missed_interactions(table: Floats, fitted: FittedTable) -> tuple[Margin, ...
 
     The left side is what the first step of a fit with this pair adds to twice the log-likelihood, so the whole fit adds more.
     """
-    found = []
-    for i, j in two_way_margins(table.ndim):
-        if (i, j) in fitted.margins:
-            continue
-        axes = tuple(a for a in range(table.ndim) if a not in (i, j))
-        f, mean = table.sum(axis=axes), fitted.mean.sum(axis=axes)
-        there = f > 0
-        gain = float((f[there] * np.log(f[there] / np.maximum(mean[there], 1e-300))).sum())
-        if gain > (table.shape[i] - 1) * (table.shape[j] - 1):
-            found.append((i, j))
-    return tuple(found)
+    return tuple(pair for pair in two_way_margins(table.ndim)
+                 if pair not in fitted.margins and likelihood_gain(table, fitted.mean, pair) > 0)
+
+
+def likelihood_gain(table: Floats, mean: Floats, pair: Margin) -> float:
+    """Σ f_pair log(f_pair / μ_pair) − (levels_i − 1) (levels_j − 1) of a pair of keys that is not in the model."""
+    i, j = pair
+    axes = tuple(a for a in range(table.ndim) if a not in pair)
+    f, expected = table.sum(axis=axes), mean.sum(axis=axes)
+    there = f > 0
+    gain = float((f[there] * np.log(f[there] / np.maximum(expected[there], 1e-300))).sum())
+    return gain - float((table.shape[i] - 1) * (table.shape[j] - 1))
+
+
+def with_first_step(table: Floats, fitted: FittedTable, pair: Margin) -> FittedTable:
+    """The means scaled once to the margin of a pair: what the first step of a fit with this pair gives."""
+    axes = tuple(a for a in range(table.ndim) if a not in pair)
+    wanted, now = (np.asarray(t.sum(axis=axes, keepdims=True)) for t in (table, fitted.mean))
+    scaled = fitted.mean * np.divide(wanted, now, out=np.zeros_like(wanted), where=now > 0)
+    return FittedTable(scaled, (*fitted.margins, pair), False)
 
 
 def leverages(fitted: FittedTable) -> Floats:

@@ -11,7 +11,8 @@
 
 B / √Var B is about standard normal for a model that fits, and large and positive for a model with too few interactions. The
 forward search starts with independence and adds the interaction that brings |B₁| / √Var B₁ + |B₂| / √Var B₂ down most, until
-both are below 1.96.
+both are below 1.96. In a large table only the five interactions with the largest likelihood are compared, after the first step
+of their fits, and the best one is fitted.
 
 The prediction variance of τ̂ − τ is Σ 1(f_k = 1) Var(h of F_k | f_k = 1) plus gᵀ (Xᵀ diag(μ) X)⁻¹ g with
 g = Σ 1(f_k = 1) h′(λ_k) λ_k x_k. A record raises the fitted mean of its own cell by its leverage l_k, and h is curved, so that
@@ -36,14 +37,17 @@ from larvatus.stats.key_risk.log_linear import (
     cell_table,
     fit_margins,
     leverages,
+    likelihood_gain,
     main_effects,
     missed_interactions,
     shared_variance,
     two_way_margins,
+    with_first_step,
 )
 
 ACCEPTED = 1.96
-_MOST_SEARCHED = 4_000_000  # cells × pairs of keys; a larger table is fitted by two models only
+_MOST_SEARCHED = 4_000_000  # cells × pairs of keys; in a larger table, interactions are compared after one step of their fits
+_MOST_COMPARED = 5
 _SMALL = 1e-4
 
 
@@ -98,7 +102,7 @@ def _around(centre: float, error: float, value: float) -> tuple[float, float]:
     """The interval about the centre, extended to the value; NaN without an error."""
     if not np.isfinite(error):
         return np.nan, np.nan
-    return min(centre - 1.96 * error, value), max(centre + 1.96 * error, value)
+    return min(max(centre - 1.96 * error, 0.0), value), max(centre + 1.96 * error, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,8 @@ def undetected_bias(f: Floats, mu: Floats, fraction: float) -> float:
 def search_models(codes: Ints, count: Ints, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
     """Estimates under the models tried; the last one is chosen.
 
-    `model` is "independence", "two_way" (all interactions) or "search" (forward search). In a table too large to search, the
-    better of the first two is chosen. A search never chooses a model that has not converged.
+    `model` is "independence", "two_way" (all interactions) or "search" (forward search). A search never chooses a model that
+    has not converged. In a large table, models before the last one have no standard errors.
     """
     table = cell_table(codes, count, levels)
     path = _path(table, levels, fraction, model)
@@ -210,25 +214,37 @@ def _with_missed(chosen: UniqueEstimate, table: Floats, fraction: float) -> Uniq
 def _path(table: Floats, levels: Sequence[int], fraction: float, model: str) -> list[UniqueEstimate]:
     keys = len(levels)
     base = fit_margins(table, main_effects(keys))
-    searched = model == "search" and fraction < 1
-    path = [estimate_uniques(table, base, fraction, is_searched=searched)]
+    path = [estimate_uniques(table, base, fraction, is_searched=model == "search" and fraction < 1)]
     pairs = [p for p in two_way_margins(keys) if levels[p[0]] > 1 and levels[p[1]] > 1]
     if model == "independence" or not pairs or fraction >= 1:
         return path
-    if model == "two_way" or table.size * len(pairs) > _MOST_SEARCHED:
-        both = estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction, is_searched=searched)
-        swap = model == "search" and (path[0].distance < both.distance or not both.converged)
-        return [both, path[0]] if swap else [path[0], both]
-    fitted = base
+    if model == "two_way":
+        return [*path, estimate_uniques(table, fit_margins(table, [*main_effects(keys), *pairs]), fraction)]
+    is_large, fitted = table.size * len(pairs) > _MOST_SEARCHED, base
     while pairs and not path[-1].accepted:
-        tried = [(p, fit_margins(table, [*fitted.margins, p], fitted.mean)) for p in pairs]
-        rated = [(estimate_uniques(table, fit, fraction, errors=False).distance, i)
-                 for i, (_, fit) in enumerate(tried) if fit.converged]
-        distance, best = min(rated, default=(np.inf, 0))
-        if distance >= path[-1].distance:
+        fit = (_compared if is_large else _fitted)(table, fitted, pairs, fraction)
+        found = None if fit is None else estimate_uniques(table, fit, fraction, not is_large, is_searched=True)
+        if fit is None or found is None or found.distance >= path[-1].distance:
             break
-        pair, fit = tried[best]
-        path.append(estimate_uniques(table, fit, fraction, is_searched=searched))
-        pairs.remove(pair)
+        path.append(found)
+        pairs.remove(fit.margins[-1])
         fitted = fit
-    return path
+    return [*path[:-1], estimate_uniques(table, fitted, fraction, is_searched=True)] if is_large else path
+
+
+def _fitted(table: Floats, fitted: FittedTable, pairs: Sequence[Margin], fraction: float) -> FittedTable | None:
+    """The best fit with one interaction more; None if none converges."""
+    tried = [fit_margins(table, [*fitted.margins, p], fitted.mean) for p in pairs]
+    return min((fit for fit in tried if fit.converged), key=lambda fit: _distance(table, fit, fraction), default=None)
+
+
+def _compared(table: Floats, fitted: FittedTable, pairs: Sequence[Margin], fraction: float) -> FittedTable | None:
+    """The same for a large table: the interactions with the largest likelihood are compared after one step of their fits."""
+    likely = sorted(pairs, key=lambda p: -likelihood_gain(table, fitted.mean, p))[:_MOST_COMPARED]
+    likely.sort(key=lambda p: _distance(table, with_first_step(table, fitted, p), fraction))
+    fits = (fit_margins(table, [*fitted.margins, p], fitted.mean) for p in likely)
+    return next((fit for fit in fits if fit.converged), None)
+
+
+def _distance(table: Floats, fitted: FittedTable, fraction: float) -> float:
+    return estimate_uniques(table, fitted, fraction, errors=False).distance
