@@ -65,7 +65,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     if not known:
         return None
     closed = no_mask_passes(subject)
-    best = {h.number for h in on_frontier(known)} if subject.rules_choice is not None else set()
+    best = {h.number for h in on_frontier([h for h in known if passes_rule(h, subject.limits)])}
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(

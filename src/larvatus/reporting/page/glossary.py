@@ -23,7 +23,7 @@ TERMS = (
      "everything is lost."),
     ("Largest single loss", "The measure on which this release loses most. The mean can hide it."),
     ("of what could be lost", "Each loss is divided by the loss of a useless file."),
-    ("best trade-offs", "The releases that no other release beats on both risk and loss."),
+    ("best trade-offs", "The releases that may go out and that no other of these beats on both risk and loss."),
     ("rank correlation", "How well the order of the released values shows the order of the original ones: 0 not at all, 1 "
      "fully."),
     ("limit", "The most that the study, or the default rule, allows."),
