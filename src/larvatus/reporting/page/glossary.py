@@ -29,7 +29,8 @@ TERMS = (
     ("limit", "The most that the study, or the default rule, allows."),
     ("sub-group", "Records that agree in the sub-group columns. Masking and scoring run within them."),
     ("interval", "The range in which the figure lies with 95 % confidence, given the number of records."),
-    ("exact", "The same in the release as in the original, up to rounding. On the cards: ✓ exact, ≈ nearly exact, ✗ changed."),
+    ("exact", "The same in the release as in the original, up to rounding. On the cards: ✓ exact, ≈ nearly exact, ✗ changed, "
+     "? not measured."),
     ("single out", "To be the only record with these values."),
     ("weight", "The number of people that a record represents."),
     ("excess risk", "How far the strongest attack is above its baseline."),

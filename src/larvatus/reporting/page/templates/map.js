@@ -218,7 +218,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     var best = unbeaten(own ? points.filter(function (p) { return p.passes; }) : points), numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
     scroll.replaceChildren(own ? pageDrawing(x, y, points, numbers) : otherDrawing(x, y, points, best, numbers));
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
-      (best.length ? name + " (filled): " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
+      (best.length ? name + " (filled): " + best.slice().sort(function (a, b) { return a.x - b.x; }).map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   box.append(scroll, hint, said, controls);
