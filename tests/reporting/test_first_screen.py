@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -19,6 +20,7 @@ from larvatus.reporting.board.map_block import map_block, risk_map
 from larvatus.reporting.board.objections import MOST_BROKEN
 from larvatus.reporting.board.subject import MOST_CARDS, subject_of
 from larvatus.reporting.charts.risk_map import SCREEN, draw_risk_map
+from larvatus.reporting.page.glossary import TERMS
 from reporting.generated_studies import generated_study
 from reporting.shapes import found_by_unmasked_columns
 
@@ -329,6 +331,15 @@ def test_a_release_that_must_not_go_out_is_no_best_trade_off(comparison):
     made = scored(comparison(2), [attack("value_disclosure", 0.9, 0.1)], [attack("value_disclosure", 0.1, 0.1)])
     points = {p.name: (p.best, p.passes) for p in risk_map(subject_of(made)).points}
     assert points == {"noise 0": (False, False), "noise 1": (True, True)}, "although “noise 0” loses less"
+
+
+def test_every_state_of_a_property_has_a_mark_of_its_own():
+    style = files("larvatus.reporting.page").joinpath("templates/board.css").read_text(encoding="utf-8")
+    marks = dict(re.findall(r'\.chips \.(\w+)::before \{ content: "(.) "', style))
+    assert set(marks) == {"good", "mixed", "bad", "open"}, "“Exact means” without a mark would be read as exact means"
+    assert len(set(marks.values())) == 4
+    said = dict(TERMS)["exact"]
+    assert all(mark in said for mark in marks.values())
 
 
 def test_figures_have_no_zeros_at_their_end(comparison):
