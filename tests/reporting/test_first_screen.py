@@ -347,6 +347,11 @@ def test_figures_have_no_zeros_at_their_end(comparison):
     assert "60 % of the differences between values predicted, 2 % by guessing" in first_screen(made.html())
 
 
+def test_what_nobody_guesses_is_none(comparison):
+    text = first_screen(scored(comparison(1), [attack("aggregate_disclosure", 0.5, 0.0)]).html())
+    assert "50 in 100 totals disclosed, none by guessing" in text
+
+
 def test_further_broken_limits_are_counted_in_words(comparison):
     strong = [attack("value_disclosure", 0.9, 0.1), attack("exact_match", 0.9, 0.1, identifies=True)]
     made = scored(comparison(2), strong, strong)

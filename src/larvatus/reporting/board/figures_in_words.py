@@ -31,6 +31,8 @@ def success_text(score: Score) -> str:
     if base is not None and _as_many(score, base):
         return f"{natural_frequency(score.value)} {success}, as many {baseline_source(score)}"
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
+    if base == 0 and _is_counted(score, base):
+        guessed = "none"
     return f"{said}, {guessed} {baseline_source(score)}{_luck(score, base)}" if base is not None else said
 
 
