@@ -50,9 +50,9 @@ def test_hover_shows_name_and_figures(tab, files):
     tab.point_at(f"{MARK}.querySelector('.point')")
     said = tab.run(f"{HINT}.innerText")
     assert "2. noise 1" in said
-    assert "nearest-record linkage: 20.0\u00a0%" in said
-    assert "baseline: 0.60\u00a0%" in said
-    assert "mean loss over 2 measures: 2.0\u00a0%" in said
+    assert "nearest-record linkage: 20\u00a0%" in said
+    assert "baseline: 0.6\u00a0%" in said
+    assert "mean loss over 2 measures: 2\u00a0%" in said
     tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     assert tab.run(f"{HINT}.hidden")
 

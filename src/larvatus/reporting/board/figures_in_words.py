@@ -72,11 +72,12 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
     if _is_counted(score, other):
         first, second = natural_frequencies([score.value, other])
         return first, second
-    return _plain_risk(score, score.value), _plain_risk(score, other)
+    return plain_risk(score, score.value), plain_risk(score, other)
 
 
-def _plain_risk(score: Score, value: float | None) -> str:
-    return risk_text(score, value) if score.unit == "correlation" else short_share(value)
+def plain_risk(score: Score | None, value: float | None) -> str:
+    """A value of an attack as people say it: 60 %, or 0.68 if its unit is a correlation."""
+    return risk_text(score, value) if score is not None and score.unit == "correlation" else short_share(value)
 
 
 def _is_counted(score: Score, other: float | None) -> bool:
