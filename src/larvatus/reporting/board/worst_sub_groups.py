@@ -112,7 +112,8 @@ def _risk_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
 
 def _loss_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
     names = [str(r["sub_group"]) for r in rows[:_MOST_GROUPS]]
-    caption = f"The measure on which the first release loses most. The worst {len(names)} of {plural(len(rows), 'sub-group')}."
+    shown = f"The worst {len(names)} of {count(len(rows))}" if len(rows) > len(names) else f"All {len(names)}"
+    caption = f"The measure on which the first release loses most. {shown} sub-groups."
     return _figure(f"Loss of {plain_name(score.method)} by sub-group", caption, names, _panels_of(subject, score), "loss",
                    "loss, in the unit of the measure →")
 
