@@ -17,7 +17,7 @@ help:
 	@echo "make docs    regenerate docs/reference/ from the methods' docstrings and fields"
 	@echo "make site    build the site in site/ from docs/, without a network"
 	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
-	@echo "make gallery regenerate the three reports in docs/gallery/"
+	@echo "make gallery regenerate the three reports in docs/gallery/, and the picture of the first screen"
 	@echo "make sbom    list what the package needs, with versions and licences, and write sbom.json"
 	@echo "make dist    build the wheel and the source package, check them, and try the wheel with every Python here"
 	@echo "make pictures   take the pictures of the desk in docs/guides/desk/ again"

@@ -395,7 +395,7 @@ def site(rest: Sequence[str]) -> int:
 
 def look(rest: Sequence[str]) -> int:
     """screenshots and PDFs of reports of all sizes, and of the demo report, in look/"""
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    browser = installed_browser()
     if browser is None:
         say("No Chromium is installed, so no screenshots can be made. Install it, for example: sudo apt install chromium")
         return 1
@@ -443,9 +443,24 @@ def drawn(browser: str, target: Path, flags: Sequence[str]) -> int:
     return 0
 
 
+def installed_browser() -> str | None:
+    """The Chromium of this machine."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
 def gallery(rest: Sequence[str]) -> int:
-    """regenerate the three reports in docs/gallery/"""
-    return run(["docs/build_gallery.py", *rest])
+    """regenerate the three reports in docs/gallery/, and the picture of the first screen"""
+    browser, folder = installed_browser(), ROOT / "docs" / "gallery"
+    if code := run(["docs/build_gallery.py", *rest]):
+        return code
+    if browser is None:
+        say("No Chromium is installed, so docs/gallery/after.png was not made again.")
+        return 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        return drawn(browser, folder / "after.png", [
+            f"--user-data-dir={profile}/profile", "--window-size=1400,900", f"--screenshot={folder / 'after.png'}",
+            (folder / "internal.html").as_uri(),
+        ])
 
 
 def sbom(rest: Sequence[str]) -> int:

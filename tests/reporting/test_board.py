@@ -71,7 +71,7 @@ def test_the_map_carries_every_score_as_an_axis(comparison, parsed):
     ]
     assert {data["x"], data["y"]} <= {a["key"] for a in data["axes"]}
     assert data["axes"][1]["values"] == [float(f"{0.4 / (i + 1):.4g}") for i in range(3)]
-    assert data["axes"][1]["without"] == ["0.60\N{NO-BREAK SPACE}%"] * 3
+    assert data["axes"][1]["without"] == ["0.6\N{NO-BREAK SPACE}%"] * 3
     for axis, (size, frame) in product(data["axes"], enumerate(data["frames"])):
         for low, high, way in (("left", "right", "x"), ("top", "bottom", "y")):
             assert all(frame[low] <= at <= frame[high] for at in (*axis["at"][way][size], *axis["ticks"][way][size]))

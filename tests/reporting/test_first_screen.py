@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -19,6 +20,7 @@ from larvatus.reporting.board.map_block import map_block, risk_map
 from larvatus.reporting.board.objections import MOST_BROKEN
 from larvatus.reporting.board.subject import MOST_CARDS, subject_of
 from larvatus.reporting.charts.risk_map import SCREEN, draw_risk_map
+from larvatus.reporting.page.glossary import TERMS
 from reporting.generated_studies import generated_study
 from reporting.shapes import found_by_unmasked_columns
 
@@ -98,7 +100,7 @@ def test_key_variables_are_named(comparison):
     made = comparison(1)
     key = Score("key_risk", "risk", 0.04, settings={"keys": ["age", "region"]}, chance=0.01, identifies=True)
     scored = replace(made, candidates=(replace(made.candidates[0], scores=Scores([*made.candidates[0].scores, key])),))
-    assert "Matching by key variables (age, region): 40 in 1,000 records found, 10 in 1,000 by guessing." in first_screen(
+    assert "Matching by key variables (age, region): 4 in 100 records found, 1 in 100 by guessing." in first_screen(
         scored.html())
 
 
@@ -116,8 +118,8 @@ def test_broken_limits_stand_on_the_card(comparison):
     made = replace(comparison(2), limits=limits_of({"nearest_record": 0.3, "moments": 0.015}))
     text = first_screen(made.html())
     assert "noise 0 breaks 1 limit" in text
-    assert "Nearest-record linkage: up to 44 %, limit 30 %; the estimate" not in text
-    assert "Nearest-record linkage: up to 44 %, limit 30 %" in text
+    assert "Nearest-record linkage: up to 44 in 100, limit 30 in 100; the estimate" not in text
+    assert "Nearest-record linkage: up to 44 in 100, limit 30 in 100" in text
     assert "Means and standard deviations: loss 0.02, limit 0.015" in text
 
 
@@ -150,6 +152,9 @@ def test_what_s_alone_finds_comes_before_a_stronger_attack():
     assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
     assert "Warning The unmasked columns alone let an intruder single out all records (weight). No mask can pass:" in text
     assert text.count("all records are found from the unmasked columns alone") == 1, "once, outside the chart"
+    cards = text.split("Strongest attack on the masked columns")[1:]
+    assert len(cards) == 3, "the other attacks add to what the unmasked columns reveal"
+    assert all(c.split("distributions ")[1].startswith("changed Uniq") or "exact Uniq" in c for c in cards), "named first"
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):
@@ -242,7 +247,7 @@ def test_warnings_speak_against_the_choice_and_what_the_rule_does_not_count_has_
     against = text.split("speaks against")[1].split(". ")[0]
     assert "the smallest and the largest value of every column are released unchanged" in against
     assert "The rule does not count attribute inference: every useful release allows some of it." in text
-    assert "In “noise 0”, attribute inference: 290 in 1,000 values predicted, 90 in 1,000 by guessing." in text
+    assert "In “noise 0”, attribute inference: 29 in 100 values predicted, 9 in 100 by guessing." in text
 
 
 def test_a_release_that_fails_by_its_interval_alone_is_not_shown_to_be_safe(comparison):
@@ -314,6 +319,39 @@ def test_the_limit_of_the_strongest_attack_comes_first_on_a_card(comparison):
         assert card_of(subject.favourite, subject).broken[0].startswith("Value disclosure: ")
 
 
+def test_a_limit_on_an_attack_comes_before_a_limit_on_a_measure(comparison):
+    made = scored(comparison(1), [attack("value_disclosure", 0.9, 0.1), attack("exact_match", 0.4, 0.01, identifies=True)])
+    limits = limits_of({"exact_match": 0.05, "moments": 0.0001})  # 8 times and 100 times its limit
+    subject = subject_of(replace(made, limits=limits))
+    said = [b.replace("\u00a0", " ") for b in card_of(subject.favourite, subject).broken]
+    assert said == ["Exact matching: up to 40 in 100, limit 5 in 100", "Means and standard deviations: loss 0.01, limit 0.0001"]
+
+
+def test_a_release_that_must_not_go_out_is_no_best_trade_off(comparison):
+    made = scored(comparison(2), [attack("value_disclosure", 0.9, 0.1)], [attack("value_disclosure", 0.1, 0.1)])
+    points = {p.name: (p.best, p.passes) for p in risk_map(subject_of(made)).points}
+    assert points == {"noise 0": (False, False), "noise 1": (True, True)}, "although “noise 0” loses less"
+
+
+def test_every_state_of_a_property_has_a_mark_of_its_own():
+    style = files("larvatus.reporting.page").joinpath("templates/board.css").read_text(encoding="utf-8")
+    marks = dict(re.findall(r'\.chips \.(\w+)::before \{ content: "(.) "', style))
+    assert set(marks) == {"good", "mixed", "bad", "open"}, "“Exact means” without a mark would be read as exact means"
+    assert len(set(marks.values())) == 4
+    said = dict(TERMS)["exact"]
+    assert all(mark in said for mark in marks.values())
+
+
+def test_figures_have_no_zeros_at_their_end(comparison):
+    made = scored(comparison(1), [attack("value_disclosure", 0.6, 0.02)])
+    assert "60 % of the differences between values predicted, 2 % by guessing" in first_screen(made.html())
+
+
+def test_what_nobody_guesses_is_none(comparison):
+    text = first_screen(scored(comparison(1), [attack("aggregate_disclosure", 0.5, 0.0)]).html())
+    assert "50 in 100 totals disclosed, none by guessing" in text
+
+
 def test_further_broken_limits_are_counted_in_words(comparison):
     strong = [attack("value_disclosure", 0.9, 0.1), attack("exact_match", 0.9, 0.1, identifies=True)]
     made = scored(comparison(2), strong, strong)
@@ -365,7 +403,7 @@ def test_the_largest_loss_says_if_the_mean_leaves_it_out(comparison):
     made = comparison(2)
     aside = Score("scatter", "loss", 0.9, "change", worst_value=1.0, decides=False)
     made = replace(made, candidates=tuple(replace(c, scores=Scores([*c.scores, aside])) for c in made.candidates))
-    assert "Scatter plots 90.0 % (not in the mean)" in first_screen(made.html())
+    assert "Scatter plots 90 % (not in the mean)" in first_screen(made.html())
 
 
 def test_a_name_with_a_hyphen_stays_on_one_line_of_the_title(comparison):

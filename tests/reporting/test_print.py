@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from reporting.browser import PROGRAM, Browser
-from reporting.shapes import shaped
+from reporting.shapes import shaped, with_every_method
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that nothing can be printed")
 
 MOST_SHEETS = 4
+SMALLEST_TYPE = 5.0  # points
 WIDE, HIGH = 695, 945  # pixels inside the margins of the shorter of the usual sheets
 SHOWN = "[...document.querySelectorAll(%r)].filter(e => e.checkVisibility({contentVisibilityAuto: true}))"
 
@@ -25,6 +26,8 @@ def files(tmp_path_factory) -> dict[str, Path]:
     for name, shape in {"few": (3, 6, 3), "six": (6, 20, 5), "groups": (4, 300, 40), "many": (60, 300, 40)}.items():
         out[name] = folder / f"{name}.html"
         out[name].write_text(shaped(*shape).html(chosen="noise 2"), encoding="utf-8")
+    out["every method"] = folder / "every-method.html"
+    out["every method"].write_text(with_every_method(6).html(), encoding="utf-8")
     out["public"] = folder / "public.html"
     out["public"].write_text(shaped(1, 3, 2).html("public"), encoding="utf-8")
     return out
@@ -48,7 +51,7 @@ def printed(tab: Browser, file: Path, appendix: bool = True) -> Browser:
     return tab
 
 
-@pytest.mark.parametrize("name", ["few", "six", "groups"])
+@pytest.mark.parametrize("name", ["few", "six", "groups", "every method"])
 def test_the_boards_part_fits_on_four_sheets(tab, files, name, tmp_path):
     tab.media()
     tab.open(files[name])
@@ -66,6 +69,24 @@ def test_no_figure_is_cut_and_signing_is_on_one_sheet(paper, files, name):
     assert tab.run(f"{SHOWN % whole}.filter(e => getComputedStyle(e).breakInside !== 'avoid').length") == 0
     assert tab.run(f"Math.max(...{SHOWN % whole}.map(e => e.getBoundingClientRect().height))") < HIGH
     assert tab.run("document.documentElement.scrollWidth") <= WIDE
+
+
+TYPE_SIZES = """[...document.querySelectorAll('.story svg, .overview svg')].filter(s => s.checkVisibility()).map(s =>
+  Math.min(...[...s.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize)))
+  * s.getScreenCTM().a * 0.75)"""
+OVERLAPS = """[...document.querySelectorAll('.story svg')].filter(s => s.checkVisibility()).map(svg => {
+  const b = [...svg.querySelectorAll('text')].map(t => t.getBoundingClientRect());
+  return b.flatMap((p, i) => b.slice(i + 1).filter(q => p.left + 1 < q.right && q.left + 1 < p.right && p.top + 2 < q.bottom
+  && q.top + 2 < p.bottom)).length; })"""
+
+
+@pytest.mark.parametrize("name", ["few", "six", "groups", "every method"])
+def test_the_text_of_charts_can_be_read_on_paper(paper, files, name):
+    tab = printed(paper, files[name], appendix=False)
+    sizes = tab.run(TYPE_SIZES)
+    assert len(sizes) > 3
+    assert min(sizes) > SMALLEST_TYPE, sizes
+    assert set(tab.run(OVERLAPS)) == {0}
 
 
 def test_print_holds_the_page_of_the_chosen_release_and_no_other(paper, files):

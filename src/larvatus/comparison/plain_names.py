@@ -85,7 +85,7 @@ _ATTACKS = {
     "shared_values": PlainName(
         "averages over records that share a value", _VALUES,
         "Averages the released values of records that share a value, such as employees of one firm.",
-        "of the differences between shared values known"),
+        "of the differences between shared values predicted"),
     "simulated_release": PlainName(
         "linkage by simulated releases", _IDENTIFICATION, "Makes the release again with other secrets and learns how values "
         "move."),
@@ -95,7 +95,7 @@ _ATTACKS = {
         "uniqueness", _KEYS, "Counts the records that no other record resembles in the columns the intruder knows."),
     "value_disclosure": PlainName(
         "value disclosure", _VALUES, "Measures how well the released values predict the original ones.",
-        "of the differences between values known"),
+        "of the differences between values predicted"),
 }
 _MEASURES = {
     "acceptance": PlainName(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from larvatus.core.number_format import NONE, SPACE, Cell, finite_number
 
 _OF = (100, 1_000, 10_000)
+_ROUNDED = 0.025  # part of a small value that rounding may add or take away
 
 
 def natural_frequency(value: Cell) -> str:
@@ -26,11 +27,12 @@ def natural_frequencies(values: Sequence[Cell]) -> list[str]:
 
 
 def _common_denominator(values: Sequence[float]) -> int:
-    """The smallest of 100, 1,000 and 10,000 that shows the largest value with two digits, or with one if it is rare."""
+    """The smallest of 100, 1,000 and 10,000 that shows the largest value with two digits, or with one if it is rare.
+
+    It is 100 if that loses next to nothing: 44 and 5 in 100, rather than 440 and 50 in 1,000.
+    """
     parts = [v for v in values if 0 < v < 1]
-    if not parts:
-        return _OF[0]
-    if min(parts) >= 0.1:
+    if all(v >= 0.1 or abs(round(v * _OF[0]) - v * _OF[0]) <= _ROUNDED * v * _OF[0] for v in parts):
         return _OF[0]
     return _OF[1] if max(parts) >= 0.002 else _OF[2]
 

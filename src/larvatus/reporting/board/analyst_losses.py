@@ -5,10 +5,11 @@ from __future__ import annotations
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.plain_names import MEASURE_GROUPS, plain_words
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title, property_name
-from larvatus.core.number_format import EXACT, count, finite_number, quote, share
+from larvatus.core.number_format import EXACT, count, finite_number, quote
 from larvatus.data.score import Score
-from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, worst_loss
+from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_text, short_share, worst_loss
 from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.charts.lane_columns import draw_lane_columns
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
 from larvatus.reporting.charts.scales import LinearScale
 from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
@@ -23,7 +24,8 @@ def losses_story(subject: Subject) -> Story:
         return Story(_TITLE, "No loss was measured, so nobody knows what analysts lose.", (Paragraph("No loss was measured."),))
     finding = _finding(subject)
     plot = loss_plot(subject, finding)
-    figure = Figure("Loss by measure", _caption(subject), draw_lanes(plot), draw_lanes(plot, NARROW))
+    figure = Figure("Loss by measure", _caption(subject), draw_lanes(plot), draw_lanes(plot, NARROW),
+                    draw_lane_columns(plot))
     return Story(_TITLE, finding, (figure,), _beside(subject))
 
 
@@ -99,4 +101,4 @@ def _where(score: Score) -> str:
     if len(known) < 2 or max(known)[0] < EXACT:
         return ""
     most, name = max(known)
-    return f", most for {name} ({share(most)})" if most <= 1 else f", most for {name}"
+    return f", most for {name} ({short_share(most)})" if most <= 1 else f", most for {name}"

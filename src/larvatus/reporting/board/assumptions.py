@@ -26,7 +26,7 @@ def assumptions_story(subject: Subject) -> Story:
     rows = [
         ("The intruder has", "the released file" + (" in every copy" if any(c.copies > 1 for c in subject.candidates) else "")),
         ("The intruder wants", "to find the record of a person, or to learn a confidential value"),
-        ("Known for every target", f"{knows}{f' ({count(len(known))} columns)' if known else ''}"),
+        ("Known for every target", f"{knows} ({plural(len(known), 'column')})" if known else knows),
         *([("Also assumed", about.intruder)] if about.intruder else []),
         ("Masked columns", list_names(about.confidential, _MOST)),
         ("Released unmasked", list_names((*about.non_confidential, *about.sub_groups, *weight), _MOST)),

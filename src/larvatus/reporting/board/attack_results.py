@@ -15,9 +15,10 @@ from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import attacks_in_rule
 from larvatus.core.number_format import count, finite_number, plural, quote
 from larvatus.data.score import Score
-from larvatus.reporting.board.cards import limits_not_met
+from larvatus.reporting.board.broken_limits import limits_not_met
 from larvatus.reporting.board.figures_in_words import GUESSING, baseline_source, success_text
 from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.charts.lane_columns import draw_lane_columns
 from larvatus.reporting.charts.lanes import NARROW, LanePlot, ReleaseLane, ReleaseMark, draw_lanes
 from larvatus.reporting.charts.scales import LogScale
 from larvatus.reporting.page.blocks import Figure, Listing, Paragraph, ReportBlock, ReportTable, Story
@@ -35,7 +36,8 @@ def attacks_story(subject: Subject) -> Story:
         return Story(_TITLE, "No attack was run, so nobody knows who could be found.", (Paragraph("No attack was run."),))
     finding = _finding(subject)
     plot = attack_plot(subject, finding)
-    figure = Figure("Success of every attack", _caption(subject, len(attacks)), draw_lanes(plot), draw_lanes(plot, NARROW))
+    figure = Figure("Success of every attack", _caption(subject, len(attacks)), draw_lanes(plot), draw_lanes(plot, NARROW),
+                    draw_lane_columns(plot))
     return Story(_TITLE, finding, (figure,), _beside(subject))
 
 

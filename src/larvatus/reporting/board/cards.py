@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.excess_risk import baseline, baseline_ratio
+from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, clearly_beyond
-from larvatus.comparison.limits_by_release import clearly_broken, limit_figure, of_attack
-from larvatus.comparison.release_sentences import as_title, capitalise, nearly_unchanged, plain_name, plain_title
-from larvatus.comparison.risk_text import is_correlation
-from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
-from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule, rule_rows
+from larvatus.comparison.limits_by_release import clearly_broken
+from larvatus.comparison.release_sentences import capitalise, nearly_unchanged, plain_name, plain_title
+from larvatus.comparison.selection_rule import attacks_in_rule, passes_rule
 from larvatus.core.number_format import EXACT, SPACE, count, finite_number, list_names, plural
-from larvatus.data.score import Row, Score
+from larvatus.data.score import Score
+from larvatus.reporting.board.broken_limits import BrokenLimit, limits_not_met
 from larvatus.reporting.board.figures_in_words import (
     mean_loss_text,
     no_loss_text,
@@ -24,6 +23,7 @@ from larvatus.reporting.board.figures_in_words import (
     worst_loss,
 )
 from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
 
@@ -33,6 +33,7 @@ PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _WITH_FIGURES, _FEW_CARDS = (2, 4), 3  # broken limits with figures on a card that names all; the second for few cards
+_STRONGEST, _ON_MASKED = "Strongest attack", " on the masked columns"
 _ENDS = (0.05, 0.2, 1.0)  # what a full risk bar may stand for
 _LEFT_OUT = f" (not{SPACE}in{SPACE}the{SPACE}mean)"
 _Tone = Literal["good", "bad", "open"]
@@ -71,6 +72,7 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
         _loss_bar(head, lost), worst_in_words(head, subject),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         *_broken_in_words(broken, shown, named, "limit" if broken_limits(head, subject.limits) else "attack"),
+        attack_name=_STRONGEST + (_ON_MASKED if no_mask_passes(subject) else ""),
     )
 
 
@@ -101,68 +103,6 @@ def badge_of(head: Headline, subject: Subject) -> str:
     if len(subject.heads) > 1 and subject.rules_choice is not None and subject.rules_choice.number == head.number:
         said.append(RULES_CHOICE)
     return " · ".join(said)
-
-
-class BrokenLimit(NamedTuple):
-    """What breaks a limit, or the rule, and by how much."""
-
-    method: str
-    figure: str
-
-    @property
-    def name(self) -> str:
-        return plain_name(self.method)
-
-    @property
-    def sentence(self) -> str:
-        return f"{as_title(self.name)}: {self.figure}"
-
-
-def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
-    """Every limit that a release breaks; without limits, every attack that the default rule does not accept.
-
-    The limits of the strongest attack come first, then those that are broken by most.
-    """
-    own = head.attack.method if head.attack else ""
-    if subject.limits is not None and subject.limits.broken(head.name):
-        rows = sorted(subject.limits.broken(head.name), key=lambda r: (r["score"] != own, _nearness(r)))
-        return [BrokenLimit(str(r["score"]), _figure_beyond(r)) for r in rows]
-    if head.attack is None or passes_rule(head, subject.limits):
-        return []
-    candidate = subject.candidate(head)
-    scores = {s.method: s for s in candidate.of_kind("risk")}
-    out = []
-    for row in sorted(rule_rows(candidate), key=lambda r: (r["attack"] != own, -baseline_ratio(scores[str(r["attack"])]))):
-        if row["met"] is True:
-            continue
-        score = scores[str(row["attack"])]
-        most = limit_on_value(score, None, head.name)
-        reached, limit = value_texts(score, most)
-        reached = f"rank correlation {reached}" if score.unit == "correlation" else reached
-        reason = f"{reached}, the rule allows {limit}" if most is not None and score.value > most else f"{row['reason']}"
-        out.append(BrokenLimit(score.method, reason))
-    return out
-
-
-def _figure_beyond(row: Row) -> str:
-    """The figure and the limit in a few words; the appendix has the reason."""
-    value, most = finite_number(row["value"]), finite_number(row["limit"])
-    if value is None or most is None:
-        return str(row["reason"])
-    figure = figure_of_limit(row)
-    what = LIMITED.get(figure, str(row["figure"]))
-    upper = row["figure"] == what + UPPER_END
-    loss = "" if of_attack(row["score"]) else "loss "
-    unit = "rank correlation " if is_correlation(row["score"]) else ""
-    reached = f"{unit}{loss}{'up to ' if upper else ''}{limit_figure(row, float(f'{value:.3g}'))}"
-    said = reached if figure == "at_most" else f"{reached} {what}"
-    return f"{said}, limit {limit_figure(row, most)}"
-
-
-def _nearness(row: Row) -> float:
-    """Sort key of broken limits: the furthest beyond first, those without a figure last."""
-    value, most = finite_number(row["value"]), finite_number(row["limit"])
-    return 0.0 if value is None or most is None else -value / max(most, EXACT)
 
 
 def _attack_bar(head: Headline, subject: Subject) -> Bar | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from larvatus.comparison.comparison import Candidate
@@ -9,10 +10,17 @@ from larvatus.comparison.excess_risk import at_baseline, baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.frequencies import natural_frequencies, natural_frequency
-from larvatus.core.number_format import EXACT, finite_number, loss, plural, share
+from larvatus.core.number_format import EXACT, Cell, finite_number, loss, plural, share
 from larvatus.data.score import Score
 
 GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
+_ZEROS = re.compile(r"(?<=\d)\.?0+(?=\s%)")
+
+
+def short_share(value: Cell) -> str:
+    """A share as people say it, without zeros at its end: 60 % and 0.6 %."""
+    said = share(value)
+    return _ZEROS.sub("", said) if "." in said else said
 
 
 def success_text(score: Score) -> str:
@@ -23,6 +31,8 @@ def success_text(score: Score) -> str:
     if base is not None and _as_many(score, base):
         return f"{natural_frequency(score.value)} {success}, as many {baseline_source(score)}"
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
+    if base == 0 and _is_counted(score, base):
+        guessed = "none"
     return f"{said}, {guessed} {baseline_source(score)}{_luck(score, base)}" if base is not None else said
 
 
@@ -62,7 +72,12 @@ def value_texts(score: Score, other: float | None) -> tuple[str, str]:
     if _is_counted(score, other):
         first, second = natural_frequencies([score.value, other])
         return first, second
-    return risk_text(score, score.value), risk_text(score, other)
+    return plain_risk(score, score.value), plain_risk(score, other)
+
+
+def plain_risk(score: Score | None, value: float | None) -> str:
+    """A value of an attack as people say it: 60 %, or 0.68 if its unit is a correlation."""
+    return risk_text(score, value) if score is not None and score.unit == "correlation" else short_share(value)
 
 
 def _is_counted(score: Score, other: float | None) -> bool:
@@ -82,7 +97,7 @@ def relative_text(score: Score) -> str:
     value = score.relative_loss
     if abs(score.value) < EXACT:
         return share(0.0)
-    return share(value) if value <= 1 and (score.worst_value or score.value <= 1) else loss(score.value)
+    return short_share(value) if value <= 1 and (score.worst_value or score.value <= 1) else loss(score.value)
 
 
 def mean_loss_text(value: float | None, measures: int) -> str:
@@ -91,7 +106,7 @@ def mean_loss_text(value: float | None, measures: int) -> str:
         return "not measured"
     if measures == 1 or value > 1:
         return loss(value)
-    return share(0.0 if abs(value) < EXACT else value)
+    return short_share(0.0 if abs(value) < EXACT else value)
 
 
 def worst_loss(candidate: Candidate) -> Score | None:

@@ -12,11 +12,10 @@ from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.headline import Headline, on_frontier
 from larvatus.comparison.limits_by_release import LIMIT_ON_MEAN_LOSS
 from larvatus.comparison.release_sentences import capitalise, plain_name
-from larvatus.comparison.risk_text import risk_text
 from larvatus.comparison.selection_rule import passes_rule
 from larvatus.core.number_format import EXACT, SPACE, count, finite_number, loss, minus, plural, quote
 from larvatus.data.score import Score
-from larvatus.reporting.board.figures_in_words import mean_loss_text
+from larvatus.reporting.board.figures_in_words import mean_loss_text, plain_risk
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.charts.labels import PLACES
@@ -65,7 +64,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     if not known:
         return None
     closed = no_mask_passes(subject)
-    best = {h.number for h in on_frontier(known)} if subject.rules_choice is not None else set()
+    best = {h.number for h in on_frontier([h for h in known if passes_rule(h, subject.limits)])}
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
@@ -109,8 +108,8 @@ def _most_loss(subject: Subject) -> float | None:
 
 def _hint(head: Headline, subject: Subject) -> str:
     lost = mean_loss_text(head.loss, len(subject.measures))
-    attack = f"{plain_name(head.attack.method)} {risk_text(head.attack, head.risk)}" if head.attack else "no attack"
-    base = f", baseline {risk_text(head.attack, head.base)}" if head.attack else ""
+    attack = f"{plain_name(head.attack.method)} {plain_risk(head.attack, head.risk)}" if head.attack else "no attack"
+    base = f", baseline {plain_risk(head.attack, head.base)}" if head.attack else ""
     return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}"
 
 
@@ -231,16 +230,16 @@ def _risk_axis(name: str, scores: Sequence[Score | None], frames: Sequence[MapFr
     bases = [baseline(s) if s else None for s in scores]
     ends = [s.interval if s and s.interval and None not in map(finite_number, s.interval) else None for s in scores]
     scale = scale_of_risks([v for v in (*values, *(e[1] for e in ends if e)) if v is not None], [b for b in bases if b])
-    said = [risk_text(s, s.value) if s else "" for s in scores]
+    said = [plain_risk(s, s.value) if s else "" for s in scores]
     axis = _axis(f"risk: {name}", plain_name(name), "risk", values, scale, said, frames)
     sides = ([scale.at(e[side]) if e else None for e in ends] for side in (0, 1))
     axis["ends"] = [_pixels(side, frames)["y"] for side in sides]
     known = [b for b in bases if b is not None]
     if known:
         first = next(s for s in scores if s)
-        most = f"baseline: {'' if min(known) == max(known) else 'at most '}{risk_text(first, max(known))}"
+        most = f"baseline: {'' if min(known) == max(known) else 'at most '}{plain_risk(first, max(known))}"
         axis["base"] = [_pixels([scale.at(max(known))], frames)["y"], most]
-    axis["without"] = ["" if b is None else risk_text(s, b) for s, b in zip(scores, bases, strict=True)]
+    axis["without"] = ["" if b is None else plain_risk(s, b) for s, b in zip(scores, bases, strict=True)]
     return axis
 
 

@@ -10,7 +10,7 @@ from larvatus.comparison.release_sentences import join_words, plain_name
 from larvatus.comparison.selection_rule import passes_rule
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.number_format import count, plural, quote
-from larvatus.reporting.board.cards import BrokenLimit, limits_not_met
+from larvatus.reporting.board.broken_limits import BrokenLimit, limits_not_met
 from larvatus.reporting.board.figures_in_words import relative_text, success_text, worst_loss
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes, success_without_mask

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.risk_text import risk_text
 from larvatus.core.number_format import EXACT, cell_text, count, finite_number, plural, quote, share
 from larvatus.data.score import Row, Score
-from larvatus.reporting.board.figures_in_words import worst_loss
+from larvatus.reporting.board.figures_in_words import success_text, worst_loss
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.panels import PanelDot, Panels, draw_panels
 from larvatus.reporting.charts.scales import LinearScale, scale_of_risks
@@ -48,13 +49,20 @@ def _finding(head: Headline, risks: Sequence[Row], worst: Score | None, losses: 
     if len(risks) >= 2 and head.attack is not None and (finite_number(risks[0]["value"]) or 0.0) > EXACT:
         first = risks[0]
         records = first.get("records")
-        size = f" of {plural(records, 'record')}" if isinstance(records, int) else ""
-        base = f"; guessing finds {share(first['chance'])}" if finite_number(first.get("chance")) is not None else ""
+        size = f" ({plural(records, 'record')})" if isinstance(records, int) else ""
         where = f"the sub-group {first['sub_group']}{size}"
-        return f"In {quote(head.name)} risk is highest in {where}: {share(first['value'])}{base}."
+        return f"In {quote(head.name)} risk is highest in {where}: {success_text(_score_of(first, head.attack))}."
     if len(losses) >= 2 and worst is not None:
         return f"In {quote(head.name)} {plain_name(worst.method)} change most in the sub-group {losses[0]['sub_group']}."
     return f"In {quote(head.name)} no sub-group is at risk beyond 0."
+
+
+def _score_of(row: Row, whole: Score) -> Score:
+    """The attack in one sub-group, as a score."""
+    low, high = finite_number(row.get("low")), finite_number(row.get("high"))
+    ends = (low, high) if low is not None and high is not None else None
+    return replace(whole, value=finite_number(row["value"]) or 0.0, chance=finite_number(row.get("chance")),
+                   s_alone=finite_number(row.get("s_alone")), interval=ends)
 
 
 def _panels_of(subject: Subject, score: Score) -> list[tuple[str, Score]]:
@@ -104,7 +112,8 @@ def _risk_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
 
 def _loss_figure(subject: Subject, score: Score, rows: Sequence[Row]) -> Figure:
     names = [str(r["sub_group"]) for r in rows[:_MOST_GROUPS]]
-    caption = f"The measure on which the first release loses most. The worst {len(names)} of {plural(len(rows), 'sub-group')}."
+    shown = f"The worst {len(names)} of {count(len(rows))}" if len(rows) > len(names) else f"All {len(names)}"
+    caption = f"The measure on which the first release loses most. {shown} sub-groups."
     return _figure(f"Loss of {plain_name(score.method)} by sub-group", caption, names, _panels_of(subject, score), "loss",
                    "loss, in the unit of the measure →")
 

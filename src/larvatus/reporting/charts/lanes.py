@@ -62,7 +62,9 @@ class LanePlot:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class LaneFrame:
+    """The width of a drawing, the room for names, and the ends of the axis."""
+
     wide: float
     names: float
     left: float
@@ -81,9 +83,15 @@ def draw_lanes(plot: LanePlot, wide: float = _SCREEN_WIDTH) -> str:
     """The plot as SVG text, for a screen or, with names above their lanes, for a phone."""
     longest = lines_width([lane.name for _, lanes in plot.groups for lane in lanes])
     names = 0.0 if wide < 600 else min(_NAMES, longest + 18)
-    frame = _Frame(wide, names, names + 16, wide - 20)
-    key, y = _legend(plot, wide)
-    body, grid_top = [key], y + 4
+    frame = LaneFrame(wide, names, names + 16, wide - 20)
+    key, y = lane_legend(plot, wide)
+    body, high = lane_rows(plot, frame, y)
+    return document(plot.title, plot.sentence, wide, high, key + body)
+
+
+def lane_rows(plot: LanePlot, frame: LaneFrame, y: float) -> tuple[str, float]:
+    """All groups of lanes below `y` with their axis, and the height they reach."""
+    body, grid_top = list[str](), y + 4
     y += 8
     for name, lanes in plot.groups:
         body.append(text(0, y + 15, name, "panel"))
@@ -98,15 +106,15 @@ def draw_lanes(plot: LanePlot, wide: float = _SCREEN_WIDTH) -> str:
         for at, said in _sparse(plot.scale.ticks(), frame)
     )
     axis = line(frame.left, y, frame.right, y, "axis") + _axis_name(plot.axis, frame, y + 34)
-    return document(plot.title, plot.sentence, wide, y + 34 + LINE * len(wrap_name(plot.axis, wide - 4, _SMALL)) - 8,
-                    grid + "".join(body) + axis)
+    high = y + 34 + LINE * len(wrap_name(plot.axis, frame.wide - 4, _SMALL)) - 8
+    return grid + "".join(body) + axis, high
 
 
-def _axis_name(said: str, frame: _Frame, y: float) -> str:
+def _axis_name(said: str, frame: LaneFrame, y: float) -> str:
     return text_lines(frame.right, y, wrap_name(said, frame.wide - 4, _SMALL), "axis-name", "end")
 
 
-def _sparse(ticks: Sequence[tuple[float, str]], frame: _Frame) -> list[tuple[float, str]]:
+def _sparse(ticks: Sequence[tuple[float, str]], frame: LaneFrame) -> list[tuple[float, str]]:
     """Ticks whose texts do not meet."""
     out: list[tuple[float, str]] = []
     taken = -1e9
@@ -138,7 +146,7 @@ class _Cluster:
         return sum(self.widths) / 2 + _RADIUS - _NUMBER
 
 
-def _lane(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float, striped: bool) -> tuple[str, float]:
+def _lane(plot: LanePlot, frame: LaneFrame, lane: ReleaseLane, y: float, striped: bool) -> tuple[str, float]:
     lines = wrap_name(lane.name, (frame.names if frame.names else frame.wide) - 14)
     clusters = _clusters(plot, frame, lane)
     levels = _levels(clusters)
@@ -162,7 +170,7 @@ def _lane(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float, striped: b
     return "".join(body), high
 
 
-def _clusters(plot: LanePlot, frame: _Frame, lane: ReleaseLane) -> list[_Cluster]:
+def _clusters(plot: LanePlot, frame: LaneFrame, lane: ReleaseLane) -> list[_Cluster]:
     """Marks from left to right; those within a few pixels are joined if all or none of them break a limit."""
     out: list[_Cluster] = []
     for mark in sorted(lane.marks, key=lambda m: (m.value, m.number)):
@@ -176,7 +184,7 @@ def _clusters(plot: LanePlot, frame: _Frame, lane: ReleaseLane) -> list[_Cluster
     return [_Cluster(x, tuple(sorted(c.marks, key=lambda m: m.number))) for x, c in zip(kept, out, strict=True)]
 
 
-def _remark(plot: LanePlot, frame: _Frame, lane: ReleaseLane, y: float) -> str:
+def _remark(plot: LanePlot, frame: LaneFrame, lane: ReleaseLane, y: float) -> str:
     """The remark on whichever side of the marks has more room."""
     xs = sorted([frame.left, frame.right, *(frame.x(plot.scale.at(m.value)) for m in lane.marks),
                  *(frame.x(plot.scale.at(v)) for v in (lane.baseline, lane.limit) if v is not None and lane.marks)])
@@ -232,7 +240,7 @@ def _badge(x: float, y: float, number: int, class_: str, square: bool, hint: str
     return element("g", (element("title", escape(hint)) if hint else "") + _shape(x, y, _RADIUS, square) + said, class_=class_)
 
 
-def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
+def lane_legend(plot: LanePlot, wide: float) -> tuple[str, float]:
     """Every release by its number and whole name, then what circles, squares and lines mean."""
     body: list[str] = []
     x, y = 0.0, 12.0
@@ -247,7 +255,8 @@ def _legend(plot: LanePlot, wide: float) -> tuple[str, float]:
         x += need + 8
         if len(lines) > 1:
             x, y = 0.0, y + 22 + LINE * (len(lines) - 1)
-    x, y = 0.0, y + (22 if x else 0)
+    marked = any(lane.baseline is not None or lane.limit is not None or any(m.beyond for m in lane.marks) for lane in lanes)
+    x, y = 0.0, y + (22 if x and marked else 0)
     square = element("g", element("rect", x=2.0, y=-7.0, width=14.0, height=14.0, rx=1.5), class_=f"mark {plot.tone} beyond")
     for there, drawn, said in (
         (any(lane.baseline is not None for lane in lanes), line(9, -8, 9, 8, "chance"), _BASELINE),

@@ -39,7 +39,7 @@ class Panels:
 
 def draw_panels(drawn: Panels, wide: float) -> str:
     """Panels side by side as far as they fit, then below each other, all on one scale."""
-    names = min(205.0 if wide > 600 else 150.0, lines_width(list(drawn.rows)) + 12)
+    names = min(250.0 if wide > 600 else 150.0, lines_width(list(drawn.rows)) + 12)
     across = max(1, min(len(drawn.panels), int((wide - names + _GAP) // (_NARROWEST + _GAP))))
     each = (wide - names - _GAP * (across - 1) - 8) / across
     body: list[str] = []

@@ -95,13 +95,14 @@ class HeatTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing as SVG text, with a caption; `narrow` is the same for a phone."""
+    """A drawing as SVG text, with a caption; `narrow` is the same for a phone, `paper` for print if it is not the first."""
 
     kind: ClassVar[str] = "figure"
     title: str
     sentence: str
     svg: str
     narrow: str = ""
+    paper: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ class Card:
     chips: tuple[Chip, ...]
     broken: tuple[str, ...] = ()
     also: str = ""  # names of further broken limits
+    attack_name: str = "Strongest attack"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,14 @@ TERMS = (
      "everything is lost."),
     ("Largest single loss", "The measure on which this release loses most. The mean can hide it."),
     ("of what could be lost", "Each loss is divided by the loss of a useless file."),
-    ("best trade-offs", "The releases that no other release beats on both risk and loss."),
+    ("best trade-offs", "The releases that may go out and that no other of these beats on both risk and loss."),
     ("rank correlation", "How well the order of the released values shows the order of the original ones: 0 not at all, 1 "
      "fully."),
     ("limit", "The most that the study, or the default rule, allows."),
     ("sub-group", "Records that agree in the sub-group columns. Masking and scoring run within them."),
     ("interval", "The range in which the figure lies with 95 % confidence, given the number of records."),
-    ("exact", "The same in the release as in the original, up to rounding. On the cards: ✓ exact, ≈ nearly exact, ✗ changed."),
+    ("exact", "The same in the release as in the original, up to rounding. On the cards: ✓ exact, ≈ nearly exact, ✗ changed, "
+     "? not measured."),
     ("single out", "To be the only record with these values."),
     ("weight", "The number of people that a record represents."),
     ("excess risk", "How far the strongest attack is above its baseline."),

@@ -64,4 +64,5 @@ def _changed(known: list[Score]) -> list[str]:
     rest = len(large) - _MOST
     more = [f"{plural(rest, 'more property', 'more properties')} did not change more than these."] if rest > 0 else []
     little = [f"Nearly unchanged (loss at most {_NEARLY}): {join_words(nearly)}."] if nearly else []
-    return [*items, *more, *little, "What was not measured may have changed more."]
+    scale = ["A loss of 0 means no change."] if items else []
+    return [*items, *more, *little, *scale, "What was not measured may have changed more."]

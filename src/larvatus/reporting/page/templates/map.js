@@ -183,7 +183,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   }
   function linked(points, x, y, numbers, shapeOf) {
     var marks = points.map(function (p, i) {
-      var rows = told(p, x, y), name = rows.join("; ") + (numbers.indexOf(p.number) >= 0 ? "; a best trade-off" : "") + (p.passes ? "; may be released" : "");
+      var rows = told(p, x, y), name = rows.join("; ") + (numbers.indexOf(p.number) >= 0 ? "; unbeaten" : "") + (p.passes ? "; may be released" : "");
       var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number }, [
         part("circle", { cx: p.px, cy: p.py, r: 12, "class": "reach" }), shapeOf(p)
       ]);
@@ -214,11 +214,11 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       if (right !== null && down !== null) points.push(Object.assign({ place: place, x: x.values[place], y: y.values[place], px: right, py: down }, point));
     });
     hide();
-    var own = x.key === data.x && y.key === data.y, some = data.points.some(function (p) { return p.passes; });
-    var best = some || !own ? unbeaten(points) : [], numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
+    var own = x.key === data.x && y.key === data.y, name = own ? "Best trade-offs" : "Best on these axes";
+    var best = unbeaten(own ? points.filter(function (p) { return p.passes; }) : points), numbers = best.map(function (p) { return p.number; }), few = best.length <= 4;
     scroll.replaceChildren(own ? pageDrawing(x, y, points, numbers) : otherDrawing(x, y, points, best, numbers));
     said.textContent = (points.length < data.points.length ? points.length + " of " + data.points.length + " releases are shown. " : "") +
-      (best.length ? "Best trade-offs (filled): " + best.map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
+      (best.length ? name + " (filled): " + best.slice().sort(function (a, b) { return a.x - b.x; }).map(function (p) { return few ? "“" + p.name + "”" : p.number; }).join(", ") + "." : "");
   }
   var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   box.append(scroll, hint, said, controls);

@@ -1,0 +1,100 @@
+"""The limits that a release breaks, with figures: for cards, objections and findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from larvatus.comparison.attack_limits import limit_on_value
+from larvatus.comparison.excess_risk import baseline_ratio
+from larvatus.comparison.headline import Headline
+from larvatus.comparison.limits_by_release import limit_figure, of_attack
+from larvatus.comparison.plain_names import plain_words
+from larvatus.comparison.release_sentences import as_title, plain_name
+from larvatus.comparison.risk_text import is_correlation
+from larvatus.comparison.score_figures import LIMITED, UPPER_END, figure_of_limit
+from larvatus.comparison.selection_rule import passes_rule, rule_rows
+from larvatus.core.number_format import EXACT, finite_number
+from larvatus.data.score import Row, Score
+from larvatus.reporting.board.figures_in_words import unmasked_success_text, value_texts
+from larvatus.reporting.board.subject import Subject
+
+
+class BrokenLimit(NamedTuple):
+    """What breaks a limit, or the rule, and by how much."""
+
+    method: str
+    figure: str
+
+    @property
+    def name(self) -> str:
+        return plain_name(self.method)
+
+    @property
+    def sentence(self) -> str:
+        return f"{as_title(self.name)}: {self.figure}"
+
+
+def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
+    """Every limit that a release breaks; without limits, every attack that the default rule does not accept.
+
+    What the unmasked columns alone break comes first, then the limits of the strongest attack, then those of other attacks,
+    then those of measures; among these, those that are broken by most.
+    """
+    own = head.attack.method if head.attack else ""
+    candidate = subject.candidate(head)
+    scores = {s.method: s for s in candidate.of_kind("risk")}
+    alone = {m for m, s in scores.items() if unmasked_success_text(s, limit_on_value(s, subject.limits, head.name))}
+
+    def order(method: str) -> tuple[bool, bool, bool]:
+        return method not in alone, method != own, not of_attack(method)
+
+    if subject.limits is not None and subject.limits.broken(head.name):
+        rows = sorted(subject.limits.broken(head.name), key=lambda r: (order(str(r["score"])), _nearness(r)))
+        return [BrokenLimit(m := str(r["score"]), _figure_beyond(r, scores.get(m))) for r in rows]
+    if head.attack is None or passes_rule(head, subject.limits):
+        return []
+    ruled = [r for r in rule_rows(candidate) if r["met"] is not True]
+    ruled.sort(key=lambda r: (order(str(r["attack"])), -baseline_ratio(scores[str(r["attack"])])))
+    return [BrokenLimit(m := str(r["attack"]), _beyond_rule(r, scores[m], head)) for r in ruled]
+
+
+def _beyond_rule(row: Row, score: Score, head: Headline) -> str:
+    """The figure and what the default rule allows, or the reason if another figure is too high."""
+    most = limit_on_value(score, None, head.name)
+    if most is None or score.value <= most:
+        return str(row["reason"])
+    return f"{_with_unit(score, score.value, most)[0]}, the rule allows {value_texts(score, most)[1]}"
+
+
+def _with_unit(score: Score, value: float, most: float) -> tuple[str, str]:
+    """A value of an attack and its limit; a value that is not a number says what it counts."""
+    reached, limit = value_texts(replace(score, value=value), most)
+    if score.unit == "correlation":
+        return f"rank correlation {reached}", limit
+    counted = plain_words(score.method, "risk", score.meaning).success.partition(" ")[0]
+    return f"{reached} {counted}" if reached.endswith("all") else reached, limit
+
+
+def _figure_beyond(row: Row, score: Score | None) -> str:
+    """The figure and the limit in a few words; the appendix has the reason."""
+    value, most = finite_number(row["value"]), finite_number(row["limit"])
+    if value is None or most is None:
+        return str(row["reason"])
+    figure = figure_of_limit(row)
+    what = LIMITED.get(figure, str(row["figure"]))
+    upper = "up to " if row["figure"] == what + UPPER_END else ""
+    if score is not None and figure == "at_most":
+        reached, limit = _with_unit(score, value, most)
+        return f"{upper}{reached}, limit {limit}"
+    loss = "" if of_attack(row["score"]) else "loss "
+    unit = "rank correlation " if is_correlation(row["score"]) else ""
+    reached = f"{unit}{loss}{upper}{limit_figure(row, float(f'{value:.3g}'))}"
+    said = reached if figure == "at_most" else f"{reached} {what}"
+    return f"{said}, limit {limit_figure(row, most)}"
+
+
+def _nearness(row: Row) -> float:
+    """Sort key of broken limits: the furthest beyond first, those without a figure last."""
+    value, most = finite_number(row["value"]), finite_number(row["limit"])
+    return 0.0 if value is None or most is None else -value / max(most, EXACT)
