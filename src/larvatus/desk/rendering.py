@@ -16,6 +16,7 @@ from larvatus.desk.desk import STEPS, Desk
 from larvatus.desk.finished_results import results_of
 from larvatus.desk.refusals import problem_in
 from larvatus.desk.study_folder import StudyFolder
+from larvatus.desk.verdicts import verdict_text
 from larvatus.desk.wording import Wording, languages
 
 
@@ -26,7 +27,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["capital"] = capitalise
-    made.globals.update(drawing=Markup, plain_title=plain_title, problem_in=problem_in)
+    made.globals.update(drawing=Markup, plain_title=plain_title, problem_in=problem_in, verdict_text=verdict_text)
     return made
 
 

@@ -15,8 +15,8 @@ from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_o
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
+from larvatus.desk.verdicts import decision_text
 from larvatus.reporting.board.cards import card_of
-from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.unmasked_success import success_without_mask
@@ -39,7 +39,8 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     drawn = risk_map(subject) if subject.measures else None
     return {
         **beside, **show_search(at),
-        "results": results, "title": decision_title(subject), "cards": cards_of(subject), "pictures": pictures_of(subject),
+        "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
+        "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
