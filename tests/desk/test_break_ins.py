@@ -86,6 +86,19 @@ def test_an_unknown_release_is_not_approved(desk: RunningDesk, place: str):
     assert desk.get(f"{place}/decide").status == 200
 
 
+def test_a_manifest_that_is_a_link_is_not_read(desk: RunningDesk, place: str, root: Path):
+    """Next to a file that comes back, someone puts a link that leads out of the root."""
+    (root / "back.csv").write_text("x,y\n1,2\n")
+    (root / "back.manifest.json").symlink_to(root.parent / "outside.csv")
+    try:
+        answer = desk.act(place, "decide/verify", path="back.csv")
+        assert answer.status == 422
+        assert "not below the folder" in answer.text
+    finally:
+        (root / "back.manifest.json").unlink()
+        (root / "back.csv").unlink()
+
+
 def test_more_fields_than_a_page_has_are_no_way_to_stop_the_desk(desk: RunningDesk, place: str):
     body = "&".join(f"f{i}=1" for i in range(6000)).encode()
     answer = desk.ask("POST", f"{place}/roles/role", body, Content_Type="application/x-www-form-urlencoded")

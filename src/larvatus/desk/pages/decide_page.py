@@ -100,10 +100,10 @@ def _export(at: PageRequest) -> None:
 
 def _verify(at: PageRequest) -> None:
     path = at.desk.root.resolve_table(at.value("path"))
+    beside = at.desk.root.check(path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST))
     results = results_of(at.study)
     if results is None:
         raise Refusal("compare.run_first")
-    beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
     own = results.run.releases.get(at.value("release")) if results.run else None
     shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]
     manifest = next((m for m in (beside, *shared, *([own.manifests[0]] if own else [])) if m.is_file()), None)
