@@ -95,6 +95,7 @@ def test_keys_are_made_coarser_and_a_wrong_setting_is_marked_where_it_was_typed(
     visitor.write("Every combination is shared by at least (records)", "5")
     visitor.press("Find coarser keys")
     visitor.see("These steps keep to it:")
+    visitor.see("After these steps, someone would find about")
     visitor.press("Next: Masks →")
     visitor.press("Put these steps first in every release")
     visitor.see("Every release begins with these steps.")
