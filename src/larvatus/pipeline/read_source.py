@@ -301,5 +301,6 @@ def read_for_study(source: str | Path, study: Study) -> Microdata:
         return data
     if data.engine.name == "spark":
         raise EngineError("engine spark: cannot write value labels. Leave [value_labels] out, or use engine duckdb.")
-    levels = {n: data.table.columns[n].levels for n in study.value_labels if n in data.table.columns}
+    named = [n for n in study.value_labels if n in data.table.columns]
+    levels = {n: [level for level in data.table.columns[n].levels if level is not None] for n in named}
     return replace(data, labels=data.labels.with_stated(study.labels, study.value_labels, levels))
