@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from desk.desk_browser import LONG, Visitor, axe_findings, needs_browser, open_browser
 from desk.running_desk import RunningDesk, running_desk
-from labelled_sample import SPSS_META, survey, write_spss
+from labelled_sample import SPSS_META, answered_survey, survey, write_spss
 from larvatus.desk.desk import STEPS
 from larvatus.desk.study_edits import with_release
 from larvatus.pipeline.finished_run import open_run
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("desk-browser")]
 MOST_ACTIONS = 40
+SECRET = b64encode(b"a secret for the walk: 32 bytes.") + b"\n"  # with another, luck may bring a safe release above its limit
 HOSTILE = '<img src=x onerror="alert(1)">'
 QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}, {"method": "correlation"}]}
 
@@ -153,11 +155,16 @@ def test_other_languages(browser, desk: RunningDesk, place: str, locale: str, he
 
 
 def walk(visitor: Visitor) -> None:
-    """From an open file to files to share, by visible labels."""
+    """From an open file to files to share, by visible labels; what the pages recommend is done, and nothing else."""
     visitor.page.get_by_role("heading", name="Types and meanings").wait_for(timeout=LONG)
+    study, = visitor.desk.server.desk.recent()
+    study.secret_path().write_bytes(SECRET)
     visitor.press("Next: Roles →")
     visitor.press("Next: Keys →")
     visitor.see("Records found by their keys alone", timeout=LONG)
+    if visitor.page.get_by_text("No release can pass").is_visible():
+        visitor.press("Make all of them coarser")
+        visitor.see("These steps keep to it:", timeout=LONG)
     visitor.press("Next: Masks →")
     visitor.press("Use all suggestions", timeout=LONG)
     visitor.see("All suggestions are in the list below")
@@ -168,7 +175,7 @@ def walk(visitor: Visitor) -> None:
     visitor.press("Next: Decide →")
     visitor.write("Why this one?", "It serves the course.")
     visitor.write("Your name", "A. Keeper")
-    visitor.confirm_if_asked("This release is not shown to be safe.")
+    assert not visitor.page.get_by_label("This release is not shown to be safe.").is_visible(), "the release passes"
     visitor.press("Approve this release")
     visitor.see("was approved by A. Keeper", timeout=LONG)
     visitor.press("Write the files")
@@ -178,7 +185,8 @@ def walk(visitor: Visitor) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["survey.sav", ""])
 def test_the_whole_walk_in_few_actions(browser, tmp_path: Path, file: str):
-    write_spss(tmp_path / "survey.sav")
+    """To an ordinary approval: the release passes, and nobody has to approve it all the same."""
+    write_spss(tmp_path / "survey.sav", answered_survey())
     with running_desk(tmp_path) as desk:
         visitor = Visitor(browser, desk)
         visitor.enter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,6 +143,24 @@ def test_a_broken_file_leads_back_to_the_files_and_leaves_nothing(desk: RunningD
     assert desk.act(place, "open/give_up").headers["location"] == "/"
     assert not folder.exists()
     assert folder.name not in desk.get("/").text
+
+
+def test_a_broken_file_that_nobody_goes_on_with_leaves_nothing(desk: RunningDesk):
+    """It is in no list of studies, and its folder goes when another file is opened or the desk ends."""
+    place = desk.open("broken.sav")
+    folder = desk.server.desk.study(place.rpartition("/")[2]).path
+    assert folder.name not in desk.get("/").text.partition('class="recent')[2]
+    assert "broken.sav is not a file of SPSS" in desk.get(f"{place}/open").text, "it can still be looked at"
+    desk.open("survey.sav")
+    assert not folder.exists()
+
+
+def test_a_broken_file_leaves_nothing_at_the_end(tmp_path: Path):
+    (tmp_path / "broken.sav").write_bytes(b"$FL2 nonsense" * 50)
+    with running_desk(tmp_path) as one:
+        one.enter()
+        one.open("broken.sav")
+    assert [p.name for p in tmp_path.iterdir()] == ["broken.sav"]
 
 
 def test_a_text_file_that_cannot_be_read_asks_for_its_format(desk: RunningDesk):

@@ -68,8 +68,21 @@ def test_types_and_meanings_are_changed(visitor: Visitor, place: str):
     visitor.write("Meaning of income", "Income in a year, euro")
     visitor.page.keyboard.press("Tab")
     toml.filter(has_text='income = "Income in a year, euro"').wait_for()
-    visitor.press("Undo")
-    toml.filter(has_not_text="Income in a year, euro").wait_for()
+    page = visitor.page
+    page.locator("details.labels", has=page.get_by_label("Label of 1 in sex", exact=True)).locator("summary").click()
+    visitor.write("Label of 1 in sex", "Man")
+    page.keyboard.press("Tab")
+    toml.filter(has_text='[value_labels.sex]\n1 = "Man"').wait_for()
+    assert page.get_by_label("Label of 2 in sex", exact=True).is_visible(), "the list stays open"
+    page.locator("#grid tbody td").filter(has_text=re.compile("^1 Man$")).first.wait_for()
+    visitor.write("New code of sex", "3")
+    visitor.write("Label of the new code of sex", "Other")
+    page.keyboard.press("Enter")
+    toml.filter(has_text='3 = "Other"').wait_for()
+    assert axe_findings(page) == []
+    for gone in ('3 = "Other"', '1 = "Man"', "Income in a year, euro"):
+        visitor.press("Undo")
+        toml.filter(has_not_text=gone).wait_for()
     visitor.press("Undo")
     toml.filter(has_not_text='numeric = [\n    "sex"').wait_for()
 
@@ -82,6 +95,7 @@ def test_keys_are_made_coarser_and_a_wrong_setting_is_marked_where_it_was_typed(
     visitor.write("Every combination is shared by at least (records)", "5")
     visitor.press("Find coarser keys")
     visitor.see("These steps keep to it:")
+    visitor.see("After these steps, someone would find about")
     visitor.press("Next: Masks →")
     visitor.press("Put these steps first in every release")
     visitor.see("Every release begins with these steps.")
@@ -239,7 +253,8 @@ def test_a_click_before_the_scripts_are_loaded_works(browser, desk: RunningDesk,
     visitor.press("larvatus desk →")
     visitor.press("Go to the desk")
     visitor.press("broken.sav", exact=False)
-    study, = (s for s in desk.server.desk.recent() if s.name == "broken.sav")
+    page.get_by_role("heading", name="Your file").wait_for()
+    study = desk.server.desk.study(page.url.split("/")[-2])
     desk.enter()
     desk.wait(f"/study/{study.id}")
     page.reload()

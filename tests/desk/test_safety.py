@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from desk.running_desk import RunningDesk
+from larvatus.core.errors import LarvatusError
 from larvatus.desk.entrance import LIFETIME, Entrance
-from larvatus.desk.server import DeskServer, bind_loopback
+from larvatus.desk.server import DeskServer, _has_loopback_6, bind_loopback
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
 PAGES = ("/", "/study/0000000000000000/open", "/study/0000000000000000/rows?first=0&count=5")
@@ -31,10 +32,30 @@ def place(desk: RunningDesk) -> str:
 
 
 def test_only_this_machine_is_listened_to(desk: RunningDesk):
-    assert desk.server.socket.getsockname()[0] == "127.0.0.1"
     own = bind_loopback(0)
-    assert own.getsockname()[0] == "127.0.0.1"
-    own.close()
+    for made in (desk.server.sockets, own):
+        assert [s.getsockname()[0] for s in made] in (["127.0.0.1", "::1"], ["127.0.0.1"])
+        assert len({s.getsockname()[1] for s in made}) == 1
+    for made in own:
+        made.close()
+
+
+@pytest.mark.skipif(not _has_loopback_6(), reason="no IPv6 on this machine")
+def test_nobody_else_has_the_port_at_the_other_loopback_address(desk: RunningDesk):
+    """Browsers try ::1 first: whoever listens there would be sent the token and the cookie."""
+    port = int(desk.server.host.rpartition(":")[2])
+    with socket.socket(socket.AF_INET6) as thief:
+        thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match="in use"):
+            thief.bind(("::1", port))
+    with socket.create_connection(("::1", port), 10) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 421"), "the desk itself answers"
+    with socket.socket(socket.AF_INET6) as other:
+        other.bind(("::1", 0))
+        other.listen()
+        with pytest.raises(LarvatusError, match="--port"):
+            bind_loopback(other.getsockname()[1])
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "desk.localhost", ""])
@@ -382,7 +403,8 @@ def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path, monkeypatc
 
         def serve(self, on_start=lambda: None) -> None:
             on_start()
-            self.socket.close()
+            for made in self.sockets:
+                made.close()
             self.desk.private.close()
 
     monkeypatch.setattr(serving, "DeskServer", Ended)

@@ -12,7 +12,16 @@ from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
 from larvatus.desk.forms import form_fields, grid_values, mask_class, settings_from, step_problems_by_field
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.study_edits import role_of, with_kind, with_label, with_missing_codes, with_release, with_role, with_steps
+from larvatus.desk.study_edits import (
+    role_of,
+    with_kind,
+    with_label,
+    with_missing_codes,
+    with_release,
+    with_role,
+    with_steps,
+    with_value_label,
+)
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.study import Study
 
@@ -114,3 +123,14 @@ def test_problems_are_told_by_setting():
 def test_several_values_are_a_grid():
     assert grid_values("0.1; 0.3;0.5") == [0.1, 0.3, 0.5]
     assert grid_values("normal; laplace") == ["normal", "laplace"]
+
+
+def test_labels_of_codes():
+    plain = with_value_label(PLAIN, "region", "1", "North", None)
+    assert plain["value_labels"] == {"region": {"1": "North"}}
+    assert with_value_label(plain, "region", "2", "South", "South")["value_labels"] == plain["value_labels"], "as in the file"
+    assert with_value_label(plain, "region", "2", "", "South")["value_labels"]["region"]["2"] == "", "the label is removed"
+    assert "value_labels" not in with_value_label(plain, "region", "1", "", None)
+    gone = with_role(with_label(plain, "region", "Where"), "region", "none")
+    assert "value_labels" not in gone, "a column that is not released has no labels"
+    assert "labels" not in gone

@@ -13,6 +13,7 @@ import larvatus.desk
 from larvatus.advice import role_guesses
 from larvatus.desk.desk import STEPS
 from larvatus.desk.study_edits import ROLE_CHOICES
+from larvatus.desk.verdicts import VERDICTS, verdict_text
 from larvatus.desk.wording import Wording, language_for, languages
 
 FOLDER = Path(larvatus.desk.__file__).parent
@@ -26,7 +27,8 @@ MADE = {  # keys that are put together in templates and pages
     **{f"decide.doing_{d}": 1 for d in ("approve", "export", "verify")},
     **{f"decide.needs_{d}": 1 for d in ("release", "by", "reason")},
     **{f"guard.{g}": 1 for g in ("address", "method", "origin", "length", "large", "enter")},
-    "keys.found": 1, "keys.found_none": 1,
+    "keys.found": 1, "keys.found_none": 1, "verdicts.none": 1, "verdicts.none_unmasked": 1,
+    **{f"verdicts.{v}": 1 for v in VERDICTS.values()},
     **{f"open.{n}": 1 for n in ("delimiter", "decimal", "thousands", "encoding", "quote")},
 }
 
@@ -91,3 +93,12 @@ def test_the_browser_chooses_the_language():
     assert language_for("fr-CH, fr;q=0.9, en;q=0.8") == "fr"
     assert language_for("pt-BR, de;q=0.5") == "de"
     assert language_for("") == "en"
+
+
+def test_verdicts_are_in_the_language_of_the_page():
+    say = Wording("de")
+    assert verdict_text("breaks 2 limits: must not be released", say) == "verletzt 2 Grenzen: darf nicht weitergegeben werden"
+    assert verdict_text("proposed · the rule’s choice", say) == "vorgeschlagen · Wahl der Regel"
+    assert verdict_text("", say) == ""
+    for said in VERDICTS:
+        assert verdict_text(said, Wording("en")) == said, "in English as in the report"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from desk.running_desk import RunningDesk, running_desk
+from labelled_sample import read_spss, write_spss
 from larvatus.desk.study_edits import with_release, with_role
 from larvatus.desk.study_folder import StudyFolder
 
@@ -52,6 +53,32 @@ def test_the_study_file_gives_the_same_bytes_on_the_command_line(desk: RunningDe
     for name in files:
         if not name.endswith(".json"):  # manifests state when they were written
             assert (study.results() / "releases" / name).read_bytes() == (tmp_path / "again" / "releases" / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_labelled_study_gives_the_same_bytes_on_the_command_line(desk: RunningDesk, tmp_path: Path):
+    """With coarser keys, other types and labels, as clicks make them."""
+    write_spss(tmp_path / "survey.sav")
+    place = desk.open("survey.sav")
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    desk.act(place, "open/value_label", column="sex", code="1", label="Man")
+    desk.act(place, "open/label", column="income", label="Income in a year")
+    desk.act(place, "keys/all")
+    desk.wait(place)
+    desk.act(place, "masks/add", method="data_shuffling", name="shuffled")
+    desk.act(place, "masks/coarser")
+    study.change({**study.plain, **QUICK}, "release")
+    assert len(study.plain["release"][0]["steps"]) > 1
+    desk.act(place, "run/start")
+    desk.wait(place)
+    assert desk.server.desk.worker.latest(study.id, "run").state == "done"
+    subprocess.run([*LARVATUS, "run", str(study.path / "study.toml"), "-o", str(tmp_path / "again"), "--secret-file",
+                    str(study.path / "secret.txt"), "--quiet"], check=True)
+    made = study.results() / "releases" / "shuffled.sav"
+    assert made.read_bytes() == (tmp_path / "again" / "releases" / "shuffled.sav").read_bytes()
+    _, about = read_spss(made)
+    assert about.variable_value_labels["sex"][1.0] == "Man"
+    assert about.column_names_to_labels["income"] == "Income in a year"
 
 
 @pytest.mark.slow

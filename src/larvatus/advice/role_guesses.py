@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from larvatus.advice.column_kinds import ColumnKind
+from larvatus.core.number_format import plural
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.text_columns import FEW_CODES
 
@@ -178,7 +179,7 @@ def _labelled(c: ColumnKind, named: Any) -> RoleGuess | None:
     if not c.labels or c.distinct > MOST_LEVELS:
         return None
     role: Role = "confidential" if _MONEY.search(c.name.lower()) else "non_confidential"
-    why = f"{c.labels} value labels" + (", and its measure is ordinal" if c.is_ordered else "")
+    why = plural(c.labels, "value label") + (", and its measure is ordinal" if c.is_ordered else "")
     return RoleGuess(c, role, "ordered category" if c.is_ordered else "category", why, nominal=c.numeric and not c.is_ordered)
 
 

@@ -39,6 +39,7 @@ class Desk:
         self.events.close()
         self.private.close()
         await self.worker.stop()
+        self.drop_unreadable()
 
     def recent(self) -> list[StudyFolder]:
         """The studies below the root, the latest first."""
@@ -52,7 +53,8 @@ class Desk:
                     continue
                 self._studies.setdefault(made.id, made)
         order = {path: i for i, path in enumerate(places)}
-        return sorted((s for s in self._studies.values() if s.path in order), key=lambda s: order[s.path])
+        shown = [s for s in self._studies.values() if s.path in order and not self._is_unreadable(s)]
+        return sorted(shown, key=lambda s: order[s.path])
 
     def study(self, number: str) -> StudyFolder | None:
         """The study with this id."""
@@ -62,6 +64,7 @@ class Desk:
 
     def open_source(self, path: Path, name: str, more: Mapping[str, Any] | None = None) -> StudyFolder:
         """Begin a study of a file below the root."""
+        self.drop_unreadable()
         parent = self.work or path.parent
         stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in stem_of_file(path)).strip("-.")
         made = StudyFolder.create(parent, stem, {}, name)
@@ -72,6 +75,7 @@ class Desk:
 
     def open_own(self, name: str, fill: Any) -> StudyFolder:
         """Begin a study of a file that `fill` writes into the folder of the study: an upload, or built-in data."""
+        self.drop_unreadable()
         place = self.work or self.root.path
         made = StudyFolder.create(place, stem_of_file(Path(name)), {}, name)
         try:
@@ -90,6 +94,15 @@ class Desk:
             return
         self._studies.pop(study.id, None)
         shutil.rmtree(study.path, ignore_errors=True)
+
+    def drop_unreadable(self) -> None:
+        """Remove the folders of studies whose files could not be read, and with which nobody goes on."""
+        for study in [s for s in self._studies.values() if self._is_unreadable(s)]:
+            self.give_up(study)
+
+    def _is_unreadable(self, study: StudyFolder) -> bool:
+        looked = self.worker.latest(study.id, "examine")
+        return "roles" not in study.plain and looked is not None and looked.state == "failed"
 
     def source(self, study: StudyFolder) -> Path:
         """The data of a study, which must be below the root or in the study's folder."""

@@ -24,7 +24,7 @@ REPORT_POLICY = (  # a report has its own scripts and styles in one file: it is 
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-OPEN = ("/enter", "/static/", "/charts.css")  # what needs no session: it shows nothing of a study
+OPEN, OPEN_FOLDER = ("/enter", "/charts.css"), "/static/"  # what needs no session: it shows nothing of a study
 LARGEST_FORM = 1_000_000  # bytes
 _HEADERS = {  # no-referrer would take the origin from forms that the browser sends without a script
     "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
@@ -69,7 +69,7 @@ class Guard:
         length = headers.get("content-length", "0")
         if method == "POST" and (not length.isdigit() or (path != "/upload" and int(length) > LARGEST_FORM)):
             return 413, "guard.large"
-        if not path.startswith(OPEN) and not self.entrance.knows(_cookie(headers, self.cookie)):
+        if path not in OPEN and not path.startswith(OPEN_FOLDER) and not self.entrance.knows(_cookie(headers, self.cookie)):
             return 401, "guard.enter"
         return None
 

@@ -36,9 +36,12 @@ class PageRequest:
         """A field in per cent, as a share; None if it is empty."""
         text = self.value(name).replace(",", ".").strip()
         try:
-            return round(float(text) / 100, 6) if text else None
+            share = round(float(text) / 100, 6) if text else None
         except ValueError:
             raise Refusal("compare.no_number") from None
+        if share is not None and not 0 <= share <= 1:  # not a number is neither
+            raise Refusal("compare.no_number")
+        return share
 
     def change(self, plain: Mapping[str, Any], *change: str) -> None:
         """Change the study."""

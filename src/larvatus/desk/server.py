@@ -22,19 +22,47 @@ from larvatus.desk.desk import Desk
 from larvatus.desk.entrance import LIFETIME, DoorPage, Entrance
 from larvatus.desk.root_folder import RootFolder
 
-_LOOPBACK = "127.0.0.1"
+_LOOPBACK, _LOOPBACK_6 = "127.0.0.1", "::1"
+_TRIES = 50  # ports that are tried until one is free at both addresses
 
 
-def bind_loopback(port: int) -> socket.socket:
-    """A socket that only this machine can reach; port 0 is any that is free."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def bind_loopback(port: int) -> list[socket.socket]:
+    """Sockets that only this machine can reach, at both loopback addresses; port 0 is any that is free.
+
+    Browsers try ::1 first. If the desk did not hold its port there, another user of this machine could, and would be sent
+    the token and the cookie.
+    """
+    for _ in range(1 if port else _TRIES):
+        first = _bound(socket.AF_INET, _LOOPBACK, port)
+        if not _has_loopback_6():
+            return [first]
+        try:
+            return [first, _bound(socket.AF_INET6, _LOOPBACK_6, first.getsockname()[1])]
+        except LarvatusError:
+            first.close()
+    raise LarvatusError(f"port {port} is in use at ::1. Choose another one with --port, or none." if port else
+                        "no port is free at both 127.0.0.1 and ::1. Choose one with --port.")
+
+
+def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((_LOOPBACK, port))
+        made.bind((address, port))
+        made.listen()  # from now on nobody else can have this port
     except OSError as error:
         made.close()
         raise LarvatusError(f"port {port} cannot be used: {error.strerror}. Choose another one with --port, or none.") from None
     return made
+
+
+def _has_loopback_6() -> bool:
+    """Whether anybody can listen at ::1 of this machine."""
+    try:
+        _bound(socket.AF_INET6, _LOOPBACK_6, 0).close()
+    except (LarvatusError, OSError):
+        return False
+    return True
 
 
 class _Server(uvicorn.Server):
@@ -54,9 +82,9 @@ class DeskServer:
 
     def __init__(self, root: Path, port: int = 0, work: Path | None = None) -> None:
         self.desk = Desk(RootFolder(root), None if work is None else RootFolder(work).path)
-        self.socket = bind_loopback(port)
+        self.sockets = bind_loopback(port)
         name = f"desk-{secrets.token_hex(6)}.localhost"
-        self.host = f"{name}:{self.socket.getsockname()[1]}"
+        self.host = f"{name}:{self.sockets[0].getsockname()[1]}"
         self.entrance = Entrance()
         self.door = DoorPage(self.desk.private.path, f"http://{self.host}")
         app = make_app(self.desk, self.entrance, self.host, f"larvatus-{name.partition('.')[0]}", self.door)
@@ -73,7 +101,7 @@ class DeskServer:
     def serve(self, on_start: Callable[[], None] = lambda: None) -> None:
         """Serve until the process is asked to end."""
         async def work() -> None:
-            serving = asyncio.create_task(self._server.serve(sockets=[self.socket]))
+            serving = asyncio.create_task(self._server.serve(sockets=self.sockets))
             while not self._server.started and not serving.done():
                 await asyncio.sleep(0.02)
             on_start()

@@ -24,6 +24,12 @@ def role_of(plain: Plain, column: str) -> str:
     return lists or next((role for role in SINGLES if roles.get(role) == column), "none")
 
 
+def is_released(plain: Plain, column: str) -> bool:
+    """Whether a column is in the release."""
+    role = role_of(plain, column)
+    return role in RELEASED_ROLES and (role != "weight" or plain["roles"].get("release_weight", True))
+
+
 def columns_without_steps(plain: Plain) -> list[str]:
     """The released columns that no step names, without the confidential ones."""
     roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
@@ -49,12 +55,16 @@ def with_role(plain: Plain, column: str, role: str) -> dict[str, Any]:
     elif role == "sub_group":
         groups["columns"] = [*groups["columns"], column]
         groups.setdefault("small", "pool")
-    if role not in RELEASED_ROLES:
-        labels = {n: v for n, v in plain.get("labels", {}).items() if n != column}
-        plain = {**plain, "labels": labels}
     if not groups["columns"]:
         groups = {}
-    return without_empty({**plain, "roles": roles, "sub_groups": groups})
+    return with_labels_of_released({**plain, "roles": roles, "sub_groups": groups})
+
+
+def with_labels_of_released(plain: Plain) -> dict[str, Any]:
+    """The study without labels of columns that are not released."""
+    labels = {part: {n: v for n, v in plain.get(part, {}).items() if is_released(plain, n)}
+              for part in ("labels", "value_labels")}
+    return without_empty({**plain, **labels})
 
 
 def with_kind(plain: Plain, column: str, kind: str, has_labels: bool, is_numeric: bool) -> dict[str, Any]:
@@ -81,6 +91,15 @@ def with_label(plain: Plain, column: str, label: str) -> dict[str, Any]:
     """The study with what a column means, for the codebook."""
     labels = {**plain.get("labels", {}), column: label}
     return without_empty({**plain, "labels": {n: v for n, v in labels.items() if v}})
+
+
+def with_value_label(plain: Plain, column: str, code: str, label: str, of_file: str | None) -> dict[str, Any]:
+    """The study with the label of a code; the one that the file has is not stated again, and an empty one removes it."""
+    stated = {c: t for c, t in plain.get("value_labels", {}).get(column, {}).items() if c != code}
+    if label != (of_file or ""):
+        stated[code] = label
+    values = {**plain.get("value_labels", {}), column: stated}
+    return without_empty({**plain, "value_labels": {n: v for n, v in values.items() if v}})
 
 
 def with_part(plain: Plain, part: str, **settings: Any) -> dict[str, Any]:

@@ -153,9 +153,19 @@ def read_labels(given: Any, problems: list[str]) -> dict[str, str]:
     return {str(n): v for n, v in given.items() if isinstance(v, str)}
 
 
-def label_problems(labels: Mapping[str, str], released: Sequence[str]) -> list[str]:
-    """Problems with labels of columns that are not released."""
-    return [f"labels: {n!r} is not a released column; {nearest_names(n, released)}" for n in labels if n not in released]
+def read_value_labels(given: Any, problems: list[str]) -> dict[str, dict[str, str]]:
+    """Labels of codes by column from a study; problems are added to the list."""
+    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
+        problems.append("value_labels: must be tables by column, such as [value_labels.sex] with 1 = \"male\".")
+        return {}
+    wrong = [(n, code) for n, texts in given.items() for code, text in texts.items() if not isinstance(text, str)]
+    problems += [f"value_labels.{n}.{code}: must be text." for n, code in wrong]
+    return {str(n): {str(c): t for c, t in texts.items() if isinstance(t, str)} for n, texts in given.items()}
+
+
+def label_problems(part: str, labels: Mapping[str, Any], released: Sequence[str]) -> list[str]:
+    """Problems with labels of columns that are not released, in one part of a study."""
+    return [f"{part}: {n!r} is not a released column; {nearest_names(n, released)}" for n in labels if n not in released]
 
 
 def _told(step: Mask, kinds: set[str]) -> str:

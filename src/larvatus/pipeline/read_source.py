@@ -291,9 +291,16 @@ def _is_stated(source: Any, dialect: CsvDialect) -> bool:
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:
-    """Read the source with the roles and settings of a study."""
-    return read(
+    """Read the source with the roles and settings of a study. Labels that it states replace those of the file."""
+    data = read(
         source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), query=study.query,
         table=study.table, password_file=study.password_path(), engine=study.engine, memory=study.memory,
         master=study.master, **study.csv.model_dump(),
     )
+    if not study.value_labels and not data.labels:
+        return data
+    if data.engine.name == "spark":
+        raise EngineError("engine spark: cannot write value labels. Leave [value_labels] out, or use engine duckdb.")
+    named = [n for n in study.value_labels if n in data.table.columns]
+    levels = {n: [level for level in data.table.columns[n].levels if level is not None] for n in named}
+    return replace(data, labels=data.labels.with_stated(study.labels, study.value_labels, levels))

@@ -21,7 +21,7 @@ from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, SourceFil
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Roles, SubGroups, role_problems
-from larvatus.documents.codebook import read_labels
+from larvatus.documents.codebook import read_labels, read_value_labels
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import Domain, domain_of
 from larvatus.measures.scoring.null_placement import FEWEST_RESAMPLES, MOST_RESAMPLES
@@ -82,6 +82,8 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
             return ()
     if name == "labels":
         return read_labels(value, problems)
+    if name == "value_labels":
+        return read_value_labels(value, problems)
     if name == "domain":
         found = [_domain(i, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
         return [d for d in found if d is not None]

@@ -103,6 +103,9 @@ class Study(SettingsModel):
     search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
     labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
+    value_labels: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="labels of codes by column, in place of those of the file; an empty label removes one"
+    )
     csv: CsvFormat = Field(default=NOTHING_STATED, description="how a CSV source is written; keys of [source] in a file")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
@@ -176,7 +179,7 @@ class Study(SettingsModel):
             ]
             problems += domain_problems(parts.get("domain", ()), known_to)
             problems += analysis_problems(parts.get("analysis", ()), known_to)
-            problems += label_problems(parts.get("labels", {}), known_to)
+            problems += [p for n in ("labels", "value_labels") for p in label_problems(n, parts.get(n, {}), known_to)]
             problems += about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -282,6 +285,8 @@ class Study(SettingsModel):
             out["search"] = [s.plain() for s in self.search]
         if self.labels:
             out["labels"] = dict(self.labels)
+        if self.value_labels:
+            out["value_labels"] = {n: dict(v) for n, v in self.value_labels.items()}
         return out
 
     def toml(self) -> str:

@@ -75,6 +75,21 @@ class FileLabels:
         more = {n: replace(self[n], missing=tuple(dict.fromkeys((*self[n].missing, *codes)))) for n, codes in stated.items()}
         return replace(self, columns={**self.columns, **more}) if more else self
 
+    def with_stated(
+        self, meanings: Mapping[str, str], values: Mapping[str, Mapping[str, str]], levels: Mapping[str, Iterable[CodeValue]],
+    ) -> FileLabels:
+        """The labels, with meanings of columns and labels of codes that were stated in place of those of the file.
+
+        Codes are stated as texts. `levels` are the codes that the records of a column have.
+        """
+        columns = dict(self.columns)
+        for name, text in meanings.items():
+            columns[name] = replace(self[name], label=text)
+        for name, stated in values.items():
+            own = columns.get(name, ColumnLabels())
+            columns[name] = replace(own, values=_stated_values(own.values, stated, levels.get(name, ())))
+        return replace(self, columns=columns)
+
     def plain(self) -> dict[str, Any]:
         """The labels as plain values, for JSON."""
         return asdict(self)
@@ -89,6 +104,28 @@ class FileLabels:
 
 
 NO_LABELS = FileLabels()
+
+
+def _stated_values(
+    own: tuple[tuple[CodeValue, str], ...], stated: Mapping[str, str], levels: Iterable[CodeValue]
+) -> tuple[tuple[CodeValue, str], ...]:
+    """The codes of a file in their order, then new ones, with the stated labels; a code with an empty label loses it."""
+    known = {code_text(code): code for code in (*levels, *(code for code, _ in own))}
+    made = {code_text(code): text for code, text in own} | dict(stated)
+    return tuple((known[code] if code in known else _code_of(code), text) for code, text in made.items() if text)
+
+
+def code_text(code: CodeValue) -> str:
+    """A code as a study states it: whole numbers have no decimal mark."""
+    plain = _plain(code)
+    return f"{plain:.12g}" if isinstance(plain, float) else str(plain)
+
+
+def _code_of(text: str) -> CodeValue:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _frozen(value: Any) -> Any:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from larvatus.comparison.tiers import DEFAULT, TIERS
 from larvatus.desk.page_request import PageRequest
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.study_edits import planned_steps, with_steps
+from larvatus.desk.study_edits import planned_steps, with_role, with_steps
 
-LEAST = 3  # records that share a combination of keys, unless another number is given
+
+def fewest_records(plain: Mapping[str, Any]) -> int:
+    """Records that share a combination of keys, unless another number is given: what the limit on records found asks for."""
+    return round(1 / TIERS.get(plain.get("limits", {}).get("tier", ""), DEFAULT).at_most)
 
 
 def show_coarser(at: PageRequest) -> dict[str, Any]:
@@ -17,7 +22,7 @@ def show_coarser(at: PageRequest) -> dict[str, Any]:
     found, job = at.study.finding("coarser", key), at.desk.worker.latest(at.study.id, "coarser")
     if job is not None and (job.state == "done" or job.arguments.get("key") != key):
         job = None
-    limit = (found or {}).get("limit", {"k": LEAST})
+    limit = (found or {}).get("limit", {"k": fewest_records(at.study.plain)})
     return {"coarser": found, "coarser_job": job, "limit": limit, "used": found is not None and _are_first(at, found["steps"])}
 
 
@@ -30,6 +35,21 @@ def find_coarser(at: PageRequest) -> None:
     if not limit:
         raise Refusal("keys.needs_limit")
     at.desk.ask(at.study, "coarser", limit=limit)
+
+
+def coarsen_all(at: PageRequest) -> None:
+    """Give every column that is released unmasked the role key, and look for coarser classes of them."""
+    plain = at.study.plain
+    for name in plain.get("roles", {}).get("non_confidential", ()):
+        plain = with_role(plain, name, "key")
+    at.change(plain, "all_keys")
+    at.desk.ask(at.study, "coarser", limit={"k": fewest_records(plain)})
+
+
+def with_coarser(at: PageRequest, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The steps of a release after those that were found for the keys, if there are any."""
+    found = at.study.finding("coarser", at.desk.data_key(at.study))
+    return [*(found["steps"] if found else ()), *steps]
 
 
 def use_coarser(at: PageRequest) -> None:

@@ -9,14 +9,15 @@ from typing import Any
 from larvatus.comparison.limits_by_release import judge_limits
 from larvatus.comparison.release_sentences import capitalise
 from larvatus.comparison.selection_rule import passes_rule
-from larvatus.comparison.tiers import TIERS
+from larvatus.comparison.tiers import INTERVAL_ABOVE, TIERS
 from larvatus.core.errors import StudyError
 from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_of
 from larvatus.desk.page_request import Action, PageRequest
+from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
+from larvatus.desk.verdicts import decision_text
 from larvatus.reporting.board.cards import card_of
-from larvatus.reporting.board.decision import decision_title
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.unmasked_success import success_without_mask
@@ -24,6 +25,8 @@ from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
 from larvatus.reporting.page.blocks import Figure
 
+FEWEST = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # records with which the interval of a share or correlation can be near enough
+_MANY_MISSING = 0.02
 _DRAWN, _MOST_PICTURES = ("distributions", "correlation", "scatter"), 4
 
 
@@ -39,13 +42,21 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     drawn = risk_map(subject) if subject.measures else None
     return {
         **beside, **show_search(at),
-        "results": results, "title": decision_title(subject), "cards": cards_of(subject), "pictures": pictures_of(subject),
+        "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
+        "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
         "points": map_points(subject), "without_mask": _without_mask(subject),
-        "unmasked": columns_without_steps(at.study.plain),
+        "unmasked": columns_without_steps(at.study.plain), "few": FEWEST if results.comparison.about.records < FEWEST else 0,
+        "with_missing": columns_with_missing(at),
     }
+
+
+def columns_with_missing(at: PageRequest) -> list[str]:
+    """Confidential columns with many missing cells, which no mask changes: who did not answer can be seen."""
+    masked = [c for c in columns_with_roles(at) if c["now"] == "confidential"]
+    return [c["name"] for c in masked if c["missing"] > _MANY_MISSING * c["records"]]
 
 
 def other_files(at: PageRequest) -> list[str]:

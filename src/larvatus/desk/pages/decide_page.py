@@ -9,7 +9,7 @@ from typing import Any
 
 from larvatus.comparison.selection_rule import selected_release
 from larvatus.desk.desk import own_suffix
-from larvatus.desk.finished_results import results_of
+from larvatus.desk.finished_results import StudyResults, results_of
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.compare_page import passing_names
 from larvatus.desk.refusals import Refusal
@@ -18,7 +18,7 @@ from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.subject import subject_of
 
 _FORMATS = (".csv", ".parquet", ".sav", ".dta", ".xlsx")
-_MANIFEST = ".manifest.json"
+_MANIFEST, _LONGEST_NAME = ".manifest.json", 100
 
 
 def show_decide(at: PageRequest) -> dict[str, Any]:
@@ -32,17 +32,23 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
     approvals = run.approvals()
     folder = at.study.results()
     chosen = selected_release(run.comparison)[0]
-    suffix = next(iter(run.releases.values())).target.suffix
     return {
         "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen,
         "passing": passing_names(results),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
-        "verified": at.study.finding("verify", "latest"), "formats": [suffix, *(f for f in _FORMATS if f != suffix)],
+        "verified": at.study.finding("verify", "latest"), "formats": _formats(results),
         "files": written_files(at), "place": _shown_place(at), "warnings": run.comparison.warnings,
         "shareable": _returned_files(at),
     }
+
+
+def _formats(results: StudyResults | None) -> list[str]:
+    """The formats that a release can be written in, the one that it has first."""
+    run = results.run if results else None
+    own = [next(iter(run.releases.values())).target.suffix] if run and run.releases else []
+    return list(dict.fromkeys((*own, *_FORMATS)))
 
 
 def written_files(at: PageRequest) -> list[str]:
@@ -77,7 +83,9 @@ def _approve(at: PageRequest) -> None:
 
 def _export(at: PageRequest) -> None:
     name, format = at.value("name").strip(), at.value("format")
-    if not name or any(c in name for c in "/\\\0") or name.startswith("."):
+    if not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME or any(c in name for c in "/\\") or name.startswith("."):
+        raise Refusal("decide.bad_name")
+    if format not in _formats(results_of(at.study)):
         raise Refusal("decide.bad_name")
     name = name if own_suffix(name) == format else name + format
     target = at.study.path / "shared" / name
@@ -92,10 +100,10 @@ def _export(at: PageRequest) -> None:
 
 def _verify(at: PageRequest) -> None:
     path = at.desk.root.resolve_table(at.value("path"))
+    beside = at.desk.root.check(path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST))
     results = results_of(at.study)
     if results is None:
         raise Refusal("compare.run_first")
-    beside = path.with_name(path.name.removesuffix(own_suffix(path.name)) + _MANIFEST)
     own = results.run.releases.get(at.value("release")) if results.run else None
     shared = [manifest_paths(Path(f))[0] for f in at.study.about.get("exported", ()) if Path(f).name == path.name]
     manifest = next((m for m in (beside, *shared, *([own.manifests[0]] if own else [])) if m.is_file()), None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from larvatus.comparison.tiers import DEFAULT, TIERS, Tier
 from larvatus.desk.page_request import Action, PageRequest
-from larvatus.desk.pages.coarser_keys import find_coarser, show_coarser
+from larvatus.desk.pages.coarser_keys import coarsen_all, find_coarser, show_coarser
 from larvatus.desk.study_edits import role_of, with_role
 
 
@@ -22,8 +23,13 @@ def show_keys(at: PageRequest) -> dict[str, Any]:
         job = None
     ticked = any(c["now"] == "key" for c in known)
     not_counted = [c["name"] for c in known if ticked and c["now"] != "key"]
-    return {**show_coarser(at), "ticked": ticked, "not_counted": not_counted, "found": found,
+    too_much = found is not None and found["value"] > _tier(at).key_risk
+    return {**show_coarser(at), "too_much": too_much, "ticked": ticked, "not_counted": not_counted, "found": found,
             "job": job if found is None else None, "known": known, "ready": ready}
+
+
+def _tier(at: PageRequest) -> Tier:
+    return TIERS.get(at.study.plain.get("limits", {}).get("tier", ""), DEFAULT)
 
 
 def _look(at: PageRequest) -> None:
@@ -35,4 +41,5 @@ def _set_key(at: PageRequest) -> None:
     at.change(with_role(at.study.plain, at.value("column"), role), "role", at.value("column"), role)
 
 
-KEYS_ACTIONS: Mapping[str, Action] = {"look": _look, "key": _set_key, "coarser": find_coarser}
+KEYS_ACTIONS: Mapping[str, Action] = {"look": _look, "key": _set_key, "coarser": find_coarser,
+                                      "all": coarsen_all}

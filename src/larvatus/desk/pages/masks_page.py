@@ -9,7 +9,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import StudyError
 from larvatus.desk.forms import form_fields, mask_class, mask_summary
 from larvatus.desk.page_request import Action, PageRequest, steps_to_mend
-from larvatus.desk.pages.coarser_keys import show_coarser, use_coarser
+from larvatus.desk.pages.coarser_keys import show_coarser, use_coarser, with_coarser
 from larvatus.desk.pages.typed_step import fields_as_typed, typed_step
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import (
@@ -63,7 +63,7 @@ def _use_advice(at: PageRequest) -> None:
     before = _columns_by_role(at.study.plain)
     kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "constraints", "release")}
     at.change({**kept, **{n: v for n, v in plan.items() if n in ("roles", "sub_groups", "constraints")},
-               "release": [*plan["release"], *own]}, "advice")
+               "release": [*({**r, "steps": with_coarser(at, r["steps"])} for r in plan["release"]), *own]}, "advice")
     at.study.keep_finding("advise", at.desk.data_key(at.study), advice)
     if _columns_by_role(at.study.plain) == before:
         for name, found in ((n, f) for n, f in others.items() if f is not None):
@@ -80,7 +80,7 @@ def _use_suggestion(at: PageRequest) -> None:
     advice = at.study.finding("advise", at.desk.data_key(at.study)) or {"plan": {}}
     one = next((r for r in advice["plan"].get("release", ()) if r["name"] == at.value("name")), None)
     if one is not None:
-        at.change(with_release(at.study.plain, one["name"], one["steps"]), "release", one["name"])
+        at.change(with_release(at.study.plain, one["name"], with_coarser(at, one["steps"])), "release", one["name"])
 
 
 def _add_release(at: PageRequest) -> None:

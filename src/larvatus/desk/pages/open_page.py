@@ -7,7 +7,8 @@ from typing import Any
 
 from larvatus.desk.forms import typed_value
 from larvatus.desk.page_request import LIST_OF_FILES, Action, PageRequest
-from larvatus.desk.study_edits import RELEASED_ROLES, role_of, with_kind, with_label, with_missing_codes, with_setting
+from larvatus.desk.refusals import Refusal
+from larvatus.desk.study_edits import is_released, with_kind, with_label, with_missing_codes, with_setting, with_value_label
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.engines._files.text_stream import is_csv
 
@@ -26,7 +27,8 @@ def show_open(at: PageRequest) -> dict[str, Any]:
     columns = [
         {**c, "kind": kind_of(roles, c), "meaning": plain.get("labels", {}).get(c["name"], c["label"]),
          "from_file": [_range_or_code(m, at) for m in c.get("file_missing", ())],
-         "stated": roles.get("missing", {}).get(c["name"]), "released": role_of(plain, c["name"]) in RELEASED_ROLES}
+         "values": labels_of(plain, c),
+         "stated": roles.get("missing", {}).get(c["name"]), "released": is_released(plain, c["name"])}
         for c in found["columns"]
     ]
     return {"found": found, "job": None, "rows": preview.rows, "columns": columns, "preview": preview,
@@ -61,14 +63,25 @@ def kind_of(roles: Mapping[str, Any], column: Mapping[str, Any]) -> str:
     return "category" if column["has_labels"] and column["name"] not in roles.get("numeric", ()) else "number"
 
 
+def labels_of(plain: Mapping[str, Any], column: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The labels of the codes of a column: those of the file, as the study changes them."""
+    stated = plain.get("value_labels", {}).get(column["name"], {})
+    return list((dict(column["values"]) | stated).items())
+
+
 def _look(at: PageRequest) -> str:
     at.desk.examine(at.study)
     return "roles" if at.value("step") == "roles" else "open"
 
 
+def _column(at: PageRequest) -> Mapping[str, Any] | None:
+    """What is known about the column that a form is about."""
+    known: list[Mapping[str, Any]] = (at.desk.columns(at.study) or {"columns": []})["columns"]
+    return next((c for c in known if c["name"] == at.value("column")), None)
+
+
 def _set_kind(at: PageRequest) -> None:
-    name = at.value("column")
-    column = next((c for c in (at.desk.columns(at.study) or {"columns": []})["columns"] if c["name"] == name), None)
+    name, column = at.value("column"), _column(at)
     if column is not None:
         made = with_kind(at.study.plain, name, at.value("kind"), column["has_labels"], column["numeric"])
         at.change(made, "kind", name, at.value("kind"))
@@ -76,6 +89,15 @@ def _set_kind(at: PageRequest) -> None:
 
 def _set_label(at: PageRequest) -> None:
     at.change(with_label(at.study.plain, at.value("column"), at.value("label").strip()), "label", at.value("column"))
+
+
+def _set_value_label(at: PageRequest) -> None:
+    name, code, column = at.value("column"), at.value("code").strip(), _column(at)
+    if not code:
+        raise Refusal("open.needs_code")
+    if column is not None:
+        of_file = dict(column["values"]).get(code)
+        at.change(with_value_label(at.study.plain, name, code, at.value("label").strip(), of_file), "value_label", name, code)
 
 
 def _set_missing(at: PageRequest) -> None:
@@ -101,6 +123,6 @@ def _set_purpose(at: PageRequest) -> None:
 
 
 OPEN_ACTIONS: Mapping[str, Action] = {
-    "look": _look, "kind": _set_kind, "label": _set_label, "missing": _set_missing, "format": _set_format,
-    "purpose": _set_purpose, "give_up": _give_up,
+    "look": _look, "kind": _set_kind, "label": _set_label, "value_label": _set_value_label, "missing": _set_missing,
+    "format": _set_format, "purpose": _set_purpose, "give_up": _give_up,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from larvatus.desk.page_request import Action, PageRequest
-from larvatus.desk.study_edits import ROLE_CHOICES, role_of, with_part, with_role
+from larvatus.desk.study_edits import ROLE_CHOICES, role_of, with_labels_of_released, with_part, with_role
 
 _FEW_WEIGHTS = 0.05  # different weights per record beyond which weights may single out records
 _SMALL = ("pool", "refuse", "pool_all", "suppress")
@@ -64,8 +64,8 @@ def _set_role(at: PageRequest) -> None:
 def _use_guesses(at: PageRequest) -> None:
     found = at.desk.columns(at.study)
     if found is not None:
-        kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups", "labels")}
-        at.change({**kept, "roles": found["roles"]}, "guesses")
+        kept = {n: v for n, v in at.study.plain.items() if n not in ("roles", "sub_groups")}
+        at.change(with_labels_of_released({**kept, "roles": found["roles"]}), "guesses")
 
 
 def _set_small(at: PageRequest) -> None:
@@ -76,7 +76,8 @@ def _set_small(at: PageRequest) -> None:
 
 def _set_release_weight(at: PageRequest) -> None:
     released = None if at.value("released") else False
-    at.change(with_part(at.study.plain, "roles", release_weight=released), "release_weight")
+    changed = with_part(at.study.plain, "roles", release_weight=released)
+    at.change(with_labels_of_released(changed), "release_weight")
 
 
 ROLES_ACTIONS: Mapping[str, Action] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -47,7 +48,7 @@ def start_search(at: PageRequest) -> None:
     if (method, setting) not in [(m, s) for m, s, _ in searchable_settings()]:
         raise Refusal("search.needs_setting")
     low, high = (typed_value(at.value(n).replace(",", ".")) for n in ("low", "high"))
-    if not all(isinstance(v, int | float) for v in (low, high)) or not low < high:
+    if not all(isinstance(v, int | float) and math.isfinite(v) for v in (low, high)) or not low < high:
         raise Refusal("search.needs_range")
     trials = min(max(at.number("trials"), 1), _MOST_TRIALS) if at.number("trials") > 0 else _TRIALS
     stated = [{"name": method.replace("_", " "), "steps": [{"method": method, "range": {setting: [low, high]}}]}]

@@ -32,6 +32,7 @@ export function replacePage(html, address) {
   }
   for (const name of Object.keys(made.body.dataset)) document.body.dataset[name] = made.body.dataset[name];
   document.title = made.title;
+  document.querySelector(".notice")?.remove();
   if (address && new URL(address, location).pathname !== location.pathname) { history.pushState(null, "", address); shown = location.pathname; }
   for (const id of open) { const d = document.getElementById(id); if (d) d.open = true; }
   const toml = document.querySelector(".toml details");

@@ -25,7 +25,11 @@ export function startEvents(refresh) {
   });
   source.addEventListener("study", (event) => {
     const { number } = JSON.parse(event.data);
-    setTimeout(() => { if (String(number) > "" && Number(document.body.dataset.version) < number) notice(refresh); }, 600);
+    const look = () => { // a change of this tab is on its way as long as the page is busy
+      if (document.body.classList.contains("busy")) setTimeout(look, 300);
+      else if (Number(document.body.dataset.version) < number) notice(refresh);
+    };
+    setTimeout(look, 600);
   });
 }
 

@@ -40,7 +40,7 @@ export function startGrid() {
       const made = document.createElement("td");
       if (cell === null) { made.className = "none"; made.textContent = grid.dataset.missing; }
       else { made.textContent = cell; if (cell !== "" && !isNaN(cell)) made.className = "num"; }
-      const label = cell === null ? undefined : labels[place]?.[cell];
+      const label = cell !== null && labels[place] && Object.hasOwn(labels[place], cell) ? labels[place][cell] : "";
       if (label) {
         const said = document.createElement("span");
         said.className = "label";

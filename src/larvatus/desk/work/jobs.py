@@ -6,7 +6,7 @@ The one exception is the preview, which is written to a private file of the desk
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,7 +132,22 @@ def coarsen_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     cells = set(asked["limit"]) == {"k"}  # single cells are blanked for a limit on k alone
     found = solve_lattice(data, Lattice(suppress="cells" if cells else "records"), study.limits, KeyRisk(), "coarser keys",
                           lambda n: progress(f"levels of the keys: {n}", 0, 1))
-    return {"steps": [dict(s) for s in found.steps], "note": found.note, "limit": asked["limit"]}
+    return {"steps": [dict(s) for s in found.steps], "note": found.note, "limit": asked["limit"],
+            "after": _key_risk_after(data, found.steps) if found.steps else None}
+
+
+def _key_risk_after(data: Microdata, steps: Sequence[Mapping[str, Any]]) -> float:
+    """The share of records that the keys alone find after steps that change only keys."""
+    from larvatus.attacks.key_risk import KeyRisk
+    from larvatus.data.contracts import Mask
+    from larvatus.data.intruder import Intruder
+    from larvatus.data.method_parsing import method_of
+    from larvatus.pipeline import mask
+    from larvatus.pipeline.attack_release import attack_random
+
+    method, keys_only = KeyRisk(), data.with_confidential(())
+    release = mask(keys_only, [method_of(Mask, s) for s in steps])
+    return method.attack(keys_only, release, Intruder(), attack_random(method)).value
 
 
 def _said(cell: Any) -> str:

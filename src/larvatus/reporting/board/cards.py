@@ -27,7 +27,7 @@ from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.page.blocks import Bar, Card, Chip
 from larvatus.reporting.page.chart_rows import anchor
 
-_MAY, _UNKNOWN = "may be released", "risk unknown: no attack was run"
+MAY, RISK_UNKNOWN = "may be released", "risk unknown: no attack was run"
 MUST_NOT, UNSAFE = "must not be released", "not shown to be safe"
 PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
@@ -45,8 +45,8 @@ def card_verdict(head: Headline, subject: Subject) -> tuple[str, _Tone]:
     if broken:
         return f"breaks {plural(broken, 'limit')}: {said}", "bad"
     if head.risk is None:
-        return _UNKNOWN, "open"
-    return (_MAY, "good") if passes_rule(head, subject.limits) else (said, "bad")
+        return RISK_UNKNOWN, "open"
+    return (MAY, "good") if passes_rule(head, subject.limits) else (said, "bad")
 
 
 def _clearly_unsafe(head: Headline, subject: Subject) -> bool:
