@@ -6,7 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from notebooks import NOTEBOOKS, stage_notebooks
+from page_code import ROOT, CodeBlock, blocks_of, made_folder
+
 DOCS = ROOT / "docs"
 ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
@@ -22,10 +24,11 @@ def stage_pages(target: Path) -> list[Path]:
         if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
             place.parent.mkdir(parents=True, exist_ok=True)
             if source.suffix == ".md":
-                place.write_text(links_inside(source.read_text(encoding="utf-8"), source), encoding="utf-8")
+                place.write_text(links_inside(with_results(source, place.with_suffix("")), source), encoding="utf-8")
                 pages.append(place)
             else:
                 shutil.copyfile(source, place)
+    pages += stage_notebooks(target / "notebooks")
     for name, page in ROOT_PAGES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         if name == "LICENSE":
@@ -33,6 +36,27 @@ def stage_pages(target: Path) -> list[Path]:
         (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
         pages.append(target / page)
     return pages
+
+
+def with_results(source: Path, folder: Path) -> str:
+    """The text of a page with what its code printed and drew below each block, if the code was run."""
+    text, made = source.read_text(encoding="utf-8"), made_folder(source)
+    for block in reversed(blocks_of(source)):
+        found = made / block.shown
+        if block.shown and found.exists():
+            text = text[:block.end] + "\n\n" + _result(block, found, folder) + text[block.end:]
+    return text
+
+
+def _result(block: CodeBlock, found: Path, folder: Path) -> str:
+    """A picture, copied to the folder of the page's pictures, or lines of output."""
+    if "picture" in block.remarks:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, folder / found.name)
+        return f"![{block.remarks['picture']}]({folder.name}/{found.name})"
+    lines, wanted = found.read_text(encoding="utf-8").rstrip().splitlines(), block.remarks["prints"]
+    most = len(lines) if wanted == "all" else int(wanted)
+    return "```text\n" + "\n".join([*lines[:most], *["…"] * (len(lines) > most)]) + "\n```"
 
 
 def links_inside(text: str, source: Path) -> str:
@@ -51,6 +75,8 @@ def links_inside(text: str, source: Path) -> str:
             raise FileNotFoundError(f"{source.relative_to(ROOT)}: the link to {link} leads nowhere")
         if DOCS in aim.parents and aim.suffix in (".md", *ASSETS):
             new = aim
+        elif aim.parent == NOTEBOOKS:
+            new = aim.with_suffix(".md")
         elif aim == ROOT / "README.md":
             new = DOCS / "index.md"
         elif aim.parent == ROOT and aim.name in ROOT_PAGES:

@@ -53,11 +53,13 @@ def test_the_check_of_the_built_site_notices_broken_links_and_external_files(tmp
 
     (tmp_path / "one.html").write_text('<h2 id="here"></h2><a href="two.html#there">x</a><a href="#here">y</a>')
     (tmp_path / "two.html").write_text('<script src="https://example.org/a.js"></script><img src="gone.png"><a href="/x">z</a>')
+    (tmp_path / "look.css").write_text("@import '//example.org/b.css'; p { src: url(https://example.org/c.woff), url(d.woff) }")
     problems = "\n".join(problems_of(tmp_path))
-    for part in ("two.html#there, and the page has no such part", "loads https://example.org/a.js",
+    for part in ("look.css: loads //example.org/b.css", "look.css: loads https://example.org/c.woff",
+                 "two.html#there, and the page has no such part", "loads https://example.org/a.js",
                  "gone.png, which does not exist", "/x, which depends on where"):
         assert part in problems
-    assert len(problems.splitlines()) == 4
+    assert len(problems.splitlines()) == 6
 
 
 @pytest.mark.slow
@@ -66,4 +68,35 @@ def test_the_site_is_built_without_external_files_or_broken_links():
         pytest.skip("zensical is not installed: pip install '.[site]'")
     from build import main
 
-    assert main() == 0
+    assert main(["--without-code"]) == 0  # `make site` also runs the code of all pages, which takes minutes
+
+
+def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monkeypatch):
+    import page_code
+    import staging
+
+    page, made = tmp_path / "page.md", tmp_path / "made"
+    for module in (page_code, staging):
+        monkeypatch.setattr(module, "made_folder", lambda page: made)
+    page.write_text("<!-- prints: 2 -->\n```python\nfor i in range(3):\n    print(i)\n```\n\n"
+                    "<!-- picture: A line -->\n```python\nclass Line:\n    def _repr_svg_(self):\n        return '<svg/>'\n\nLine()\n```\n")
+    assert page_code.run_page(page) == ""
+    shown = staging.with_results(page, tmp_path / "site" / "page")
+    assert "```\n\n```text\n0\n1\n…\n```\n" in shown
+    assert shown.endswith("```\n\n![A line](page/8.svg)\n")
+    assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
+
+
+def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):
+    pytest.importorskip("marimo")
+    from notebook_page import page_of
+
+    notebook = tmp_path / "small.py"
+    notebook.write_text(
+        "import marimo\n\napp = marimo.App()\n\n\n@app.cell(hide_code=True)\ndef _():\n    import marimo as mo\n\n"
+        '    mo.md("# Small")\n    return (mo,)\n\n\n@app.cell\ndef _(b):\n    b + 1\n\n\n@app.cell\ndef _():\n    b = 41\n'
+        "    return (b,)\n")
+    page = page_of(notebook, tmp_path / "small.md")
+    assert page.startswith("# Small\n\n```python\nb + 1\n```\n\n```text\n42\n```\n\n```python\nb = 41\n```\n\n")
+    assert "import marimo as mo" not in page
+    assert page.rstrip().endswith("`marimo edit small.py`.*")
