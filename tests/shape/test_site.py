@@ -79,7 +79,8 @@ def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monke
     for module in (page_code, staging):
         monkeypatch.setattr(module, "made_folder", lambda page: made)
     page.write_text("<!-- prints: 2 -->\n```python\nfor i in range(3):\n    print(i)\n```\n\n"
-                    "<!-- picture: A line -->\n```python\nclass Line:\n    def _repr_svg_(self):\n        return '<svg/>'\n\nLine()\n```\n")
+                    "<!-- picture: A line -->\n```python\nclass Line:\n    def _repr_svg_(self):\n"
+                    "        return '<svg/>'\n\nLine()\n```\n")
     assert page_code.run_page(page) == ""
     shown = staging.with_results(page, tmp_path / "site" / "page")
     assert "```\n\n```text\n0\n1\n…\n```\n" in shown
