@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
 from page_code import ROOT, CodeBlock, blocks_of, made_folder
 
@@ -45,7 +46,7 @@ def with_results(source: Path, folder: Path) -> str:
         found = made / block.shown
         if block.shown and found.exists():
             text = text[:block.end] + "\n\n" + _result(block, found, folder) + text[block.end:]
-    return text
+    return with_dates(text)
 
 
 def _result(block: CodeBlock, found: Path, folder: Path) -> str:

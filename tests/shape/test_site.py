@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -101,3 +102,11 @@ def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):
     assert page.startswith("# Small\n\n```python\nb + 1\n```\n\n```text\n42\n```\n\n```python\nb = 41\n```\n\n")
     assert "import marimo as mo" not in page
     assert page.rstrip().endswith("`marimo edit small.py`.*")
+
+
+def test_a_dated_page_names_a_file_of_the_repository():
+    from dates import with_dates
+
+    assert re.fullmatch(r"last (\d{4}-\d\d-\d\d|not known)", with_dates("last <!-- dated: docs/papers.md -->"))
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json is not a file"):
+        with_dates("<!-- dated: benchmarks/nothing.json -->")
