@@ -59,7 +59,7 @@ def _():
 @app.cell
 def _(data, lv, planned):
     comparison = lv.compare(data, planned, ["nearest_record", "value_disclosure"], ["moments", "correlation", "marginal"],
-                            limits={"nearest_record": {"above_baseline": 0.05}, "mean_loss": 0.25}, secret=b"forty maskings")
+                            limits={"nearest_record": {"above_baseline": 0.05}, "mean_loss": 0.25}, secret=b"notebook on forty maskings")
     comparison.plot()
     return (comparison,)
 

@@ -40,7 +40,7 @@ def _(firms):
     import larvatus as lv
 
     data = lv.read(firms, confidential=["employees", "turnover", "wages"], sub_groups=["industry"])
-    noise = lv.mask(data, "additive_noise(variance=0.1)", name="noise", secret=b"giants: noise")
+    noise = lv.mask(data, "additive_noise(variance=0.1)", name="noise", secret=b"notebook on giants: noise")
     noise.plot("turnover")
     return data, lv, noise
 
@@ -82,7 +82,7 @@ def _(data, lv, noise):
         "shuffled": ["data_shuffling"],
     }
     releases = [noise, *(
-        lv.mask(data, *steps, name=name, secret=f"giants: {name}".encode()) for name, steps in answers.items()
+        lv.mask(data, *steps, name=name, secret=f"notebook on giants: {name}".encode()) for name, steps in answers.items()
     )]
     comparison = lv.compare(data, releases, ["nearest_record", "value_disclosure"], ["moments", "correlation", "inequality"])
     comparison.plot()

@@ -42,7 +42,7 @@ def _(people):
 
     data = lv.read(people, confidential=["rent", "wage"], non_confidential=["sex", "age"], sub_groups=["region"],
                    nominal=["sex"], household="family", weight="weight")
-    release = lv.mask(data, "additive_noise(variance=0.5)", name="weights as they are", secret=b"survey: first")
+    release = lv.mask(data, "additive_noise(variance=0.5)", name="weights as they are", secret=b"notebook on a survey: first")
     release.head(7)
     return data, lv, release
 
@@ -73,7 +73,7 @@ def _(mo):
 @app.cell
 def _(data, lv):
     better = lv.mask(data, "additive_noise(variance=0.5)", "weight_grouping(k=40, scope='file')",
-                     "weight_calibration(margins=['sex'])", name="shared weights", secret=b"survey: second")
+                     "weight_calibration(margins=['sex'])", name="shared weights", secret=b"notebook on a survey: second")
     better.plot("weight")
     return (better,)
 

@@ -37,6 +37,10 @@ def result_of(value: Any, place: Path, number: int) -> str:
         drawing = place.with_suffix("") / f"{number}.svg"
         drawing.write_text(value._repr_svg_(), encoding="utf-8")
         return f"![{value.title}]({place.stem}/{drawing.name})"
+    if type(value).__module__.startswith(("pyarrow", "polars")):
+        value = value.to_pandas()
+    if hasattr(value, "to_html"):
+        return str(value.to_html(index=False, border=0))
     if hasattr(value, "_repr_html_"):
         return "\n".join(line.strip() for line in value._repr_html_().splitlines() if line.strip())
     return f"```text\n{value}\n```"

@@ -13,6 +13,7 @@ Comments before a block, which readers do not see, say more:
     <!-- fails: CODE -->                the last command of the block ends with this exit code
     <!-- prints: all -->                the site shows what the block prints below it; a number: its first lines
     <!-- picture: WHAT IT SHOWS -->     the last line of the block is a drawing, which the site shows below it
+    <!-- only picture: WHAT … -->       the site shows the drawing instead of the block
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?P<remarks>(?:<!--[^>]*-->\n\n?)*)(?P<fence>```+)(?P<word>[a-z]*)\n(?P<body>.*?)^(?P=fence)$",
                    re.M | re.S)
-REMARK = re.compile(r"<!-- (prepare|file|not run|fails|prints|picture): (.*?) -->")
+REMARK = re.compile(r"<!-- (prepare|file|not run|fails|prints|picture|only picture): (.*?) -->")
 MADE = ROOT / "site" / "made"  # what blocks print and draw, by page
 SHELL, DATA = ("", "bash", "sh"), ("text", "r", "java", "csv", "json", "html", "diff")
 PATIENCE = 900  # seconds for one page
@@ -44,12 +45,18 @@ class CodeBlock:
     body: str
     line: int
     remarks: dict[str, str] = field(default_factory=dict)
-    end: int = 0  # where the block ends in the text of the page
+    start: int = 0  # where the block starts and ends in the text of the page
+    end: int = 0
 
     @property
     def shown(self) -> str:
         """The file that keeps what the block prints or draws, if the page shows it."""
-        return f"{self.line}.svg" if "picture" in self.remarks else f"{self.line}.txt" if "prints" in self.remarks else ""
+        return f"{self.line}.svg" if self.picture else f"{self.line}.txt" if "prints" in self.remarks else ""
+
+    @property
+    def picture(self) -> str:
+        """What the drawing of the block shows, if it has one."""
+        return self.remarks.get("picture", "") or self.remarks.get("only picture", "")
 
     @property
     def runs(self) -> bool:
@@ -60,7 +67,7 @@ def blocks_of(page: Path) -> list[CodeBlock]:
     """The blocks of a page in their order."""
     text = page.read_text(encoding="utf-8")
     return [CodeBlock(m["word"], m["body"], text.count("\n", 0, m.start("fence")) + 1, dict(REMARK.findall(m["remarks"])),
-                      m.end()) for m in BLOCK.finditer(text)]
+                      m.start("fence"), m.end()) for m in BLOCK.finditer(text)]
 
 
 def made_folder(page: Path) -> Path:

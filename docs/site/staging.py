@@ -45,16 +45,17 @@ def with_results(source: Path, folder: Path) -> str:
     for block in reversed(blocks_of(source)):
         found = made / block.shown
         if block.shown and found.exists():
-            text = text[:block.end] + "\n\n" + _result(block, found, folder) + text[block.end:]
+            head = text[:block.start] if "only picture" in block.remarks else text[:block.end] + "\n\n"
+            text = head + _result(block, found, folder) + text[block.end:]
     return with_dates(text)
 
 
 def _result(block: CodeBlock, found: Path, folder: Path) -> str:
     """A picture, copied to the folder of the page's pictures, or lines of output."""
-    if "picture" in block.remarks:
+    if block.picture:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(found, folder / found.name)
-        return f"![{block.remarks['picture']}]({folder.name}/{found.name})"
+        return f"![{block.picture}]({folder.name}/{found.name})"
     lines, wanted = found.read_text(encoding="utf-8").rstrip().splitlines(), block.remarks["prints"]
     most = len(lines) if wanted == "all" else int(wanted)
     return "```text\n" + "\n".join([*lines[:most], *["…"] * (len(lines) > most)]) + "\n```"
