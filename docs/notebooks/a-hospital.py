@@ -119,8 +119,10 @@ def _(coarse, pd, shifted, stays):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md("""
-    Shifting serves analysts and fails people with rare stays; months do the reverse. *Dates and times* in the guides
-    shows more ways, such as a shift with coarser dates.
+    Neither of them may go out as it is: in both pictures, attacks go far beyond their limits. Shifting keeps the length
+    of every stay, and that is what gives people away. Months hide more, but stays of a few days become 0 or 31. The
+    next plan would release the month and the length of a stay instead of two dates, and shuffle both. *Dates and times*
+    in the guides shows more ways.
     """)
 
 

@@ -22,7 +22,7 @@ def _():
 def _():
     import larvatus as lv
 
-    heads = lv.datasets.household_heads(600)
+    heads = lv.datasets.household_heads(400)
     data = lv.read(heads, confidential=["property_tax", "income"], non_confidential=["age"], sub_groups=["race"],
                    nominal=["race"], numeric=["age"])
     data
@@ -59,7 +59,8 @@ def _():
 @app.cell
 def _(data, lv, planned):
     comparison = lv.compare(data, planned, ["nearest_record", "value_disclosure"], ["moments", "correlation", "marginal"],
-                            limits={"nearest_record": {"above_baseline": 0.05}, "mean_loss": 0.25}, secret=b"notebook on forty maskings")
+                            limits={"nearest_record": {"above_baseline": 0.05}, "mean_loss": 0.25},
+                            secret=b"notebook on forty maskings")
     comparison.plot()
     return (comparison,)
 

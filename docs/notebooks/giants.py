@@ -23,7 +23,7 @@ def _():
     import pandas as pd
 
     rng = np.random.default_rng(8)
-    n = 800
+    n = 500
     size = rng.lognormal(0, 1.4, n)
     firms = pd.DataFrame({
         "industry": rng.choice(["food", "metal", "trade"], n, p=[0.3, 0.3, 0.4]),

@@ -24,13 +24,13 @@ def _():
     import pandas as pd
 
     rng = np.random.default_rng(4)
-    family = np.repeat(np.arange(400), rng.integers(1, 6, 400))
+    family = np.repeat(np.arange(250), rng.integers(1, 6, 250))
     n = len(family)
-    region = rng.choice(["north", "east", "south", "west"], 400)
+    region = rng.choice(["north", "east", "south", "west"], 250)
     people = pd.DataFrame({
         "family": family, "region": region[family], "sex": rng.integers(1, 3, n), "age": rng.integers(0, 9, n) * 10,
-        "rent": rng.lognormal(6, 0.5, 400).round()[family], "wage": rng.lognormal(7, 0.6, n).round(),
-        "weight": rng.uniform(20, 90, 400).round(2)[family],
+        "rent": rng.lognormal(6, 0.5, 250).round()[family], "wage": rng.lognormal(7, 0.6, n).round(),
+        "weight": rng.uniform(20, 90, 250).round(2)[family],
     })
     people.head(7)
     return pd, people
