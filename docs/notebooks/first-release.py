@@ -98,13 +98,8 @@ def _(mo):
 @app.cell
 def _(attacks, data, exact, lv, measures, noise, shuffled):
     comparison = lv.compare(data, [noise, shuffled, exact], attacks, measures)
-    comparison.plot()
+    comparison
     return (comparison,)
-
-
-@app.cell
-def _(comparison):
-    comparison.headline()
 
 
 @app.cell(hide_code=True)
