@@ -91,7 +91,8 @@ def _(mo):
     mo.md("""
     ## Choose
 
-    Releases further down are safer; releases further left are more useful.
+    Releases further down are safer; releases further left are more useful. *Not shown to be safe* means that no attack was
+    seen to succeed, and that so few records cannot rule it out.
     """)
 
 
@@ -107,16 +108,16 @@ def _(mo):
     mo.md("""
     ## Write it
 
-    The report is one page for the people who decide. The released file has its rows in random order. The pairing file
+    We take the release that the rule chooses. The report is one page for the people who decide. The released file has its rows in random order. The pairing file
     undoes that order: keep it to yourself.
     """)
 
 
 @app.cell
-def _(comparison, shuffled):
+def _(comparison, exact):
     comparison.report("report.html")
-    shuffled.write("released.parquet", pairing="pairing.parquet")
-    shuffled.head()
+    exact.write("released.parquet", pairing="pairing.parquet")
+    exact.head()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ def _():
     import larvatus as lv
 
     heads = lv.datasets.household_heads(400)
-    data = lv.read(heads, confidential=["property_tax", "income"], non_confidential=["age"], sub_groups=["race"],
-                   nominal=["race"], numeric=["age"])
+    data = lv.read(heads, confidential=["property_tax", "income"])
     data
     return data, lv
 

@@ -104,6 +104,9 @@ def _(data, lv, releases):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md("""
+    Look at the outlying tenth. Noise of either kind hides the interior and leaves most giants to be found. Cutting tops helps
+    in part. Groups and shuffling treat giants as they treat all other firms.
+
     ## What it costs
 
     Totals matter in business statistics. The table shows total turnover and the share of the ten largest firms.

@@ -65,53 +65,72 @@ def _(mo):
     mo.md("""
     ## Weights that many share
 
-    Similar weights are replaced by the mean of at least 40 of them, and then adjusted so that the totals by sex and
-    region are those of the original.
+    Similar weights are replaced by their mean, for at least 40 households each:
     """)
 
 
 @app.cell
 def _(data, lv):
-    better = lv.mask(data, "additive_noise(variance=0.5)", "weight_grouping(k=40, scope='file')",
-                     "weight_calibration(margins=['sex'])", name="shared weights", secret=b"notebook on a survey: second")
-    better.plot("weight")
-    return (better,)
+    shared = lv.mask(data, "additive_noise(variance=0.5)", "weight_grouping(k=40, scope='file')", name="shared weights",
+                     secret=b"notebook on a survey: second")
+    shared.plot("weight")
+    return (shared,)
 
 
 @app.cell
-def _(better, mo):
-    mo.md("\n".join(f"* {note}" for note in better.notes if "weight" in str(note)))
+def _(mo, shared):
+    mo.md("\n".join(f"* {note}" for note in shared.notes if "weight" in str(note)))
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md("""
-    ## Both on one map
+    The weight alone singles out nobody now. Weight, region, sex and age together still do, and the members of a household add
+    up. The mark at the right is what the unmasked columns give away without any masked one:
     """)
 
 
 @app.cell
-def _(better, data, lv, release):
-    comparison = lv.compare(data, [release, better], ["nearest_record", "household_linkage"],
-                            ["moments", "correlation", "marginal"])
-    comparison.plot()
+def _(data, lv, shared):
+    lv.risk(data, shared, ["nearest_record", "household_linkage", "uniqueness"]).plot()
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md("""
-    Estimates that use the weight hardly change:
+    ## Fewer columns
+
+    No mask of rent and wage can help if other columns find the record. So release fewer of them: no age, no sex, and no weight,
+    which masks still use.
     """)
 
 
 @app.cell
-def _(better, pd, people, release):
+def _(lv, people):
+    fewer = lv.read(people, confidential=["rent", "wage"], sub_groups=["region"], household="family", weight="weight",
+                    release_weight=False)
+    safer = lv.mask(fewer, "data_shuffling", name="fewer columns", secret=b"notebook on a survey: third")
+    lv.risk(fewer, safer, ["nearest_record", "household_linkage", "uniqueness"]).plot()
+    return (safer,)
+
+
+@app.cell(hide_code=True)
+def _(mo):
+    mo.md("""
+    ## What analysts get
+
+    With shared weights, weighted estimates hardly change. Without weights, analysts only have means of the sample:
+    """)
+
+
+@app.cell
+def _(pd, people, release, safer, shared):
     def estimates(name, frame):
-        w = frame["weight"]
-        return {"file": name, "population": round(w.sum()), "mean wage": round((w * frame["wage"]).sum() / w.sum(), 1),
-                "share of sex 2": round(w[frame["sex"].astype(int) == 2].sum() / w.sum(), 4)}
+        w = frame["weight"] if "weight" in frame else pd.Series(1, index=frame.index)
+        return {"file": name, "sum of weights": round(w.sum()), "mean wage": round((w * frame["wage"]).sum() / w.sum(), 1),
+                "mean rent": round((w * frame["rent"]).sum() / w.sum(), 1)}
 
-    pd.DataFrame([estimates("original", people), *(estimates(r.name, r.frame()) for r in (release, better))])
+    pd.DataFrame([estimates("original", people), *(estimates(r.name, r.frame()) for r in (release, shared, safer))])
 
 
 if __name__ == "__main__":
