@@ -108,8 +108,8 @@ def _(mo):
     mo.md("""
     ## Write it
 
-    We take the release that the rule chooses. The report is one page for the people who decide. The released file has its rows in random order. The pairing file
-    undoes that order: keep it to yourself.
+    We take the release that the rule chooses. The report is one page for the people who decide. The released file has its
+    rows in random order. The pairing file undoes that order: keep it to yourself.
     """)
 
 
