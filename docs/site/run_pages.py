@@ -9,6 +9,7 @@ from pathlib import Path
 
 from notebooks import all_notebooks, run_notebook
 from page_code import ROOT, blocks_of, run_page
+from ran_before import ran_before, remember
 
 DOCS = ROOT / "docs"
 WITHOUT_CODE = ("decisions", "reference", "gallery")  # pages of methods: tests/shape/test_method_pages.py runs their calls
@@ -20,11 +21,22 @@ def pages_with_code() -> list[Path]:
     return [*all_notebooks(), *(p for p in listed if any(b.runs for b in blocks_of(p)))]
 
 
+def pages_to_run() -> list[Path]:
+    """Those that did not run before as they are now, with the code as it is now."""
+    listed = pages_with_code()
+    waiting = [p for p in listed if not ran_before(p)]
+    print(f"{len(listed) - len(waiting)} of {len(listed)} pages and notebooks ran before and have not changed; "
+          f"--fresh runs all of them again", flush=True)
+    return waiting
+
+
 def run_pages(pages: list[Path], workers: int = 2) -> list[str]:
     """Run pages side by side, and say how long each took; return what went wrong by page."""
     def run(page: Path) -> str:
         began = time.perf_counter()
         problem = run_notebook(page) if page.suffix == ".py" else run_page(page)
+        if not problem:
+            remember(page)
         print(f"{'FAILED ' if problem else ''}{page.relative_to(DOCS)}: {time.perf_counter() - began:.0f} s", flush=True)
         return f"{page.relative_to(DOCS)}: {problem}" if problem else ""
 

@@ -110,3 +110,15 @@ def test_a_dated_page_names_a_file_of_the_repository():
     assert re.fullmatch(r"last (\d{4}-\d\d-\d\d|not known)", with_dates("last <!-- dated: docs/papers.md -->"))
     with pytest.raises(FileNotFoundError, match=r"nothing\.json is not a file"):
         with_dates("<!-- dated: benchmarks/nothing.json -->")
+
+
+def test_a_page_is_run_again_if_it_or_the_code_changes(tmp_path, monkeypatch):
+    import ran_before
+
+    monkeypatch.setattr(ran_before, "MADE", tmp_path)
+    page = ran_before.ROOT / "docs" / "index.md"
+    assert not ran_before.ran_before(page)
+    ran_before.remember(page)
+    assert ran_before.ran_before(page)
+    monkeypatch.setattr(ran_before, "code_digest", lambda: b"other code")
+    assert not ran_before.ran_before(page)
