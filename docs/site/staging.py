@@ -10,7 +10,7 @@ from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
 from page_code import ROOT, CodeBlock, blocks_of, made_folder
 
-DOCS = ROOT / "docs"
+DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -30,6 +30,9 @@ def stage_pages(target: Path) -> list[Path]:
             else:
                 shutil.copyfile(source, place)
     pages += stage_notebooks(target / "notebooks")
+    (target / "examples").mkdir(exist_ok=True)
+    for example in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.toml")):
+        shutil.copyfile(example, target / "examples" / example.name)
     for name, page in ROOT_PAGES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         if name == "LICENSE":
@@ -79,6 +82,8 @@ def links_inside(text: str, source: Path) -> str:
             new = aim
         elif aim.parent == NOTEBOOKS:
             new = aim.with_suffix(".md")
+        elif aim.parent == EXAMPLES and aim.suffix in (".py", ".toml"):
+            new = DOCS / "examples" / aim.name
         elif aim == ROOT / "README.md":
             new = DOCS / "index.md"
         elif aim.parent == ROOT and aim.name in ROOT_PAGES:

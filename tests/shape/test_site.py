@@ -42,7 +42,7 @@ def test_links_between_pages_follow_them_to_the_site():
     assert links_inside("[a](advice.md#x) [b](../../CONTRIBUTING.md) [c](../../README.md)", guide) == (
         "[a](advice.md#x) [b](../add-a-method.md) [c](../index.md)")
     assert links_inside("[`bootstrap.py`](../../bootstrap.py), [study](../../examples/study.toml)", guide) == (
-        "`bootstrap.py`, study (`examples/study.toml`)")
+        "`bootstrap.py`, [study](../examples/study.toml)")
     assert links_inside("[d](docs/guides/advice.md) [e](https://example.org/)", ROOT / "CONTRIBUTING.md") == (
         "[d](guides/advice.md) [e](https://example.org/)")
     with pytest.raises(FileNotFoundError, match=r"nowhere\.md leads nowhere"):
