@@ -12,20 +12,21 @@ from pathlib import Path
 from api_pages import write_api_pages
 from checks import problems_of
 from navigation import navigation
-from run_pages import pages_with_code, run_pages
+from run_pages import pages_to_run, pages_with_code, run_pages
 from staging import ROOT, stage_pages
 
 import larvatus
 
 SITE, PAGES = ROOT / "site", ROOT / "site" / "pages"
-EXTERNAL = re.compile(r'<script[^>]*src="https?://[^"]*"[^>]*></script>')
 
 
 def main(asked: list[str]) -> int:
-    """Run the code of all pages, unless `--without-code` is asked for, then build and check the site."""
-    if "--without-code" not in asked and (failed := run_pages(pages_with_code())):
-        print("\n\n".join(failed))
-        return 1
+    """Run the code of pages that changed (with `--fresh` of all, with `--without-code` of none), then build the site."""
+    if "--without-code" not in asked:
+        failed = run_pages(pages_with_code() if "--fresh" in asked else pages_to_run())
+        if failed:
+            print("\n\n".join(failed))
+            return 1
     target = SITE / larvatus.__version__
     shutil.rmtree(target, ignore_errors=True)
     stage_pages(PAGES)
@@ -38,10 +39,6 @@ def main(asked: list[str]) -> int:
     if done.returncode:
         return done.returncode
     (target / "404.html").unlink()  # its links only work at the root of a server
-    for page in target.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        if (plain := EXTERNAL.sub("", text)) != text and "gallery" not in page.parts:
-            page.write_text(plain, encoding="utf-8")
     write_versions()
     problems = problems_of(target)
     print("\n".join(problems) or f"site: {target.relative_to(ROOT)}/index.html (no broken links, no external files)")

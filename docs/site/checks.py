@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+EXTERNAL_STYLE = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 
 
@@ -30,9 +31,12 @@ class PageLinks(HTMLParser):
 
 
 def problems_of(site: Path) -> list[str]:
-    """Broken links and external files of all pages of a site."""
+    """Broken links and external files of all pages and style sheets of a site."""
     pages = {page: PageLinks(page) for page in sorted(site.rglob("*.html")) if "gallery" not in page.parts}
-    return [f"{page.relative_to(site)}: {problem}" for page, parts in pages.items() for problem in _of_page(page, parts, pages)]
+    sheets = [f"{sheet.relative_to(site)}: loads {address}" for sheet in sorted(site.rglob("*.css"))
+              for address in EXTERNAL_STYLE.findall(sheet.read_text(encoding="utf-8"))]
+    return sheets + [f"{page.relative_to(site)}: {problem}" for page, parts in pages.items()
+                     for problem in _of_page(page, parts, pages)]
 
 
 def _of_page(page: Path, parts: PageLinks, pages: dict[Path, PageLinks]) -> Iterator[str]:

@@ -9,8 +9,9 @@ from larvatus.core.discovery import own_names
 
 QUESTIONS: dict[str, list[str]] = {
     "I have a file and must release it": [
-        "guides/ten-minutes-at-the-desk.md", "guides/first-release.md", "guides/advice.md", "guides/what-keys-give-away.md",
-        "guides/choosing-a-mask.md",
+        "guides/ten-minutes-at-the-desk.md", "guides/first-release.md", "notebooks/first-release.md",
+        "notebooks/forty-maskings.md", "notebooks/a-hospital.md", "notebooks/giants.md", "notebooks/household-survey.md",
+        "guides/advice.md", "guides/what-keys-give-away.md", "guides/choosing-a-mask.md",
         "guides/households-and-weights.md", "guides/dates.md", "guides/rules.md", "guides/searching.md",
         "guides/what-to-publish-about-noise.md", "guides/from-sdcmicro.md", "guides/from-mu-argus.md", "guides/from-arx.md",
         "guides/from-synthpop.md",
@@ -21,10 +22,12 @@ QUESTIONS: dict[str, list[str]] = {
     "I must judge a file made elsewhere": ["guides/judging-a-file.md", "guides/intruders.md", "guides/judging-a-loss.md",
                                            "guides/intervals.md"],
     "I sign for the board": ["guides/signing.md", "guides/deciding.md", "guides/what-attacks-miss.md", "gallery/README.md"],
-    "I analyse a released file": ["guides/analysing-a-release.md", "guides/what-analysts-lost.md"],
-    "I research methods": ["evidence.md", "papers.md", "guides/speed.md", "reliability.md", "reliability-fuzz.md",
+    "I analyse a released file": ["guides/first-analysis.md", "guides/analysing-a-release.md",
+                                  "guides/what-analysts-lost.md"],
+    "I research methods": ["guides/first-experiment.md", "notebooks/published-table.md", "evidence.md", "papers.md",
+                           "guides/speed.md", "reliability.md", "reliability-fuzz.md",
                            "literature.md"],
-    "I add a method": ["add-a-method.md", "architecture.md"],
+    "I add a method": ["guides/first-method.md", "add-a-method.md", "architecture.md"],
 }
 METHODS = {"Masks": "larvatus.masks", "Attacks": "larvatus.attacks", "Measures": "larvatus.measures"}
 

@@ -11,12 +11,16 @@ Comments before a block, which readers do not see, say more:
     <!-- file: study.toml -->           the block is written to this file
     <!-- not run: REASON -->            the block cannot run here
     <!-- fails: CODE -->                the last command of the block ends with this exit code
+    <!-- prints: all -->                the site shows what the block prints below it; a number: its first lines
+    <!-- picture: WHAT IT SHOWS -->     the last line of the block is a drawing, which the site shows below it
+    <!-- only picture: WHAT … -->       the site shows the drawing instead of the block
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +31,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?P<remarks>(?:<!--[^>]*-->\n\n?)*)(?P<fence>```+)(?P<word>[a-z]*)\n(?P<body>.*?)^(?P=fence)$",
                    re.M | re.S)
-REMARK = re.compile(r"<!-- (prepare|file|not run|fails): (.*?) -->")
+REMARK = re.compile(r"<!-- (prepare|file|not run|fails|prints|picture|only picture): (.*?) -->")
+MADE = ROOT / "site" / "made"  # what blocks print and draw, by page
 SHELL, DATA = ("", "bash", "sh"), ("text", "r", "java", "csv", "json", "html", "diff")
 PATIENCE = 900  # seconds for one page
 
@@ -40,6 +45,18 @@ class CodeBlock:
     body: str
     line: int
     remarks: dict[str, str] = field(default_factory=dict)
+    start: int = 0  # where the block starts and ends in the text of the page
+    end: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The file that keeps what the block prints or draws, if the page shows it."""
+        return f"{self.line}.svg" if self.picture else f"{self.line}.txt" if "prints" in self.remarks else ""
+
+    @property
+    def picture(self) -> str:
+        """What the drawing of the block shows, if it has one."""
+        return self.remarks.get("picture", "") or self.remarks.get("only picture", "")
 
     @property
     def runs(self) -> bool:
@@ -49,8 +66,13 @@ class CodeBlock:
 def blocks_of(page: Path) -> list[CodeBlock]:
     """The blocks of a page in their order."""
     text = page.read_text(encoding="utf-8")
-    return [CodeBlock(m["word"], m["body"], text.count("\n", 0, m.start("fence")) + 1, dict(REMARK.findall(m["remarks"])))
-            for m in BLOCK.finditer(text)]
+    return [CodeBlock(m["word"], m["body"], text.count("\n", 0, m.start("fence")) + 1, dict(REMARK.findall(m["remarks"])),
+                      m.start("fence"), m.end()) for m in BLOCK.finditer(text)]
+
+
+def made_folder(page: Path) -> Path:
+    """The folder of what the blocks of a page print and draw."""
+    return MADE / page.relative_to(ROOT / "docs").with_suffix("")
 
 
 def script_of(blocks: list[CodeBlock]) -> str:
@@ -67,13 +89,19 @@ def _calls(blocks: list[CodeBlock]) -> Iterator[str]:
         if not block.runs:
             continue
         if block.word == "python":
-            yield f"session.python({block.body!r}, {block.line})"
+            yield f"session.python({block.body!r}, {block.line}, {block.shown!r})"
         elif block.word == "toml":
             yield f"session.toml({block.body!r}, {block.line})"
         elif block.word in SHELL:
-            yield f"session.shell({block.body!r}, {block.line}, {int(block.remarks.get('fails', 0))})"
+            yield f"session.shell({block.body!r}, {block.line}, {int(block.remarks.get('fails', 0))}, {block.shown!r})"
         else:
             yield f"raise LookupError('line {block.line}: no way to run a block of {block.word}')"
+
+
+def surroundings() -> dict[str, str]:
+    """Variables for the code of pages: the commands of this environment come first, and output has no colours."""
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1",
+                         "COLUMNS": "110", "PYTHONPATH": str(ROOT / "docs" / "site"), "MPLBACKEND": "agg"}
 
 
 def run_page(page: Path) -> str:
@@ -86,8 +114,9 @@ def run_page(page: Path) -> str:
         script.write_text(script_of(blocks), encoding="utf-8")
         work = Path(folder, "work")
         work.mkdir()
-        found = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1",
-                              "PYTHONPATH": str(ROOT / "docs" / "site"), "MPLBACKEND": "agg"}
+        shutil.rmtree(made := made_folder(page), ignore_errors=True)
+        made.mkdir(parents=True)
+        found = surroundings() | {"LARVATUS_PAGE": str(made)}
         try:
             done = subprocess.run([sys.executable, str(script)], cwd=work, env=found, capture_output=True, text=True,
                                   timeout=PATIENCE, stdin=subprocess.DEVNULL)

@@ -6,8 +6,11 @@ import re
 import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+from dates import with_dates
+from notebooks import NOTEBOOKS, stage_notebooks
+from page_code import ROOT, CodeBlock, blocks_of, made_folder
+
+DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -22,10 +25,14 @@ def stage_pages(target: Path) -> list[Path]:
         if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
             place.parent.mkdir(parents=True, exist_ok=True)
             if source.suffix == ".md":
-                place.write_text(links_inside(source.read_text(encoding="utf-8"), source), encoding="utf-8")
+                place.write_text(links_inside(with_results(source, place.with_suffix("")), source), encoding="utf-8")
                 pages.append(place)
             else:
                 shutil.copyfile(source, place)
+    pages += stage_notebooks(target / "notebooks")
+    (target / "examples").mkdir(exist_ok=True)
+    for example in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.toml")):
+        shutil.copyfile(example, target / "examples" / example.name)
     for name, page in ROOT_PAGES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         if name == "LICENSE":
@@ -33,6 +40,28 @@ def stage_pages(target: Path) -> list[Path]:
         (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
         pages.append(target / page)
     return pages
+
+
+def with_results(source: Path, folder: Path) -> str:
+    """The text of a page with what its code printed and drew below each block, if the code was run."""
+    text, made = source.read_text(encoding="utf-8"), made_folder(source)
+    for block in reversed(blocks_of(source)):
+        found = made / block.shown
+        if block.shown and found.exists():
+            head = text[:block.start] if "only picture" in block.remarks else text[:block.end] + "\n\n"
+            text = head + _result(block, found, folder) + text[block.end:]
+    return with_dates(text)
+
+
+def _result(block: CodeBlock, found: Path, folder: Path) -> str:
+    """A picture, copied to the folder of the page's pictures, or lines of output."""
+    if block.picture:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, folder / found.name)
+        return f"![{block.picture}]({folder.name}/{found.name})"
+    lines, wanted = found.read_text(encoding="utf-8").rstrip().splitlines(), block.remarks["prints"]
+    most = len(lines) if wanted == "all" else int(wanted)
+    return "```text\n" + "\n".join([*lines[:most], *["…"] * (len(lines) > most)]) + "\n```"
 
 
 def links_inside(text: str, source: Path) -> str:
@@ -51,6 +80,10 @@ def links_inside(text: str, source: Path) -> str:
             raise FileNotFoundError(f"{source.relative_to(ROOT)}: the link to {link} leads nowhere")
         if DOCS in aim.parents and aim.suffix in (".md", *ASSETS):
             new = aim
+        elif aim.parent == NOTEBOOKS:
+            new = aim.with_suffix(".md")
+        elif aim.parent == EXAMPLES and aim.suffix in (".py", ".toml"):
+            new = DOCS / "examples" / aim.name
         elif aim == ROOT / "README.md":
             new = DOCS / "index.md"
         elif aim.parent == ROOT and aim.name in ROOT_PAGES:

@@ -6,9 +6,11 @@ import builtins
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import larvatus as lv
+from larvatus.analysis import Estimates
 from larvatus.core.errors import LarvatusError
 from larvatus.core.number_format import count
 from larvatus.reporting.charts.bars import bars_of_numbers, draw_bars
@@ -49,6 +51,19 @@ def test_names_can_be_read_on_their_stripes(made):
     stripe = re.search(r"\.stripe \{ fill: #([0-9a-f]{6}); \}", drawn(made[2].candidates[0].scores.plot()))
     assert stripe
     assert min(bytes.fromhex(stripe[1])) > 240
+
+
+def test_corrected_estimates_draw_themselves_with_and_without_the_correction():
+    estimates = Estimates(("slope <1>", "none"), np.array([2.0, np.nan]), np.array([0.1, np.nan]), np.array([1.25, np.nan]))
+    text = drawn(estimates.plot())
+    assert "slope &lt;1&gt;" in text
+    assert "no estimate" in text
+    full, empty = (float(re.search(rf'<circle cx="([0-9.]+)"[^>]* class="{tone}"><title>{value}<', text)[1])
+                   for tone, value in (("point", "2"), ("point beaten", "1.25")))
+    whisker = re.search(r'<line x1="([0-9.]+)"[^>]* x2="([0-9.]+)"[^>]* class="whisker risk"', text)
+    low, high = float(whisker[1]), float(whisker[2])
+    assert empty < low < full < high
+    assert (full - low) / (full - empty) == pytest.approx(1.959964 * 0.1 / 0.75, abs=1e-3)  # places are tenths of a pixel
 
 
 def test_scores_without_the_kind_say_so(made):

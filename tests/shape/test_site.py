@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_links_between_pages_follow_them_to_the_site():
     assert links_inside("[a](advice.md#x) [b](../../CONTRIBUTING.md) [c](../../README.md)", guide) == (
         "[a](advice.md#x) [b](../add-a-method.md) [c](../index.md)")
     assert links_inside("[`bootstrap.py`](../../bootstrap.py), [study](../../examples/study.toml)", guide) == (
-        "`bootstrap.py`, study (`examples/study.toml`)")
+        "`bootstrap.py`, [study](../examples/study.toml)")
     assert links_inside("[d](docs/guides/advice.md) [e](https://example.org/)", ROOT / "CONTRIBUTING.md") == (
         "[d](guides/advice.md) [e](https://example.org/)")
     with pytest.raises(FileNotFoundError, match=r"nowhere\.md leads nowhere"):
@@ -53,11 +54,13 @@ def test_the_check_of_the_built_site_notices_broken_links_and_external_files(tmp
 
     (tmp_path / "one.html").write_text('<h2 id="here"></h2><a href="two.html#there">x</a><a href="#here">y</a>')
     (tmp_path / "two.html").write_text('<script src="https://example.org/a.js"></script><img src="gone.png"><a href="/x">z</a>')
+    (tmp_path / "look.css").write_text("@import '//example.org/b.css'; p { src: url(https://example.org/c.woff), url(d.woff) }")
     problems = "\n".join(problems_of(tmp_path))
-    for part in ("two.html#there, and the page has no such part", "loads https://example.org/a.js",
+    for part in ("look.css: loads //example.org/b.css", "look.css: loads https://example.org/c.woff",
+                 "two.html#there, and the page has no such part", "loads https://example.org/a.js",
                  "gone.png, which does not exist", "/x, which depends on where"):
         assert part in problems
-    assert len(problems.splitlines()) == 4
+    assert len(problems.splitlines()) == 6
 
 
 @pytest.mark.slow
@@ -66,4 +69,56 @@ def test_the_site_is_built_without_external_files_or_broken_links():
         pytest.skip("zensical is not installed: pip install '.[site]'")
     from build import main
 
-    assert main() == 0
+    assert main(["--without-code"]) == 0  # `make site` also runs the code of all pages, which takes minutes
+
+
+def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monkeypatch):
+    import page_code
+    import staging
+
+    page, made = tmp_path / "page.md", tmp_path / "made"
+    for module in (page_code, staging):
+        monkeypatch.setattr(module, "made_folder", lambda page: made)
+    page.write_text("<!-- prints: 2 -->\n```python\nfor i in range(3):\n    print(i)\n```\n\n"
+                    "<!-- picture: A line -->\n```python\nclass Line:\n    def _repr_svg_(self):\n"
+                    "        return '<svg/>'\n\nLine()\n```\n")
+    assert page_code.run_page(page) == ""
+    shown = staging.with_results(page, tmp_path / "site" / "page")
+    assert "```\n\n```text\n0\n1\n…\n```\n" in shown
+    assert shown.endswith("```\n\n![A line](page/8.svg)\n")
+    assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
+
+
+def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):
+    pytest.importorskip("marimo")
+    from notebook_page import page_of
+
+    notebook = tmp_path / "small.py"
+    notebook.write_text(
+        "import marimo\n\napp = marimo.App()\n\n\n@app.cell(hide_code=True)\ndef _():\n    import marimo as mo\n\n"
+        '    mo.md("# Small")\n    return (mo,)\n\n\n@app.cell\ndef _(b):\n    b + 1\n\n\n@app.cell\ndef _():\n    b = 41\n'
+        "    return (b,)\n")
+    page = page_of(notebook, tmp_path / "small.md")
+    assert page.startswith("# Small\n\n```python\nb + 1\n```\n\n```text\n42\n```\n\n```python\nb = 41\n```\n\n")
+    assert "import marimo as mo" not in page
+    assert page.rstrip().endswith("`marimo edit small.py`.*")
+
+
+def test_a_dated_page_names_a_file_of_the_repository():
+    from dates import with_dates
+
+    assert re.fullmatch(r"last (\d{4}-\d\d-\d\d|not known)", with_dates("last <!-- dated: docs/papers.md -->"))
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json is not a file"):
+        with_dates("<!-- dated: benchmarks/nothing.json -->")
+
+
+def test_a_page_is_run_again_if_it_or_the_code_changes(tmp_path, monkeypatch):
+    import ran_before
+
+    monkeypatch.setattr(ran_before, "MADE", tmp_path)
+    page = ran_before.ROOT / "docs" / "index.md"
+    assert not ran_before.ran_before(page)
+    ran_before.remember(page)
+    assert ran_before.ran_before(page)
+    monkeypatch.setattr(ran_before, "code_digest", lambda: b"other code")
+    assert not ran_before.ran_before(page)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from larvatus.analysis.influence import LEAST_WEIGHT, Influence, powers_of
 from larvatus.analysis.published_noise import Noise
 from larvatus.core.arrays import Floats
+from larvatus.core.display import view
 from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
 
 
@@ -50,6 +51,10 @@ class Estimates:
             raise AnalysisError(f"no estimate {name!r}; {nearest_names(name, self.names)}")
         j = self.names.index(name)
         return float(self.estimate[j]), float(self.error[j])
+
+    def plot(self) -> Any:
+        """Each estimate with its 95 % interval and the uncorrected one; it shows itself in a notebook and has `.save()`."""
+        return view(self, "plot_estimates")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from larvatus.reporting.board.figures_in_words import mean_loss_text, relative_t
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.charts.bars import ColumnBars, bars_of_numbers, draw_bars
+from larvatus.reporting.charts.estimates import EstimateRow, draw_estimates
 from larvatus.reporting.charts.lanes import draw_lanes
 from larvatus.reporting.charts.risk_map import draw_risk_map
 from larvatus.reporting.notebook.plot import Plot
 
 if TYPE_CHECKING:
+    from larvatus.analysis.noise_correction import Estimates
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
     from larvatus.data.score import Scores
@@ -54,6 +56,15 @@ def plot_scores(scores: Scores, kind: str | None = None) -> Plot:
     wanted = kind or kinds[0]
     drawn = attack_plot(subject, "Every attack") if wanted == "risk" else loss_plot(subject, "Every measure")
     return Plot(drawn.title, draw_lanes(drawn))
+
+
+def plot_estimates(estimates: Estimates) -> Plot:
+    """Corrected estimates with their intervals, and the uncorrected ones."""
+    ends = zip(*estimates.interval(), strict=True)
+    rows = [EstimateRow(name, float(a), float(low), float(high), float(b)) for name, a, b, (low, high) in zip(
+        estimates.names, estimates.estimate, estimates.uncorrected, ends, strict=True)]
+    title = "Estimates corrected for the published noise"
+    return Plot(title, draw_estimates(title, rows))
 
 
 def plot_release(release: Release, column: str) -> Plot:
