@@ -17,6 +17,7 @@ import pytest
 from compile_once import compile_once
 from drawn_examples import ALL, number_of
 from sample import people
+from source_trees import tree
 from work_units import DURATIONS, USUAL, expected_seconds, on_spark, work_unit
 
 # What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
@@ -56,6 +57,17 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Results that the tests of a file share go with the file: a worker that stored all of them would hold over a gigabyte."""
+    if nextitem is None or work_unit(nextitem.nodeid) != work_unit(item.nodeid):
+        tree.cache_clear()
+    if nextitem is None or nextitem.path != item.path:
+        module = getattr(item, "module", None)
+        for stored in vars(module).values() if module else ():
+            if hasattr(stored, "cache_clear") and getattr(stored, "__module__", "") == module.__name__:
+                stored.cache_clear()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,6 +13,8 @@ USUAL = 0.1  # seconds of a test
 # Tests that share nothing and take long are given out one by one.
 ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
               "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
+# These look at the syntax of all files of the package, which is parsed once.
+SYNTAX = tuple(f"tests/shape/test_{name}.py" for name in ("examples", "layers", "names", "scratch_names", "sentences", "words"))
 
 
 def on_spark(nodeid: str) -> bool:
@@ -24,7 +26,9 @@ def on_spark(nodeid: str) -> bool:
 def work_unit(nodeid: str) -> str:
     """What a worker is given at once: a file, since its tests share fixtures and results; all that needs the one session."""
     file = nodeid.partition("::")[0]
-    return SPARK if on_spark(nodeid) else nodeid if file in ONE_BY_ONE else file
+    if on_spark(nodeid):
+        return SPARK
+    return "syntax" if file in SYNTAX else nodeid if file in ONE_BY_ONE else file
 
 
 def expected_seconds(nodeids: Iterable[str], durations: str) -> dict[str, float]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from catalogue import SPARK
-from work_units import DURATIONS, ONE_BY_ONE, USUAL, expected_seconds, work_unit
+from work_units import DURATIONS, ONE_BY_ONE, SYNTAX, USUAL, expected_seconds, work_unit
 
 
 def test_tests_of_a_file_go_together_and_those_on_spark_go_to_one_worker():
     assert work_unit("tests/a/test_b.py::test_c[memory-1]") == work_unit("tests/a/test_b.py::test_d") == "tests/a/test_b.py"
     assert work_unit("tests/a/test_b.py::test_c[spark-1]") == work_unit("tests/engines/test_spark.py::test_d") == SPARK
     assert work_unit(f"{ONE_BY_ONE[0]}::test_e") == f"{ONE_BY_ONE[0]}::test_e"
+    assert len({work_unit(f"{file}::test_h") for file in SYNTAX}) == 1
 
 
 def test_a_unit_takes_its_stored_seconds_or_by_its_number_of_tests():
