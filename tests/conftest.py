@@ -16,6 +16,7 @@ import pytest
 
 from compile_once import compile_once
 from drawn_examples import ALL, number_of
+from rewrite_once import rewrite_once
 from sample import people
 from source_trees import tree
 from work_units import DURATIONS, USUAL, expected_seconds, on_spark, work_unit
@@ -68,6 +69,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         for stored in vars(module).values() if module else ():
             if hasattr(stored, "cache_clear") and getattr(stored, "__module__", "") == module.__name__:
                 stored.cache_clear()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Before the workers of a whole run start, all test files are prepared for them."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        rewrite_once(config, sorted(Path(__file__).parent.rglob("test_*.py")))
 
 
 @pytest.hookimpl(optionalhook=True)
