@@ -6,6 +6,7 @@ import gc
 import math
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +14,12 @@ import hypothesis
 import pandas as pd
 import pytest
 
-from catalogue import SPARK
+from compile_once import compile_once
 from drawn_examples import ALL, number_of
+from rewrite_once import rewrite_once
 from sample import people
+from source_trees import tree
+from work_units import DURATIONS, USUAL, expected_seconds, on_spark, work_unit
 
 # What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
 MASKS = ("additive_noise-0", "sufficiency_based-0", "data_shuffling-0", "rank_swap-0", "post_randomisation-0")
@@ -29,20 +33,17 @@ if not ALL:
     hypothesis.settings.load_profile("same")
 
 
-def on_spark(nodeid: str) -> bool:
-    """Whether a test needs the session, by its file or by its engine."""
-    file, _, rest = nodeid.partition("::")
-    return file.endswith("test_spark.py") or SPARK in rest.rpartition("[")[2].rstrip("]").split("-")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cases on Spark that are not chosen above are slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Cases on Spark that are not chosen above are slow. Workers get long tests first, by `durations.txt`."""
     for item in items:
         if "test_spark.py" in item.nodeid or not on_spark(item.nodeid):
             continue
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
         if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in QUICK.get(name, ())):
             item.add_marker(pytest.mark.slow)
+    if hasattr(config, "workerinput"):
+        seconds = expected_seconds((item.nodeid for item in items), DURATIONS.read_text(encoding="utf-8"))
+        items.sort(key=lambda item: -seconds[work_unit(item.nodeid)])
 
 
 def pytest_collection_finish() -> None:
@@ -59,20 +60,27 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-# Few tests that share nothing and take long: they are given out one by one at the end, so that no worker waits for another.
-ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
-              "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Results that the tests of a file share go with the file: a worker that stored all of them would hold over a gigabyte."""
+    if nextitem is None or work_unit(nextitem.nodeid) != work_unit(item.nodeid):
+        tree.cache_clear()
+    if nextitem is None or nextitem.path != item.path:
+        module = getattr(item, "module", None)
+        for stored in vars(module).values() if module else ():
+            if hasattr(stored, "cache_clear") and getattr(stored, "__module__", "") == module.__name__:
+                stored.cache_clear()
 
 
-def work_unit(nodeid: str) -> str:
-    """What a worker is given at once: a file, since its tests share fixtures and results; all that needs the one session."""
-    file = nodeid.partition("::")[0]
-    return SPARK if on_spark(nodeid) else nodeid if file in ONE_BY_ONE else file
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Before the workers of a whole run start, all test files are prepared for them."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        rewrite_once(config, sorted(Path(__file__).parent.rglob("test_*.py")))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Units are given out by their number of tests, the largest first.
+    """Units are given out in the order in which workers collect them: those that take longest come first.
 
     Marks `xdist_group` would group tests too, if xdist 3.8 could still write them into the names that pytest 9 gives to tests.
     With one unit for each test, xdist spends more time on counting units than on some of the tests.
@@ -85,25 +93,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
         def _split_scope(self, nodeid: str) -> str:
             return work_unit(nodeid)
 
+    config.option.loadscopereorder = False  # otherwise the units with most tests would come first
     return ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """The ten files that took most seconds; the seconds of all files are stored beside the environment, if there is one."""
-    seconds: dict[str, float] = {}
+    """The ten files that took most seconds.
+
+    After a run of the whole suite the seconds of all units are stored beside the environment, if there is one. To balance the
+    workers again after large changes, copy that file to `tests/durations.txt`.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    files, units = Counter[str](), Counter[str]()
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                file = report.nodeid.partition("::")[0]
-                seconds[file] = seconds.get(file, 0.0) + report.duration
-    slowest = sorted(seconds.items(), key=lambda pair: -pair[1])
-    if len(slowest) > 100:  # the whole suite
+                files[report.nodeid.partition("::")[0]] += report.duration
+                units[work_unit(report.nodeid)] += report.duration
+    if len(files) > 100:  # the whole suite
         terminalreporter.section("slowest 10 files")
-        for file, spent in slowest[:10]:
+        for file, spent in files.most_common(10):
             terminalreporter.line(f"{spent:.2f}s {file}")
         folder = config.rootpath / ".bootstrap"
         if folder.is_dir():
-            lines = [f"{spent:10.2f}  {file}\n" for file, spent in slowest]
+            lines = [f"{spent:.1f} {unit}\n" for unit, spent in units.most_common() if spent >= USUAL]
             (folder / "test-durations.txt").write_text("".join(lines), encoding="utf-8")
 
 
@@ -113,6 +127,13 @@ def no_second_process() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("larvatus.pipeline.candidates.unit_runner.WORTH", math.inf)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_compiled_once(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Workers of one run share the work of compiling; without a cache on disk each compiles on its own."""
+    if hasattr(pytestconfig, "workerinput"):
+        compile_once(tmp_path_factory.getbasetemp().parent / "kernels")
 
 
 @pytest.fixture(scope="session")
@@ -135,3 +156,10 @@ def obeys_interrupts() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def quick_collection() -> None:
+    """The garbage collector looks only at what the test makes: after thousands of tests it would take a second each time."""
+    gc.collect()
+    gc.freeze()

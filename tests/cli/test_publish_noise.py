@@ -51,7 +51,7 @@ def test_the_paper_s_own_scenarios_stand_beside_its_counts(folder, capsys):
 
 def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["publish-noise", "--repeats", "1"]) == 0
+    assert main(["publish-noise", "--repeats", "1", "--kernel", "paper"]) == 0
     out, err = capsys.readouterr()
     assert "not shown" not in err
     lines = [line for line in out.splitlines() if line.startswith("DATA")]
@@ -62,7 +62,7 @@ def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, c
 
 def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
     for name in ("out.csv", "out.html"):
-        assert main(["publish-noise", "study.toml", "--secret-file", "secret", "-o", name]) == 0
+        assert main(["publish-noise", "study.toml", "--secret-file", "secret", "--repeats", "1", "-o", name]) == 0
         assert "maskings" in capsys.readouterr().out
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0].startswith("bias,noise,published,not_published,difference,difference_low,difference_high,verdict,targets")
@@ -225,14 +225,14 @@ def test_a_masking_that_is_refused_keeps_its_row_and_the_others(folder, capsys, 
         return plain(sources, step, *more)
 
     monkeypatch.setattr(scenarios, "_attacked", refusing)
-    found = asked(capsys, "-o", "out.csv")
+    found = asked(capsys, "--repeats", "1", "-o", "out.csv")
     refused = [r for r in found["scenarios"] if r["refused"]]
     assert len(refused) == 3
     assert len(found["scenarios"]) == 9
     assert found["notes"][1].startswith("Not attacked: minimum bias and maximum noise; ")
     assert found["notes"][1].endswith("have not converged")
     assert len(list(csv.DictReader((folder / "out.csv").read_text().splitlines()))) == 9
-    assert main(["publish-noise", "study.toml", "--secret-file", "secret"]) == 0
+    assert main(["publish-noise", "study.toml", "--secret-file", "secret", "--repeats", "1"]) == 0
     assert capsys.readouterr().out.count("refused") == 3
     monkeypatch.setattr(scenarios, "_attacked", lambda *a: (_ for _ in ()).throw(RiskError("nothing works")))
     assert main(["publish-noise", "study.toml"]) == 2

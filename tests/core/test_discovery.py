@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from larvatus.core.discovery import class_name, discover, file_name, load
+from larvatus.core.discovery import class_name, discover, file_name, load, own_names
 from larvatus.core.errors import DiscoveryError, LarvatusError, nearest_names
 
 
@@ -22,6 +22,7 @@ def folder(tmp_path, monkeypatch):
         del sys.modules[name]
     discover.cache_clear()
     load.cache_clear()
+    own_names.cache_clear()
 
 
 def test_finds_a_file_dropped_into_the_folder(folder):

@@ -95,6 +95,6 @@ def axe_findings(page: Any) -> list[str]:
     import axe_core_python
 
     page.evaluate((Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("async () => (await axe.run(document)).violations.map("
+    found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations.map("
                           "v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).slice(0, 3).join(', '))")
     return list(found)

@@ -195,7 +195,7 @@ def test_folders_named_after_a_column_hold_its_values(tmp_path, frame, engine):
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_a_damaged_part_is_named_and_nothing_is_left(tmp_path, frame, engine):
+def test_a_damaged_part_is_named_and_nothing_is_left(tmp_path, frame, engine, quick_collection):
     parts(tmp_path / "in", frame, ".parquet")
     whole = (tmp_path / "in" / "part-1.parquet").read_bytes()
     for damaged in (whole[: len(whole) // 2], whole[:200] + bytes(len(whole) - 400) + whole[-200:]):
@@ -245,7 +245,7 @@ def test_a_place_for_temporary_files_that_cannot_be_used_is_named(tmp_path, fram
         lv.read(frame, **ROLES, engine="duckdb")
 
 
-def test_columns_leave_the_disk_with_the_tables_that_held_them(frame):
+def test_columns_leave_the_disk_with_the_tables_that_held_them(frame, quick_collection):
     engine = Duckdb()
     data = lv.read(frame, **ROLES, engine=engine)
     lv.utility(data, lv.mask(data, "data_shuffling"))

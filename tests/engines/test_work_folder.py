@@ -52,7 +52,7 @@ def test_a_folder_is_private_and_goes_when_it_is_closed(tmp_path):
     assert left(tmp_path) == []
 
 
-def test_a_signal_at_any_line_of_its_making_leaves_nothing(tmp_path):
+def test_a_signal_at_any_line_of_its_making_leaves_nothing(tmp_path, quick_collection):
     """The process may be told to end just after the folder was made, and before anything else was done with it."""
     made = WorkFolder.__init__.__code__
     lines = sorted({number for _, _, number in made.co_lines() if number is not None})[1:]

@@ -10,7 +10,7 @@ import pytest
 
 import larvatus
 from larvatus.cli.main import main
-from larvatus.core.discovery import discover, file_names, load
+from larvatus.core.discovery import discover, file_names, load, own_names
 
 ROOMS = ("masks", "attacks", "measures", "engines")
 REFERENCE = Path(larvatus.__file__).parents[2] / "docs" / "build_reference.py"
@@ -38,5 +38,6 @@ def test_an_empty_sub_package_changes_nothing(room, tmp_path, capsys, monkeypatc
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     discover.cache_clear()
     load.cache_clear()
+    own_names.cache_clear()
     assert importlib.util.find_spec(f"larvatus.{room}.shared_things") is not None
     assert seen(capsys) == before

@@ -35,6 +35,7 @@ def file_name(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
+@cache
 def own_names(package: str) -> tuple[str, ...]:
     """The method files of a folder, without importing them; shared code is in sub-packages."""
     found = importlib.import_module(package)

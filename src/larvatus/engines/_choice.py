@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+from functools import cache
 from typing import Any
 
 from larvatus.core.discovery import file_names, load
@@ -48,7 +49,7 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
     if name not in known:
         raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
     kind = load(_PACKAGE, name)
-    accepted = inspect.signature(kind).parameters
+    accepted = _settings_of(kind)
     if memory is not None and "memory" not in accepted:
         raise EngineError(f"memory: engine {name} cannot limit its memory. Use engine duckdb, or leave memory out.")
     if master is not None and "master" not in accepted:
@@ -56,6 +57,11 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
     settings = {"memory": memory, "master": master}
     found: Engine = kind(**{k: v for k, v in settings.items() if v is not None})
     return found
+
+
+@cache
+def _settings_of(kind: type) -> frozenset[str]:
+    return frozenset(inspect.signature(kind).parameters)
 
 
 def _size(source: Any, columns: int, allowed: int) -> int:

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, cos, hypot, pi, sin
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from larvatus.reporting.charts.wrapping import LINE, lines_width
-from larvatus.reporting.figures.label_placement import Box
+from larvatus.reporting.figures.label_placement import Box, Rows, any_meets, as_rows, rows_inside
 from larvatus.reporting.figures.svg import LETTER, text_width
 
 _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
@@ -57,55 +60,92 @@ def place_point_labels(
     cross.
     """
     taken = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
+    ground = _Ground(frame, as_rows(taken), as_rows(lines), widest, {})
     for said in (names, [(one,) for one in short] or names):
         spots = _join_spots(points, said)
         while spots:
-            placed, left = _place_all(spots, frame, widest, taken, lines)
+            placed, left = _place_all(spots, ground)
             if left is None:
                 return placed
-            placed, again = _place_all([left, *(s for s in spots if s is not left)], frame, widest, taken, lines)
+            placed, again = _place_all([left, *(s for s in spots if s is not left)], ground)
             if again is None:
                 return placed
             spots = _merge_spot(spots, left)
-    return _place_all(_join_spots(points, said), frame, widest, taken, lines, crossing=True)[0]
+    return _place_all(_join_spots(points, said), ground, crossing=True)[0]
 
 
-def _place_all(
-    spots: Sequence[_Spot], frame: Box, widest: float, taken: Sequence[Box], lines: Sequence[Box], crossing: bool = False
-) -> tuple[list[PointLabel], _Spot | None]:
+class _Places(NamedTuple):
+    """Places for one label in order of preference, with their boxes as rows."""
+
+    labels: list[PointLabel]
+    boxes: Rows
+
+
+class _Ground(NamedTuple):
+    """Where labels may be placed. The same places are tried again in every round, so they are stored."""
+
+    frame: Box
+    taken: Rows
+    lines: Rows
+    widest: float
+    stored: dict[object, _Places]
+
+    def places(self, spot: _Spot) -> Iterator[_Places]:
+        """Places next to a spot, then those further away."""
+        said = _join_names(spot.names, self.widest)
+        for around in (_near, _far):
+            at = (around, spot.x, spot.y, said)
+            if at not in self.stored:
+                labels = list(around(spot.x, spot.y, said))
+                self.stored[at] = _Places(labels, as_rows([p.box for p in labels]))
+            yield self.stored[at]
+
+
+def _place_all(spots: Sequence[_Spot], ground: _Ground, crossing: bool = False) -> tuple[list[PointLabel], _Spot | None]:
     """Labels of all spots, or up to the first without a place, and that one. If lines may cross, it is left out instead."""
-    busy, out = list(taken), list[PointLabel]()
+    busy, labels, leaders, out = ground.taken, as_rows([]), as_rows([]), list[PointLabel]()
     for spot in spots:
-        said = _join_names(spot.names, widest)
-        tries = ((_near, lines, False), (_near, (), False), (_far, lines, False), (_far, (), False), (_far, (), crossing))
-        found = next((p for around, also, free in tries for p in around(spot.x, spot.y, said)
-                      if p.box.inside(frame) and not any(_inner(p.box).meets(b) for b in (*busy, *also))
-                      and (free or not _crosses(p, out, taken))), None)
+        found = next((p for places in ground.places(spot)
+                      if (p := _first_free(places, ground, busy, labels, leaders, crossing)) is not None), None)
         if found is not None:
             out.append(found)
-            busy += [found.box, *_leader_boxes(found)]
+            busy = np.vstack([busy, as_rows([found.box, *_leader_boxes(found)])])
+            labels = np.vstack([labels, as_rows([found.box])])
+            leaders = np.vstack([leaders, as_rows([found.leader] if found.leader else [])])
         elif not crossing:
             return out, spot
     return out, None
 
 
-def _crosses(label: PointLabel, others: Sequence[PointLabel], taken: Sequence[Box]) -> bool:
+def _first_free(places: _Places, ground: _Ground, busy: Rows, labels: Rows, leaders: Rows, crossing: bool) -> PointLabel | None:
+    """The first place off everything; else the first off all but lines; else, if its line may cross others, the first one."""
+    inner = places.boxes + np.array([_SLACK, _SLACK, -_SLACK, -_SLACK])  # boxes may touch each other
+    free = np.flatnonzero(rows_inside(places.boxes, ground.frame) & ~any_meets(inner, busy))
+    on_line = any_meets(inner[free], ground.lines)
+    for i in (*free[~on_line], *free[on_line]):
+        if not _crosses(places.labels[i], ground.taken, labels, leaders):
+            return places.labels[i]
+    return places.labels[free[0]] if crossing and len(free) else None
+
+
+def _crosses(label: PointLabel, taken: Rows, labels: Rows, leaders: Rows) -> bool:
     """Whether the line of a label runs through another label, another line, or what is taken and not next to its own point."""
     if label.leader is None:
         return False
-    way, x, y = _leader_boxes(label), *label.leader[:2]
+    way, x, y = as_rows(_leader_boxes(label)), *label.leader[:2]
     own = Box(x - _CLOSE, y - _CLOSE, x + _CLOSE, y + _CLOSE)
-    return any(w.meets(other.box) for w in way for other in others) or any(
-        w.meets(box) for w in way if not w.inside(own) for box in taken) or any(
-        _segments_meet(label.leader, other.leader) for other in others if other.leader)
+    return bool(any_meets(way, labels).any() or any_meets(way[~rows_inside(way, own)], taken).any()
+                or _segments_meet(label.leader, leaders).any())
 
 
-def _segments_meet(one: tuple[float, float, float, float], two: tuple[float, float, float, float]) -> bool:
-    """Whether two segments cross: each has its ends on both sides of the other."""
-    def side(line: tuple[float, float, float, float], x: float, y: float) -> float:
+def _segments_meet(one: tuple[float, float, float, float], others: Rows) -> npt.NDArray[np.bool_]:
+    """Which of the others a segment crosses: each has its ends on both sides of the other."""
+    def side(line: Sequence[Any], x: Any, y: Any) -> Any:
         return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
 
-    return all(side(a, *b[:2]) * side(a, *b[2:]) < 0 for a, b in ((one, two), (two, one)))
+    left, top, right, bottom = two = others.T
+    apart: npt.NDArray[np.bool_] = side(one, left, top) * side(one, right, bottom) < 0
+    return apart & (side(two, *one[:2]) * side(two, *one[2:]) < 0)
 
 
 def _leader_boxes(label: PointLabel) -> list[Box]:
@@ -116,11 +156,6 @@ def _leader_boxes(label: PointLabel) -> list[Box]:
     steps = ceil(hypot(to_x - x, to_y - y) / _APART)
     at = [(x + (to_x - x) * k / steps, y + (to_y - y) * k / steps) for k in range(2, steps)]
     return [Box(a - 1, b - 1, a + 1, b + 1) for a, b in at]
-
-
-def _inner(box: Box) -> Box:
-    """A box that may touch others."""
-    return Box(box.left + _SLACK, box.top + _SLACK, box.right - _SLACK, box.bottom - _SLACK)
 
 
 def _join_spots(points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]]) -> list[_Spot]:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from larvatus.reporting.figures.svg import text_width
 
 
@@ -26,6 +29,30 @@ class Box(NamedTuple):
         return (
             self.left >= other.left and self.right <= other.right and self.top >= other.top and self.bottom <= other.bottom
         )
+
+
+Rows = npt.NDArray[np.float64]  # many boxes, one in each row
+
+
+def as_rows(boxes: Sequence[tuple[float, float, float, float]]) -> Rows:
+    return np.array(boxes, dtype=float).reshape(-1, 4)
+
+
+def any_meets(boxes: Rows, others: Rows) -> npt.NDArray[np.bool_]:
+    """For each box whether it meets any of the others."""
+    left, top, right, bottom = boxes.T[:, :, None]
+    meets = (left < others[:, 2]) & (others[:, 0] < right) & (top < others[:, 3]) & (others[:, 1] < bottom)
+    found: npt.NDArray[np.bool_] = meets.any(axis=1)
+    return found
+
+
+def rows_inside(boxes: Rows, other: Box) -> npt.NDArray[np.bool_]:
+    """For each box whether it is inside another one."""
+    left, top, right, bottom = boxes.T
+    found: npt.NDArray[np.bool_] = (
+        (left >= other.left) & (right <= other.right) & (top >= other.top) & (bottom <= other.bottom)
+    )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
