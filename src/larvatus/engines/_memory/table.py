@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from larvatus.core.errors import PairingError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import stream_text
+from larvatus.core.thread_limit import usable_threads
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
@@ -298,8 +298,8 @@ class MemoryTable:
         return self
 
     def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any]) -> Iterator[_T]:
-        """Results in the order of the jobs, on all cores if there is enough work."""
-        cores = os.cpu_count() or 1
+        """Results in the order of the jobs, on all free cores if there is enough work."""
+        cores = usable_threads()
         if self.rows < WORTH_THREADS or len(jobs) < 2:
             yield from map(function, jobs)
             return

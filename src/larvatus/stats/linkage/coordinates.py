@@ -68,6 +68,8 @@ def same_rows(columns: Iterable[NDArray[Any]], n: int) -> Ints:
     """One code for each combination of values; missing is a value."""
     code = np.zeros(n, dtype=np.int64)
     for column in columns:
+        if int(code.max(initial=-1)) == n - 1:  # all rows differ
+            break
         _, level = np.unique(column, return_inverse=True)
         _, code = np.unique(code * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
     return code
