@@ -20,7 +20,7 @@ from larvatus.core.thread_limit import at_most_threads
 from larvatus.core.worker_process import ONE_THREAD, Worker, WorkerGone
 from larvatus.pipeline.candidates.running_work import RunningWork
 
-WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
+WORTH = 10.0  # seconds of remaining work above which a second process pays: it takes two or three to start
 _HERE, _THERE = "this process", "the second process"
 _TICK = 1.0  # seconds after which the line of progress is shown again
 _R = TypeVar("_R")
