@@ -27,7 +27,7 @@ _ROWS = 1024  # targets in one query of a tree
 def nearest_lists(targets: Floats, points: Floats, counts: Sequence[int]) -> list[Ints]:
     """Rows of the nearest points, targets × k, for each k in `counts`.
 
-    With few pairs or few columns a k-d tree is asked, and decides ties in its own way.
+    With few pairs or few columns a k-d tree is asked for each k, and decides ties in its own way.
     """
     if points.shape[1] >= _COLUMNS and len(targets) * len(points) >= _PAIRS:
         near = nearest_rows(targets, points, max(counts))
@@ -35,8 +35,7 @@ def nearest_lists(targets: Floats, points: Floats, counts: Sequence[int]) -> lis
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points, balanced_tree=False)
-    near = np.asarray(tree.query(targets, k=min(max(counts), len(points)))[1]).reshape(len(targets), -1)
-    return [near[:, :k] for k in counts]
+    return [np.asarray(tree.query(targets, k=min(k, len(points)))[1]).reshape(len(targets), -1) for k in counts]
 
 
 def nearest_rows(targets: Floats, points: Floats, k: int) -> Ints:
