@@ -44,10 +44,16 @@ def to_bare_products(rows: Iterable[Row]) -> list[str]:
 
 
 def starting(rows: Iterable[Row]) -> list[str]:
-    """One line for each command."""
+    """One line for each command that takes a second or so."""
     head = ("command", "processor seconds", "times starting Python", "times importing NumPy")
     return table(head, ([row["command"], f"{row['cpu_s']:g}", f"{row['to_python']:g}", f"{row['to_numpy']:g}"]
-                        for row in rows))
+                        for row in rows if "to_python" in row))
+
+
+def demo(rows: Iterable[Row]) -> list[str]:
+    """One line for each run of the demo, and for the compilation of an installation."""
+    return table(("work", "processor seconds", "seconds on two cores"),
+                 ([row["command"], f"{row['cpu_s']:g}", f"{row['clock_s']:g}"] for row in rows if "clock_s" in row))
 
 
 def main() -> None:
@@ -55,7 +61,7 @@ def main() -> None:
         json.loads((HERE / f"{name}.json").read_text(encoding="utf-8")) for name in ("scale", "linkage_columns", "cold_start")
     )
     for lines in (scale(large["jobs"]), linkage(wide["by_columns"]), to_bare_products(wide["to_bare_products"]),
-                  starting(start["results"])):
+                  starting(start["results"]), demo(start["results"])):
         replace_table(PAGE, lines)
 
 
