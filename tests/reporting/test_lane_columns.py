@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from larvatus.reporting.charts.lane_columns import MOST_LANES, draw_lane_columns, halves
+from larvatus.reporting.charts.lane_columns import MOST_LANES, draw_lane_columns, split_lanes
 from larvatus.reporting.charts.lanes import LanePlot, ReleaseLane, ReleaseMark
 from larvatus.reporting.charts.scales import LogScale
 
@@ -19,7 +19,7 @@ def groups(*sizes: int):
 @pytest.mark.parametrize("sizes", [(26,), (14, 10, 2), (1, 1, 30), (13, 13), (5, 4, 3, 2, 1)])
 def test_every_lane_is_in_one_of_two_columns_of_about_the_same_height(sizes):
     every = groups(*sizes)
-    left, right = halves(every)
+    left, right = split_lanes(every)
     assert [lane.name for _, lanes in (*left, *right) for lane in lanes] == [lane.name for _, lanes in every for lane in lanes]
     lines = [sum(1 + len(lanes) for _, lanes in column) for column in (left, right)]
     assert abs(lines[0] - lines[1]) <= 3
@@ -27,7 +27,7 @@ def test_every_lane_is_in_one_of_two_columns_of_about_the_same_height(sizes):
 
 
 def test_a_group_that_is_cut_is_named_in_both_columns():
-    left, right = halves(groups(26))
+    left, right = split_lanes(groups(26))
     assert [name for name, _ in left] == ["group 0"]
     assert [name for name, _ in right] == ["group 0 (continued)"]
 
