@@ -11,10 +11,12 @@ import pytest
 
 import larvatus.desk
 from larvatus.advice import role_guesses
+from larvatus.core.number_format import plural
 from larvatus.desk.desk import STEPS
 from larvatus.desk.study_edits import ROLE_CHOICES
 from larvatus.desk.verdicts import VERDICTS, verdict_text
 from larvatus.desk.wording import Wording, language_for, languages
+from larvatus.reporting.board.cards import MUST_NOT
 
 FOLDER = Path(larvatus.desk.__file__).parent
 SOURCES = [*FOLDER.rglob("*.j2"), *FOLDER.rglob("*.py")]
@@ -97,7 +99,8 @@ def test_the_browser_chooses_the_language():
 
 def test_verdicts_are_in_the_language_of_the_page():
     say = Wording("de")
-    assert verdict_text("breaks 2 limits: must not be released", say) == "verletzt 2 Grenzen: darf nicht weitergegeben werden"
+    broken = f"breaks {plural(2, 'limit')}: {MUST_NOT}"  # as cards say it
+    assert verdict_text(broken, say) == "verletzt 2 Grenzen: darf nicht weitergegeben werden"
     assert verdict_text("proposed · the rule’s choice", say) == "vorgeschlagen · Wahl der Regel"
     assert verdict_text("", say) == ""
     for said in VERDICTS:

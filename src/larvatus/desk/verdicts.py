@@ -12,7 +12,7 @@ from larvatus.reporting.board.unmasked_success import no_mask_passes
 
 VERDICTS = {MAY: "may", RISK_UNKNOWN: "unknown", MUST_NOT: "must_not", UNSAFE: "unsafe", PROPOSED: "proposed",
             RULES_CHOICE: "choice"}
-_BROKEN = re.compile(r"breaks ([\d,]+) limits?: (.*)")
+_BROKEN = re.compile(r"breaks\s(\S+)\slimits?:\s(.*)")
 
 
 def verdict_text(said: str, say: Wording) -> str:
@@ -22,7 +22,7 @@ def verdict_text(said: str, say: Wording) -> str:
     broken = _BROKEN.fullmatch(said)
     if broken is not None:
         return say.plural("verdicts.breaks", int(broken[1].replace(",", "")), verdict=verdict_text(broken[2], say))
-    return say(f"verdicts.{VERDICTS[said]}") if said else ""
+    return say(f"verdicts.{VERDICTS[said]}") if said in VERDICTS else said
 
 
 def decision_text(subject: Subject, say: Wording) -> str:
