@@ -25,7 +25,7 @@ from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
 from larvatus.reporting.page.blocks import Figure
 
-_FEWEST_RECORDS = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # records with which the interval of a share or correlation can be near enough
+_FEWEST_RECORDS = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # with fewer, the interval of a correlation is too wide
 _MANY_MISSING = 0.02
 _DRAWN, _MOST_PICTURES = ("distributions", "correlation", "scatter"), 4
 
@@ -49,7 +49,8 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
         "points": map_points(subject), "without_mask": _without_mask(subject),
-        "unmasked": columns_without_steps(at.study.plain), "few": _FEWEST_RECORDS if results.comparison.about.records < _FEWEST_RECORDS else 0,
+        "unmasked": columns_without_steps(at.study.plain),
+        "few": _FEWEST_RECORDS if results.comparison.about.records < _FEWEST_RECORDS else 0,
         "with_missing": columns_with_missing(at),
     }
 
