@@ -253,7 +253,7 @@ def test_a_click_before_the_scripts_are_loaded_works(browser, desk: RunningDesk,
     visitor.press("larvatus desk →")
     visitor.press("Go to the desk")
     visitor.press("broken.sav", exact=False)
-    page.get_by_role("heading", name="Your file").wait_for()
+    page.wait_for_url("**/open")
     study = desk.server.desk.study(page.url.split("/")[-2])
     desk.enter()
     desk.wait(f"/study/{study.id}")

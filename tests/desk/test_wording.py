@@ -12,8 +12,9 @@ import pytest
 import larvatus.desk
 from larvatus.advice import role_guesses
 from larvatus.desk.desk import STEPS
+from larvatus.desk.pages.coarser_keys import key_step_words
 from larvatus.desk.study_edits import ROLE_CHOICES
-from larvatus.desk.verdicts import VERDICTS, verdict_text
+from larvatus.desk.verdicts import VERDICT_KEYS
 from larvatus.desk.wording import Wording, language_for, languages
 
 FOLDER = Path(larvatus.desk.__file__).parent
@@ -28,7 +29,7 @@ MADE = {  # keys that are put together in templates and pages
     **{f"decide.needs_{d}": 1 for d in ("release", "by", "reason")},
     **{f"guard.{g}": 1 for g in ("address", "method", "origin", "length", "large", "enter")},
     "keys.found": 1, "keys.found_none": 1, "verdicts.none": 1, "verdicts.none_unmasked": 1,
-    **{f"verdicts.{v}": 1 for v in VERDICTS.values()},
+    **{f"verdicts.{v}": 1 for v in VERDICT_KEYS.values()},
     **{f"open.{n}": 1 for n in ("delimiter", "decimal", "thousands", "encoding", "quote")},
 }
 
@@ -96,9 +97,14 @@ def test_the_browser_chooses_the_language():
 
 
 def test_verdicts_are_in_the_language_of_the_page():
-    say = Wording("de")
-    assert verdict_text("breaks 2 limits: must not be released", say) == "verletzt 2 Grenzen: darf nicht weitergegeben werden"
-    assert verdict_text("proposed · the rule’s choice", say) == "vorgeschlagen · Wahl der Regel"
-    assert verdict_text("", say) == ""
-    for said in VERDICTS:
-        assert verdict_text(said, Wording("en")) == said, "in English as in the report"
+    for said, key in VERDICT_KEYS.items():
+        assert Wording("en")(f"verdicts.{key}") == said, "in English as in the report"
+    assert Wording("de").plural("verdicts.breaks", 2, verdict="x") == "verletzt 2 Grenzen: x"
+
+
+def test_steps_for_keys_are_said_in_words():
+    step = {"method": "recoding", "columns": ["age", "job"], "level": {"age": 2, "job": 1}, "widths": {"age": [5.0, 10.0]}}
+    assert key_step_words(step, Wording("en")) == "age in classes of 10; job at level 1 of its hierarchy"
+    assert key_step_words({**step, "level": {"age": 3}}, Wording("de")) == "age in einer einzigen Klasse"
+    blanked = key_step_words({"method": "local_suppression", "columns": ["age"], "k": 5}, Wording("en"))
+    assert blanked == "combinations of age that fewer than 5 records share are blanked in part"

@@ -14,10 +14,8 @@ from starlette.responses import HTMLResponse
 from larvatus.comparison.release_sentences import capitalise, plain_title
 from larvatus.desk.desk import STEPS, Desk
 from larvatus.desk.finished_results import results_of
-from larvatus.desk.key_step_words import key_step_words
 from larvatus.desk.refusals import problem_in
 from larvatus.desk.study_folder import StudyFolder
-from larvatus.desk.verdicts import verdict_text
 from larvatus.desk.wording import Wording, languages
 
 
@@ -28,8 +26,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["capital"] = capitalise
-    made.globals.update(drawing=Markup, plain_title=plain_title, problem_in=problem_in, verdict_text=verdict_text,
-                        key_step_words=key_step_words)
+    made.globals.update(drawing=Markup, plain_title=plain_title, problem_in=problem_in)
     return made
 
 

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-import re
+from typing import NamedTuple
 
+from larvatus.comparison.headline import Headline
 from larvatus.comparison.selection_rule import passes_rule
 from larvatus.desk.wording import Wording
-from larvatus.reporting.board.cards import MAY, MUST_NOT, PROPOSED, RISK_UNKNOWN, RULES_CHOICE, UNSAFE
+from larvatus.reporting.board.cards import (
+    MAY,
+    MUST_NOT,
+    PROPOSED,
+    RISK_UNKNOWN,
+    RULES_CHOICE,
+    UNSAFE,
+    badges_of,
+    verdict_and_limits,
+)
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes
 
-VERDICTS = {MAY: "may", RISK_UNKNOWN: "unknown", MUST_NOT: "must_not", UNSAFE: "unsafe", PROPOSED: "proposed",
-            RULES_CHOICE: "choice"}
-_BROKEN = re.compile(r"breaks ([\d,]+) limits?: (.*)")
+VERDICT_KEYS = {MAY: "may", RISK_UNKNOWN: "unknown", MUST_NOT: "must_not", UNSAFE: "unsafe", PROPOSED: "proposed",
+                RULES_CHOICE: "choice"}
 
 
-def verdict_text(said: str, say: Wording) -> str:
-    """A verdict or a badge of a card, such as `breaks 2 limits: not shown to be safe`."""
-    if " · " in said:
-        return " · ".join(verdict_text(part, say) for part in said.split(" · "))
-    broken = _BROKEN.fullmatch(said)
-    if broken is not None:
-        return say.plural("verdicts.breaks", int(broken[1].replace(",", "")), verdict=verdict_text(broken[2], say))
-    return say(f"verdicts.{VERDICTS[said]}") if said else ""
+class ShownVerdict(NamedTuple):
+    """The verdict on a release and its badge; the badge is empty for most."""
+
+    said: str
+    badge: str
+
+
+def shown_verdicts(subject: Subject, say: Wording) -> dict[int, ShownVerdict]:
+    """The verdict on each release, by its number."""
+    return {h.number: ShownVerdict(_verdict(h, subject, say), _badge(h, subject, say)) for h in subject.heads}
+
+
+def _verdict(head: Headline, subject: Subject, say: Wording) -> str:
+    broken, verdict = verdict_and_limits(head, subject)
+    said = say(f"verdicts.{VERDICT_KEYS[verdict]}")
+    return say.plural("verdicts.breaks", broken, verdict=said) if broken else said
+
+
+def _badge(head: Headline, subject: Subject, say: Wording) -> str:
+    return " · ".join(say(f"verdicts.{VERDICT_KEYS[badge]}") for badge in badges_of(head, subject))
 
 
 def decision_text(subject: Subject, say: Wording) -> str:

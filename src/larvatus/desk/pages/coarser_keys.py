@@ -9,6 +9,7 @@ from larvatus.comparison.tiers import DEFAULT, TIERS
 from larvatus.desk.page_request import PageRequest
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import planned_steps, with_role, with_steps
+from larvatus.desk.wording import Wording
 
 
 def fewest_records(plain: Mapping[str, Any]) -> int:
@@ -23,7 +24,28 @@ def show_coarser(at: PageRequest) -> dict[str, Any]:
     if job is not None and (job.state == "done" or job.arguments.get("key") != key):
         job = None
     limit = (found or {}).get("limit", {"k": fewest_records(at.study.plain)})
-    return {"coarser": found, "coarser_job": job, "limit": limit, "used": found is not None and _are_first(at, found["steps"])}
+    words = [key_step_words(s, at.say) for s in found["steps"]] if found else []
+    return {"step_words": words, "coarser": found, "coarser_job": job,
+            "limit": limit, "used": found is not None and _are_first(at, found["steps"])}
+
+
+def key_step_words(step: Mapping[str, Any], say: Wording) -> str:
+    """What a step does to keys, such as `age in classes of 10`; empty for other steps."""
+    columns = ", ".join(step.get("columns") or ())
+    if step["method"] == "recoding" and isinstance(step.get("level"), Mapping):
+        widths = step.get("widths") or {}
+        return "; ".join(_class_words(name, level, widths.get(name), say) for name, level in step["level"].items())
+    if step["method"] == "local_suppression":
+        return say("keys.blanked", k=step.get("k", ""), columns=columns)
+    return say("keys.removed", columns=columns) if step["method"] == "record_suppression" else ""
+
+
+def _class_words(name: str, level: int, widths: Sequence[float] | None, say: Wording) -> str:
+    if widths is None:
+        return say("keys.level", column=name, level=level)
+    if level > len(widths):
+        return say("keys.one", column=name)
+    return say("keys.width", column=name, width=say.number(widths[level - 1]))
 
 
 def find_coarser(at: PageRequest) -> None:

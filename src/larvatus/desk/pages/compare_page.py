@@ -16,7 +16,7 @@ from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
-from larvatus.desk.verdicts import decision_text
+from larvatus.desk.verdicts import decision_text, shown_verdicts
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
@@ -25,7 +25,7 @@ from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
 from larvatus.reporting.page.blocks import Figure
 
-FEWEST = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # records with which the interval of a share or correlation can be near enough
+_FEWEST_RECORDS = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # with fewer, the interval of a correlation is too wide
 _MANY_MISSING = 0.02
 _DRAWN, _MOST_PICTURES = ("distributions", "correlation", "scatter"), 4
 
@@ -43,12 +43,14 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     return {
         **beside, **show_search(at),
         "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
+        "verdicts": shown_verdicts(subject, at.say),
         "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
         "points": map_points(subject), "without_mask": _without_mask(subject),
-        "unmasked": columns_without_steps(at.study.plain), "few": FEWEST if results.comparison.about.records < FEWEST else 0,
+        "unmasked": columns_without_steps(at.study.plain),
+        "few": _FEWEST_RECORDS if results.comparison.about.records < _FEWEST_RECORDS else 0,
         "with_missing": columns_with_missing(at),
     }
 

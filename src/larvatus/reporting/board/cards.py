@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from larvatus.comparison.attack_limits import breaks_limit, broken_limits, limit_on_value
@@ -41,12 +42,19 @@ _Tone = Literal["good", "bad", "open"]
 
 def card_verdict(head: Headline, subject: Subject) -> tuple[str, _Tone]:
     """The verdict on a release in one line, and whether it is good."""
-    broken, said = broken_limits(head, subject.limits), MUST_NOT if _clearly_unsafe(head, subject) else UNSAFE
+    broken, said = verdict_and_limits(head, subject)
+    tones: Mapping[str, _Tone] = {MAY: "good", RISK_UNKNOWN: "open"}
+    return f"breaks {plural(broken, 'limit')}: {said}" if broken else said, tones.get(said, "bad")
+
+
+def verdict_and_limits(head: Headline, subject: Subject) -> tuple[int, str]:
+    """The number of limits that a release breaks, and the verdict: one of the four constants."""
+    broken, unsafe = broken_limits(head, subject.limits), MUST_NOT if _clearly_unsafe(head, subject) else UNSAFE
     if broken:
-        return f"breaks {plural(broken, 'limit')}: {said}", "bad"
+        return broken, unsafe
     if head.risk is None:
-        return RISK_UNKNOWN, "open"
-    return (MAY, "good") if passes_rule(head, subject.limits) else (said, "bad")
+        return 0, RISK_UNKNOWN
+    return 0, MAY if passes_rule(head, subject.limits) else unsafe
 
 
 def _clearly_unsafe(head: Headline, subject: Subject) -> bool:
@@ -98,11 +106,16 @@ def _broken_in_words(broken: list[BrokenLimit], shown: int, named: bool, what: s
 
 
 def badge_of(head: Headline, subject: Subject) -> str:
-    """Whether a release is proposed, or what the rule chooses."""
+    """Whether a release is proposed, or what the rule chooses, in one line."""
+    return " · ".join(badges_of(head, subject))
+
+
+def badges_of(head: Headline, subject: Subject) -> list[str]:
+    """Whether a release is proposed, and whether it is what the rule chooses."""
     said = [PROPOSED] if head.name == subject.chosen else []
     if len(subject.heads) > 1 and subject.rules_choice is not None and subject.rules_choice.number == head.number:
         said.append(RULES_CHOICE)
-    return " · ".join(said)
+    return said
 
 
 def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
