@@ -37,7 +37,7 @@ def run_pages(pages: list[Path], workers: int = 2) -> list[str]:
         problem = run_notebook(page) if page.suffix == ".py" else run_page(page)
         if not problem:
             remember(page)
-        print(f"{'FAILED ' if problem else ''}{page.relative_to(DOCS)}: {time.perf_counter() - began:.0f} s", flush=True)
+        print(f"{page.relative_to(DOCS)}: {time.perf_counter() - began:.0f} s {problem and f'FAILED: {problem}'}", flush=True)
         return f"{page.relative_to(DOCS)}: {problem}" if problem else ""
 
     with ThreadPoolExecutor(workers) as pool:

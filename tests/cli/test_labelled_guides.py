@@ -75,7 +75,7 @@ def test_the_guide_on_csv_files_runs(tmp_path, monkeypatch):
         Path("survey.csv").write_text("number;town;income\n" + rows, encoding="windows-1252")
         assert main([*shlex.split(line)[1:], "--quiet", "--overwrite"]) == 0, line
         if mixed:
-            assert Path("released.csv").read_text(encoding="windows-1252").count("k.A.") == cells.count("k.A.")
+            assert Path("coded.csv").read_text(encoding="windows-1252").count("k.A.") == cells.count("k.A.")
     for text in blocks(TEXT_FILES, "toml"):
         Path("study.toml").write_text(text + '[roles]\nconfidential = ["income"]\n', encoding="utf-8")
         assert Study.read("study.toml").csv.plain() == {"decimal": "comma", "encoding": "cp1252"}
