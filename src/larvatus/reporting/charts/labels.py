@@ -122,10 +122,9 @@ def _first_free(places: _Places, ground: _Ground, busy: Rows, labels: Rows, lead
     inner = places.boxes + np.array([_SLACK, _SLACK, -_SLACK, -_SLACK])  # boxes may touch each other
     free = np.flatnonzero(rows_inside(places.boxes, ground.frame) & ~any_meets(inner, busy))
     on_line = any_meets(inner[free], ground.lines)
-    for i in (*free[~on_line], *free[on_line]):
-        if not _crosses(places.labels[i], ground.taken, labels, leaders):
-            return places.labels[i]
-    return places.labels[free[0]] if crossing and len(free) else None
+    wanted = [places.labels[int(i)] for i in (*free[~on_line], *free[on_line])]
+    found = next((label for label in wanted if not _crosses(label, ground.taken, labels, leaders)), None)
+    return places.labels[int(free[0])] if found is None and crossing and len(free) else found
 
 
 def _crosses(label: PointLabel, taken: Rows, labels: Rows, leaders: Rows) -> bool:
@@ -140,12 +139,13 @@ def _crosses(label: PointLabel, taken: Rows, labels: Rows, leaders: Rows) -> boo
 
 def _segments_meet(one: tuple[float, float, float, float], others: Rows) -> npt.NDArray[np.bool_]:
     """Which of the others a segment crosses: each has its ends on both sides of the other."""
-    def side(line: Sequence[Any], x: Any, y: Any) -> Any:
+    def side(line: Any, x: Any, y: Any) -> Any:
         return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
 
     left, top, right, bottom = two = others.T
-    apart: npt.NDArray[np.bool_] = side(one, left, top) * side(one, right, bottom) < 0
-    return apart & (side(two, *one[:2]) * side(two, *one[2:]) < 0)
+    apart = side(one, left, top) * side(one, right, bottom) < 0
+    found: npt.NDArray[np.bool_] = apart & (side(two, *one[:2]) * side(two, *one[2:]) < 0)
+    return found
 
 
 def _leader_boxes(label: PointLabel) -> list[Box]:
