@@ -117,7 +117,7 @@ def demo(folder: Path) -> list[dict[str, object]]:
 
 def write_list(folder: Path) -> None:
     """Write the list of the loops that the demo compiles, with the types of their arguments."""
-    from larvatus.cli.compile_ahead import text_of
+    from larvatus.cli.compile_ahead import type_text
 
     run([*LARVATUS, "demo", "-o", str(folder / "demo"), "--quiet"], folder / "loops")
     modules = {(p.parent.name, p.stem): ".".join(p.relative_to(PACKAGE).with_suffix("").parts) for p in PACKAGE.rglob("*.py")}
@@ -128,7 +128,7 @@ def write_list(folder: Path) -> None:
             pickle.load(stored)
             _, overloads = pickle.loads(stored.read())
         for kinds in (key[0] for key in overloads):
-            texts = [text_of(kind) for kind in kinds]
+            texts = [type_text(kind) for kind in kinds]
             module = modules[index.parent.name.rpartition("_")[0], stem]
             whole = hasattr(getattr(import_module(f"larvatus.{module}"), name), "compile")
             if whole and not any("Literal" in text for text in texts):  # others are compiled with the loop that calls them

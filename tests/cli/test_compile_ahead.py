@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import larvatus
-from larvatus.cli.compile_ahead import listed_loops, text_of, type_of
+from larvatus.cli.compile_ahead import read_list, type_of, type_text
 
 SOURCE = str(Path(larvatus.__file__).parents[1])
-LISTED = [*listed_loops()]
+LISTED = [*read_list()]
 
 
 def test_every_loop_in_the_list_is_there_and_takes_as_many_arguments():
@@ -28,7 +28,7 @@ def test_every_loop_in_the_list_is_there_and_takes_as_many_arguments():
 
 @pytest.mark.parametrize("text", sorted({t for _, _, types in LISTED for t in types}))
 def test_types_can_be_read_and_written(text):
-    assert text_of(type_of(text)) == text
+    assert type_text(type_of(text)) == text
 
 
 def compiled(cache: Path) -> set[str]:
@@ -43,9 +43,9 @@ def run(cache: Path, *command: str) -> None:
 
 ONE = """
 from larvatus.cli import compile_ahead
-wanted = [loop for loop in compile_ahead.listed_loops() if loop[1] == "fill_words"]
-compile_ahead.listed_loops = lambda: iter(wanted)
-assert compile_ahead.compile_listed() == 1
+wanted = [loop for loop in compile_ahead.read_list() if loop[1] == "fill_words"]
+compile_ahead.read_list = lambda: iter(wanted)
+assert compile_ahead.compile_part() == 1
 """
 CALL = """
 import numpy as np

@@ -13,14 +13,14 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
 _ARRAY = re.compile(r"(\w+)\[([1-9])\](!?)")
 
 
-def listed_loops() -> Iterator[tuple[str, str, list[str]]]:
+def read_list() -> Iterator[tuple[str, str, list[str]]]:
     """Module and name of every loop in the list, and the types of its arguments."""
     for line in files("larvatus.cli").joinpath("compiled_loops.txt").read_text(encoding="utf-8").splitlines():
         where, *types = line.split()
@@ -38,16 +38,16 @@ def type_of(text: str) -> Any:
     return types.Array(getattr(types, found[1]), int(found[2]), "C", readonly=bool(found[3]))
 
 
-def text_of(kind: Any) -> str:
+def type_text(kind: Any) -> str:
     """The type of an argument as the list has it."""
     if not hasattr(kind, "ndim"):
         return str(kind)
     return f"{kind.dtype}[{kind.ndim}]{'' if kind.mutable else '!'}"
 
 
-def compile_listed(part: int = 0, parts: int = 1) -> int:
+def compile_part(part: int = 0, parts: int = 1) -> int:
     """Compile one of several parts of the list, and return how many loops that are; loops of a module stay together."""
-    every = list(listed_loops())
+    every = list(read_list())
     modules = list(dict.fromkeys(module for module, _, _ in every))[part::parts]
     chosen = [loop for loop in every if loop[0] in modules]
     for module, name, types in chosen:
@@ -55,10 +55,5 @@ def compile_listed(part: int = 0, parts: int = 1) -> int:
     return len(chosen)
 
 
-def main(arguments: Sequence[str]) -> int:
-    compile_listed(*map(int, arguments))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    compile_part(*map(int, sys.argv[1:]))

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import PairingError
-from larvatus.core.kernels import one_blas_thread
+from larvatus.core.kernels import one_blas_thread, usable_threads
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import stream_text
-from larvatus.core.thread_limit import usable_threads
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of

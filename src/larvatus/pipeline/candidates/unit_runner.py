@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.core.kernels import at_most_threads
 from larvatus.core.progress import Progress, progress_to
-from larvatus.core.thread_limit import at_most_threads
 from larvatus.core.worker_process import ONE_THREAD, Worker, WorkerGone
 from larvatus.pipeline.candidates.running_work import RunningWork
 

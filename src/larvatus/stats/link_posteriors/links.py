@@ -11,8 +11,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
-from larvatus.core.thread_limit import usable_threads
+from larvatus.core.kernels import kernel, usable_threads
 
 KERNELS = ("likelihood", "paper", "coherent")
 _PAIRS, TIE = 1_000_000, 1e-11

@@ -16,8 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
-from larvatus.core.thread_limit import usable_threads
+from larvatus.core.kernels import kernel, usable_threads
 from larvatus.stats.link_posteriors.kernels import closed_pair
 from larvatus.stats.link_posteriors.links import KERNELS, TIE, Links, Pool, normal_background
 

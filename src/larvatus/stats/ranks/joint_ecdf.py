@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
-from larvatus.core.thread_limit import usable_threads
+from larvatus.core.kernels import kernel, usable_threads
 
 _Codes = NDArray[np.int32]
 _WORDS = 16

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from larvatus.core.kernels import THREADS, at_most_threads, usable_threads
 from larvatus.core.progress import silent
-from larvatus.core.thread_limit import VARIABLE, at_most_threads, usable_threads
 from larvatus.core.worker_process import ONE_THREAD, Worker
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
 from larvatus.pipeline.candidates.running_work import RunningWork
@@ -16,7 +16,7 @@ from larvatus.pipeline.candidates.unit_runner import Unit, UnitRunner
 
 @pytest.fixture(autouse=True)
 def four_cores(monkeypatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(THREADS, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
 
 
@@ -26,11 +26,11 @@ def test_all_cores_unless_a_limit_is_set_here_or_in_the_environment(monkeypatch)
         assert usable_threads() == 3
         with at_most_threads(0):
             assert usable_threads() == 4
-    monkeypatch.setenv(VARIABLE, "2")
+    monkeypatch.setenv(THREADS, "2")
     assert usable_threads() == 2
     with at_most_threads(1):
         assert usable_threads() == 1
-    monkeypatch.setenv(VARIABLE, "many")
+    monkeypatch.setenv(THREADS, "many")
     assert usable_threads() == 4
 
 
@@ -40,7 +40,7 @@ def test_a_limit_above_the_number_of_cores_changes_nothing():
 
 
 def test_a_second_process_is_told_to_use_one_thread():
-    worker = Worker(VARIABLE, ONE_THREAD)
+    worker = Worker(THREADS, ONE_THREAD)
     try:
         assert worker.call(os.getenv, None) == "1"
     finally:
