@@ -1,4 +1,4 @@
-"""Further attempts to break in, or to make the desk keep what no page would send. Each was seen to succeed without its rule."""
+"""Further attempts to break in, or to make the desk keep what no page would send."""
 
 from __future__ import annotations
 

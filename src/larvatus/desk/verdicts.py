@@ -24,16 +24,16 @@ VERDICT_KEYS = {MAY: "may", RISK_UNKNOWN: "unknown", MUST_NOT: "must_not", UNSAF
                 RULES_CHOICE: "choice"}
 
 
-class ShownVerdict(NamedTuple):
+class VerdictText(NamedTuple):
     """The verdict on a release and its badge; the badge is empty for most."""
 
     said: str
     badge: str
 
 
-def shown_verdicts(subject: Subject, say: Wording) -> dict[int, ShownVerdict]:
+def verdict_texts(subject: Subject, say: Wording) -> dict[int, VerdictText]:
     """The verdict on each release, by its number."""
-    return {h.number: ShownVerdict(_verdict(h, subject, say), _badge(h, subject, say)) for h in subject.heads}
+    return {h.number: VerdictText(_verdict(h, subject, say), _badge(h, subject, say)) for h in subject.heads}
 
 
 def _verdict(head: Headline, subject: Subject, say: Wording) -> str:

@@ -16,7 +16,7 @@ from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
-from larvatus.desk.verdicts import decision_text, shown_verdicts
+from larvatus.desk.verdicts import decision_text, verdict_texts
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
@@ -43,7 +43,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     return {
         **beside, **show_search(at),
         "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
-        "verdicts": shown_verdicts(subject, at.say),
+        "verdicts": verdict_texts(subject, at.say),
         "pictures": pictures_of(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),

@@ -13,7 +13,7 @@ from larvatus.desk.finished_results import StudyResults, results_of
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.compare_page import passing_names
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.verdicts import shown_verdicts
+from larvatus.desk.verdicts import verdict_texts
 from larvatus.documents.manifest import manifest_paths
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.subject import subject_of
@@ -35,7 +35,7 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
     chosen = selected_release(run.comparison)[0]
     return {
         "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen,
-        "passing": passing_names(results), "verdicts": shown_verdicts(subject, at.say),
+        "passing": passing_names(results), "verdicts": verdict_texts(subject, at.say),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
