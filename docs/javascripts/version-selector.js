@@ -5,7 +5,7 @@
   list.src = new URL("../versions.js", root).href;
   list.onload = () => {
     const versions = window.larvatusVersions || [];
-    const place = document.querySelector("header nav, header");
+    const place = document.querySelector("header nav") || document.querySelector("header");
     if (versions.length < 2 || !place) return;
     const here = decodeURIComponent(root.pathname.replace(/\/$/, "").split("/").pop());
     const choice = document.createElement("select");
