@@ -18,12 +18,12 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import reduce_groups
 
 _Difference = tuple[str, str, int, frozenset[int]]  # columns of A and B, the code of A, and those of B
-Codes = Callable[[Block, str], Ints]
+_Codes = Callable[[Block, str], Ints]
 _DENSE = 1_000_000  # pairs of codes that are counted in a table
 
 
 def small_differences(
-    data: Microdata, columns: Sequence[str], groups: Collection[int], most: int, codes: Codes
+    data: Microdata, columns: Sequence[str], groups: Collection[int], most: int, codes: _Codes
 ) -> list[tuple[int, str, str, Ints, Floats]]:
     """Sub-group, the two columns, record ids and signs of each difference of one to `most` records."""
     pairs = list(combinations(columns, 2))
@@ -83,7 +83,7 @@ def _differences(table: Counter[tuple[int, int]], most: int, single: bool = Fals
     return out
 
 
-def _members(block: Block, difference: _Difference, codes: Codes) -> tuple[Ints, Floats]:
+def _members(block: Block, difference: _Difference, codes: _Codes) -> tuple[Ints, Floats]:
     first, second, a, those = difference
     in_a, in_b = codes(block, first) == a, np.isin(codes(block, second), list(those))
     apart = in_a != in_b
