@@ -1,7 +1,7 @@
 """Giants: values so far from all others that everyone knows whose they are, and that a release shows all the same.
 
     x₍₁₎ is a giant       if  x₍₁₎ − median ≥ max(3, 2 √G) (x₍₂₎ − median),   G the number of parts that are looked at
-    and  ln(d₁/d₂) ≥ 2.5 · mean of j ln(dⱼ/dⱼ₊₁) over j = 2 … 9,  d = x − median (Hill): far out for the tail of this column, too
+    and                       ln(d₁/d₂) ≥ 2.5 · mean of j ln(dⱼ/dⱼ₊₁) over j = 2 … 9,  d = x − median (Hill)
     read as the largest   if  |y₍₁₎ − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10
     read from moments     if  |ȳ + s (n − 1)/√n − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10,   the largest value that mean and SD allow
 
