@@ -193,3 +193,20 @@ def test_a_number_that_differs_in_four_records_is_refused():
     last = (weight @ after.x[:4].to_numpy() - weight[:3] @ frame.x[:3].to_numpy()) / weight[3]
     assert abs(last - frame.x[3]) < 1e-9
     assert masked(frame, "sufficiency_based", "suppress").frame().index.tolist() == list(range(4, N))
+
+
+@pytest.mark.parametrize("nested", ["district", "towns"])
+def test_a_small_difference_of_nested_categories_is_refused(nested):
+    """A region of 53 records: a district of 50, or two towns of 25, and three records elsewhere. Both sums are exact."""
+    frame = people([])
+    inside = np.arange(N) < 53
+    part = np.where(np.arange(N) < 25, "p", "q") if nested == "towns" else np.full(N, "p")
+    frame["region"] = np.where(inside, "a", "b")
+    frame["town"] = np.where(np.arange(N) < 50, part, "elsewhere")
+    data = lv.read(frame, confidential=["x", "y"], non_confidential=["region", "town"])
+    with pytest.raises(SubGroupError, match=r"a difference between categories of region and town \(3 records\)"):
+        lv.mask(data, "sufficiency_based", secret=SECRET)
+    after = lv.mask(data, "sufficiency_based(insiders=0)", secret=SECRET).frame()
+    rest = after.x[inside].sum() - after.x[:50].sum()
+    assert abs(rest - frame.x[50:52].sum() - frame.x[52]) < 1e-9, "two insiders know the third"
+    assert lv.mask(data, "sufficiency_based(insiders=1)", secret=SECRET)

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
+from larvatus.core.errors import SubGroupError
 from noise_laws import FALSE_ALARM, X, check_unrelated, gap, released, table
 from sample import SECRET
 
@@ -71,7 +72,9 @@ def test_households_with_nominal_s(real_files):
     households = pd.read_csv(real_files / "households.csv")
     names = ["expend", "income", "savings"]
     data = lv.read(households, confidential=names, non_confidential=["roof", "age"], nominal=["roof"], sub_groups=["urbrur"])
-    after = lv.mask(data, MASK, secret=SECRET).frame()
+    with pytest.raises(SubGroupError, match=r"roof=5 \(4 records\)"):
+        lv.mask(data, MASK, secret=SECRET)
+    after = lv.mask(data, lv.masks.RandomOrthogonal(insiders=2), secret=SECRET).frame()
     for _, was in households.groupby(["urbrur", "roof"]):
         shift = (after.loc[was.index, names].mean() - was[names].mean()) / households[names].std()
         assert shift.abs().max() < 1e-10

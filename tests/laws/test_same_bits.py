@@ -28,7 +28,7 @@ KNOWN = {
     "linear_model-0": "9f7940f7bdeb25fd",
     "microaggregation-0": "4f9533b9abcb4fd5",
     "multiple_imputation-0": "fbd99e85eab28614",
-    "sufficiency_based-0": "0242b8a68b09899d",
+    "sufficiency_based-0": "7258549aab9940d7",
     "weight_calibration-0": "e2e6e68f27efa0db",
 }
 

@@ -4,8 +4,9 @@
     number   φ((y − x) / σ),  σ known
     link     arg max of the product, or the assignment with the largest sum of logarithms (SciPy)
 
-The intruder is NumPy and SciPy alone. Over 20 data sets of 240 records it finds .331 one by one and one to one whichever is
-more; the product must not be below it by more than three standard errors of the difference over the data sets.
+The intruder is NumPy and SciPy alone, and takes the better of both links. In the first three data sets of 240 records it finds
+.375, .350 and .425, and the product .379, .354 and .429. Over 20 data sets the product must not be below it by more than three
+standard errors of the mean difference.
 """
 
 from __future__ import annotations

@@ -208,8 +208,7 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
     if all_records and any(c.present for c in changes) and all(c.same == c.present for c in changes):
         raise MaskError(
             "mask: the release would equal the original: no confidential value was changed. "
-            "Use a stronger mask, or do not declare columns confidential that do not vary. If the file is small and the step "
-            "draws at random, this can be chance: run it again with another secret."
+            "Use a stronger mask, or do not declare columns confidential that do not vary."
         )
     taken = columns_by_step(data, masks)
     by_any = {n for names in taken for n in names}
@@ -223,8 +222,7 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
         they, them = ("it", "it") if len(same) == 1 else ("they", "them")
         raise MaskError(
             f"mask: no value of {named} was changed, so {they} would be released unmasked. Use a stronger mask for {them}, or "
-            f"do not declare {them} confidential. If the file is small and the step draws at random, this can be chance: run "
-            "it again with another secret."
+            f"do not declare {them} confidential."
         )
 
 

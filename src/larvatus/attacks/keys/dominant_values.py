@@ -1,6 +1,7 @@
 """Giants: values so far from all others that everyone knows whose they are, and that a release shows all the same.
 
     x₍₁₎ is a giant       if  x₍₁₎ − median ≥ max(3, 2 √G) (x₍₂₎ − median),   G the number of parts that are looked at
+    and                       ln(d₁/d₂) ≥ 2.5 · mean of j ln(dⱼ/dⱼ₊₁) over j = 2 … 9,  d = x − median (Hill)
     read as the largest   if  |y₍₁₎ − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10
     read from moments     if  |ȳ + s (n − 1)/√n − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10,   the largest value that mean and SD allow
 
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Bools, Floats
 from larvatus.data.contracts import Block
 from larvatus.data.exposure.unchanged_records import GIANT
 from larvatus.data.microdata import Microdata
@@ -23,6 +24,7 @@ from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
 
 _FURTHER, _BY_PART = 3.0, 2.0  # times as far from the median as the next value, and times √G if there are many parts
 _CLOSE = 0.1  # of the gap to the next value
+_TAIL, _OUTERMOST = 2.5, 10  # times the mean gap of the tail; values by which it is measured
 _LEAST = 10  # values; among fewer, one is often far from the others
 
 
@@ -51,9 +53,9 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
         m, own = moments[g], place[label]
         reach = np.sqrt(np.nan_to_num(m.variance)) * (m.present - 1) / np.sqrt(np.maximum(m.present, 1))
         for side, word in ((1, "largest"), (-1, "smallest")):
-            first, second = side * ends[own][side]
+            first, second = side * ends[own][side][:2]
             gap, from_middle = first - second, side * middle[own]
-            giant = (m.present >= _LEAST) & (second > from_middle) & (first - from_middle >= far * (second - from_middle))
+            giant = (m.present >= _LEAST) & _stand_out(side * ends[own][side] - from_middle, far)
             guesses = np.array([side * shown[g][side][0], side * m.mean + reach])
             for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)).tolist():
                 where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
@@ -61,21 +63,30 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
     return out
 
 
-_Ends = dict[int, Floats]  # by side: 1 for the two largest values of each column, −1 for the two smallest, in order
+def _stand_out(away: Floats, far: float) -> Bools:
+    """Whether the first of the outermost distances from the median, in order, stands out; rows are distances."""
+    d = np.log(np.where((away > 0) & np.isfinite(away), away, np.nan))
+    gaps = -np.diff(d, axis=0)
+    tail = np.nan_to_num(gaps[1:] * np.arange(2, len(gaps) + 1)[:, None])
+    there = np.maximum((~np.isnan(gaps[1:])).sum(axis=0), 1)
+    return np.asarray(np.nan_to_num(gaps[0]) >= np.maximum(np.log(far), _TAIL * tail.sum(axis=0) / there), dtype=bool)
+
+
+_Ends = dict[int, Floats]  # by side: 1 for the largest values of each column, −1 for the smallest, in order
 
 
 def _ends(names: Sequence[str]) -> Callable[[int, Block], _Ends]:
     def of(group: int, block: Block) -> _Ends:
         values = block.matrix(names)
-        return {side: _first_two(np.where(np.isnan(values), -side * np.inf, values), side) for side in (1, -1)}
+        return {side: _outermost(np.where(np.isnan(values), -side * np.inf, values), side) for side in (1, -1)}
 
     return of
 
 
 def _merge_ends(one: _Ends, other: _Ends) -> _Ends:
-    return {side: _first_two(np.vstack([one[side], other[side]]), side) for side in one}
+    return {side: _outermost(np.vstack([one[side], other[side]]), side) for side in one}
 
 
-def _first_two(values: Floats, side: int) -> Floats:
-    padded = np.vstack([side * values, np.full((2, values.shape[1]), -np.inf)])
-    return np.asarray(side * -np.sort(np.partition(-padded, 1, axis=0)[:2], axis=0))
+def _outermost(values: Floats, side: int) -> Floats:
+    padded = np.vstack([side * values, np.full((_OUTERMOST, values.shape[1]), -np.inf)])
+    return np.asarray(side * -np.sort(np.partition(-padded, _OUTERMOST - 1, axis=0)[:_OUTERMOST], axis=0))

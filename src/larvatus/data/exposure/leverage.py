@@ -19,6 +19,7 @@ from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
 from larvatus.data.design import Design, Term, design_of
+from larvatus.data.exposure.nested_categories import small_differences
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.verbs import moments_by_group, reduce_groups, with_table
 
@@ -58,8 +59,8 @@ def records_in_place(
 ) -> list[RecordInPlace]:
     """Records with a leverage near one in [1, S], and sets of records of which a combination is fixed, by sub-group.
 
-    The sets are pairs, categories with up to `rare` records, whose sum is fixed, and numbers that are equal in all but up to
-    `rare` records. If categories were `pooled` in the design, none is rare.
+    The sets are pairs, categories and differences of categories with up to `rare` records, whose sum is fixed, and numbers that
+    are equal in all but up to `rare` records. If categories were `pooled` in the design, none is rare.
     """
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.leverage import DesignBasis
@@ -95,8 +96,14 @@ def records_in_place(
             out.append(RecordInPlace(g, ids, holder, basis[g].fixed_combination(terms)))
     if rare <= _RARE:
         return out
-    return [*out, *([] if pooled else _rare_categories(data, indicated, wanted, rare)),
-            *_sparse_numbers(data, design, wanted, rare)]
+    named = [] if pooled else _rare_categories(data, indicated, wanted, rare)
+    nested = [
+        RecordInPlace(g, tuple(int(r) for r in ids), f"a difference between categories of {a} and {b}",
+                      sign / np.sqrt(len(sign)))
+        for g, a, b, ids, sign in small_differences(data, indicated, wanted, rare, _codes) if len(ids) > _RARE
+    ]
+    known = {r.records for r in (*out, *named)}
+    return [*out, *named, *_sparse_numbers(data, design, wanted, rare), *(r for r in nested if r.records not in known)]
 
 
 def _sparse_numbers(data: Microdata, design: Design, groups: Collection[int], rare: int) -> list[RecordInPlace]:
