@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
+from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.core.arrays import Floats
@@ -44,10 +45,10 @@ class RankDisclosure(Attack):
 
     The value is the absolute rank correlation between original and released values, averaged over columns and records: 1
     means that the order is known. A column that does not vary in a sub-group is not counted there. S alone is the
-    correlation of the ranks with their prediction from S, by a regression fitted without the record, or with the ranks of a
-    single number of S (a survey weight may fall as the size of a firm grows). Chance is the expected
-    absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
-    many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
+    correlation of the ranks with their prediction from S, by a regression fitted without the record (or by means of the other
+    records in cells of S, if they clearly predict better), or with the ranks of a single number of S (a survey weight may
+    fall as the size of a firm grows). Chance is the expected absolute correlation of unrelated values in the same number of
+    records. The details count how many records moved by how many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
     sub-group. Labels of classes are read as the values that they stand for, and categories with a stated order as their
     places in it.
 
@@ -76,7 +77,9 @@ class RankDisclosure(Attack):
         moments = reduce_groups(ranked, columns, _moments(names, design, orders), SampleMoments.merge)
         fits = [LeaveOneOut.of(m, list(range(p)), list(range(2 * p, 2 * p + q))) for m in moments]
         squares = reduce_groups(ranked, columns, _squares(fits, names, design), np.add) if q else [np.zeros((2, p))] * len(fits)
-        shares = [np.clip(1 - unexplained_share(left), 0.0, 1.0) for left in squares]
+        curves = CurvesOfS.of(ranked, [_before(n) for n in names], (), design, fits, random, divided_by_size=True)
+        shares = [np.clip(np.fmax(1 - unexplained_share(left), 1 - by_cells), 0.0, 1.0)
+                  for left, by_cells in zip(squares, curves.left, strict=True)]
         parts = [_Agreement.of(m, names, by_s, 2 * p + q) for m, by_s in zip(moments, shares, strict=True)]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         whole = _Agreement.mean_over(parts)

@@ -2,8 +2,10 @@
 
     value    R²(X_j | S, Y)
     S alone  R²(X_j | S) = 1 − PRESS(S) / PRESS(mean), each record predicted by a regression fitted without it
-    chance   1 − (1 − ρ²) (1 − (q + r) / (n − 1)),  1 − ρ² = (1 − R²(X_j | S)) / (1 + q / (n − 1)),
+    chance   1 − (1 − ρ²) (1 − (q (1 − φ) + r) / (n − 1)),  1 − ρ² = (1 − R²(X_j | S)) / (1 + q / (n − 1)),
              for r released columns unrelated to X, and q terms of S; ρ² is R² without the error of estimated coefficients
+    φ        the part of the error of the q coefficients of X on S that the coefficients of the released Y on S show:
+             (Cov(x̂, ŷ) − ρ²)² / ((Var(x̂) − ρ²) (Var(ŷ) − ρ²)), fitted values by S in units of Var(X); here ρ² is adjusted R²
     width of a confidence interval for X_j, with the release over without:  √[(1 − R²(X_j | S, Y)) / (1 − R²(X_j | S))]
 """
 
@@ -17,6 +19,7 @@ import numpy as np
 
 from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
 from larvatus.attacks.values.common_values import with_common_values
+from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.levels_read import levels_read
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
@@ -35,14 +38,17 @@ from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
 _TOLERANCE = 0.1
+_TINY = 1e-12
 
 
 class ValueDisclosure(Attack):
     """The intruder regresses each confidential column on S and on all released columns, within each sub-group.
 
     The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of predictions
-    from S, each by a regression fitted without the record, so that a record is not its own baseline. Chance is the R²
-    expected if the released columns were unrelated to X. The details give the width of a confidence
+    from S, each by a regression fitted without the record, so that a record is not its own baseline, or by the means of the
+    other records in cells of S, if these clearly predict better: they show interactions and curves. Chance is the R²
+    expected if the released columns were unrelated to X. Some masks keep the regression of X on S, which contains the target:
+    what the regression of the released values on S shows of it does not count as chance. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
     single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
     classes are read as the values that they stand for, and categories with a stated order as their places in it. If other
@@ -78,9 +84,11 @@ class ValueDisclosure(Attack):
         left_by_s = reduce_groups(joined, columns, _squares(fits, list(before), design),
                                   np.add) if q else [np.zeros((2, p))] * len(fits)
         parts = [
-            _Explained.of(m, p, r, q, fit.rank, unexplained_share(left))
+            _Explained.of(m, [p + released.index(n) for n in names], r, q, fit, unexplained_share(left))
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
         ]
+        curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
+        parts = [part.with_curves(*figures, r) for part, *figures in zip(parts, curves.left, curves.ratio, strict=True)]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
         fitted = _Fitted.of(groups, list(before), released, design)
@@ -118,19 +126,30 @@ class _Explained:
     records: Floats
 
     @classmethod
-    def of(cls, m: SampleMoments, p: int, r: int, q: int, rank: int, left: Floats) -> _Explained:
+    def of(cls, m: SampleMoments, own: list[int], r: int, q: int, fit: LeaveOneOut, left: Floats) -> _Explained:
         from larvatus.stats.linear.regression import unexplained_variance
 
-        covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
+        p, covariance = len(own), np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
         targets, given, released = list(range(p)), list(range(p + r, p + r + q)), list(range(p, p + r))
         variance = np.diag(covariance)[:p]
         alone = unexplained_variance(covariance, targets, given)
         both = unexplained_variance(covariance, targets, [*released, *given])
         freedom = np.maximum(m.present[:p] - 1, 1.0)
-        noise = np.minimum(left / (1 + rank / freedom), 1.0) * np.maximum(1 - (rank + r) / freedom, 0.0)
+        shown = _shown(covariance, fit, LeaveOneOut.of(m, own, given), given, freedom)
+        noise = np.minimum(left / (1 + fit.rank / freedom), 1.0) * np.maximum(1 - (fit.rank * (1 - shown) + r) / freedom, 0.0)
         by_s, by_both = np.clip(1 - left, 0.0, 1.0), 1 - _ratio(both, variance, 1.0)
         by_chance = np.where(variance > 0, 1 - noise, 0.0)
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
+
+    def with_curves(self, left: Floats, ratio: Floats, r: int) -> _Explained:
+        """The same with cells of S in place of the regression on S, for columns and sub-groups in which they leave less."""
+        seen = np.nan_to_num(1 - left, nan=-1.0) > self.s_alone
+        chance = 1 - left * np.maximum(1 - r / np.maximum(self.records - 1, 1.0), 0.0)
+        both = np.maximum(self.both, np.where(seen, 1 - left * ratio, 0.0))
+        return _Explained(
+            np.where(seen, 1 - left, self.s_alone), both, np.where(seen, np.maximum(chance, self.chance), self.chance),
+            np.where(seen, np.minimum(ratio, 1.0), self.left), self.records,
+        )
 
     @classmethod
     def total(cls, parts: Sequence[_Explained]) -> _Explained:
@@ -153,6 +172,18 @@ class _Explained:
 
     def row(self) -> Row:
         return {name: float(v.mean()) for name, v in (("value", self.both), ("chance", self.chance), ("s_alone", self.s_alone))}
+
+
+def _shown(covariance: Floats, fit: LeaveOneOut, released: LeaveOneOut, given: Sequence[int], freedom: Floats) -> Floats:
+    """φ: the squared correlation of the errors in the coefficients of X and of Y on S, 0 if it is negative."""
+    by_x, by_y = fit.slope, released.slope
+    inside = covariance[np.ix_(given, given)]
+    variance = np.diag(covariance)[: by_x.shape[1]]
+    a, b, c = (_ratio(np.einsum("ij,ik,kj->j", u, inside, v), variance, 0.0)
+               for u, v in ((by_x, by_x), (by_y, by_y), (by_x, by_y)))
+    true = np.maximum(a - (1 - a) * fit.rank / np.maximum(freedom - fit.rank, 1.0), 0.0)
+    a, b, c = (np.maximum(v - true, 0.0) for v in (a, b, c))
+    return np.minimum(_ratio(c**2, np.maximum(a * b, _TINY), 0.0), 1.0)
 
 
 def _ratio(part: Floats, whole: Floats, otherwise: float) -> Floats:
