@@ -1,4 +1,4 @@
-"""One decorator for compiled loops; compiled code is cached in a folder that only its owner can write.
+"""One decorator for compiled loops; compiled code is cached in a folder that only its owner can write. Limits of threads.
 
 Numba is imported when the first loop runs: with its compiler it takes a second, and small work may need no loop at all.
 
@@ -18,12 +18,15 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 SOURCES = "larvatus_sources"
+THREADS = "LARVATUS_THREADS"  # in the environment of a process that shares the cores with others
+_limit: ContextVar[int] = ContextVar("threads", default=0)
 
 
 def _made(folder: Path) -> bool:
@@ -217,6 +220,23 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def usable_threads() -> int:
+    """The number of cores, unless a smaller limit is set here or in the environment, because other processes work too."""
+    stated = os.environ.get(THREADS, "")
+    limits = [_limit.get(), int(stated) if stated.isdecimal() else 0]
+    return min([os.cpu_count() or 1, *(n for n in limits if n > 0)])
+
+
+@contextmanager
+def at_most_threads(number: int) -> Iterator[None]:
+    """Use at most this number of threads inside; 0 for no limit."""
+    token = _limit.set(number)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 @contextmanager

@@ -63,12 +63,12 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # numbers of these se
 
 
 def return_large_arrays() -> None:
-    """Let the C library return arrays of a megabyte and more to the system as soon as they are freed.
+    """Let the C library return arrays of four megabytes and more to the system as soon as they are freed.
 
     It would otherwise keep arrays of up to 32 MB, in a pool for each thread. Only for processes that this package starts.
     """
     with suppress(OSError, AttributeError):
         choose = ctypes.CDLL(None).mallopt
-        choose(_MMAP_THRESHOLD, 2**20)
+        choose(_MMAP_THRESHOLD, 2**22)
         choose(_TRIM_THRESHOLD, 2**24)
         choose(_ARENA_MAX, 2)

@@ -21,12 +21,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from larvatus.core.kernels import THREADS
 from larvatus.core.memory_size import return_large_arrays
 from larvatus.core.progress import Progress, progress_to, silent
 from larvatus.core.remains import report_end, report_pipe, report_process, report_to
 
 _START = "import sys; sys.path[:] = sys.argv[2:]; from larvatus.core.worker_process import serve; serve(sys.argv[1])"
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", THREADS), "1")
 _PROGRESS = 0.2  # seconds between two reports of what is being done
 
 

@@ -15,11 +15,12 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.core.kernels import at_most_threads
 from larvatus.core.progress import Progress, progress_to
 from larvatus.core.worker_process import ONE_THREAD, Worker, WorkerGone
 from larvatus.pipeline.candidates.running_work import RunningWork
 
-WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
+WORTH = 10.0  # seconds of remaining work above which a second process pays: it takes two or three to start
 _HERE, _THERE = "this process", "the second process"
 _TICK = 1.0  # seconds after which the line of progress is shown again
 _R = TypeVar("_R")
@@ -192,7 +193,8 @@ class _Run(Generic[_R]):
             if hand == _THERE:
                 found = self.runner.call_there(task.unit, progress)
             else:
-                with progress_to(progress):
+                alone = self.runner.worker is None
+                with progress_to(progress), at_most_threads(0 if alone else 1):
                     found = self.runner.here(task.unit.given, progress)
         except BaseException as error:
             self.back.put((hand, task, None, error))

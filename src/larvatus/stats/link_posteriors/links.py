@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
+from larvatus.core.kernels import kernel, usable_threads
 
 KERNELS = ("likelihood", "paper", "coherent")
 _PAIRS, TIE = 1_000_000, 1e-11
@@ -136,7 +135,7 @@ def link_targets(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda do
     absent = [pool.absent(k, background, np.maximum(candidates, 1.0)) for k in KERNELS]
     size = max(1, _PAIRS // max(n, 1))
     blocks = [slice(start, min(start + size, targets)) for start in range(0, targets, size)]
-    workers = min(os.cpu_count() or 1, len(blocks))
+    workers = min(usable_threads(), len(blocks))
     spare: SimpleQueue[tuple[Floats, Floats]] = SimpleQueue()
     for _ in range(workers):
         spare.put((np.empty((min(size, targets), n)), np.empty((min(size, targets), n))))

@@ -10,14 +10,13 @@ posterior.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
+from larvatus.core.kernels import kernel, usable_threads
 from larvatus.stats.link_posteriors.kernels import closed_pair
 from larvatus.stats.link_posteriors.links import KERNELS, TIE, Links, Pool, normal_background
 
@@ -107,7 +106,7 @@ def link_nearby(pool: Pool, bias_sd: float, noise_sd: float, step: Callable[[int
         return int(rows.stop)
 
     blocks = [slice(a, min(a + AT_ONCE, targets)) for a in range(0, targets, AT_ONCE)]
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(blocks))) as threads:
+    with ThreadPoolExecutor(min(usable_threads(), len(blocks))) as threads:
         for done in threads.map(work, blocks):
             step(done)
     return out

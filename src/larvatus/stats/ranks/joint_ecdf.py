@@ -7,7 +7,6 @@ One column needs a sum along the sorted values, two a Fenwick tree, O(N log N), 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.kernels import kernel
+from larvatus.core.kernels import kernel, usable_threads
 
 _Codes = NDArray[np.int32]
 _WORDS = 16
@@ -128,7 +127,7 @@ def _by_bits(codes: Sequence[_Codes], first: int, plus: int, minus: int) -> Ints
     sorting = np.empty(table.shape, dtype=np.int64)
     for a, b in pairwise(ends):
         sorting[:, a:b] = np.argsort(table[:, a:b], axis=1)
-    workers = min(os.cpu_count() or 1, len(parts))
+    workers = min(usable_threads(), len(parts))
 
     def count(k: int) -> Ints:
         total = np.zeros(n, dtype=np.int64)
