@@ -15,6 +15,7 @@ from larvatus.data.design import design_of, with_terms
 from larvatus.data.verbs import add_ranks, as_one_group, map_rows, moments_by_group, remember
 from larvatus.engines._layout.result_memory import ResultMemory
 from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.ranks import grouped_ranks
 from sample import ROLES, SECRET, people
 
 
@@ -115,6 +116,19 @@ def test_ranks_are_shared_under_any_name_but_not_if_ties_are_broken(data):
     assert held(add_ranks(data, {"a": "income"}), "a") is not held(other, "c")
     random = RecordRandom(stream_key(SECRET))
     assert held(add_ranks(data, {"a": "wealth"}, random), "a") is not held(one, "a")
+
+
+def test_a_mask_and_a_measure_sort_each_original_column_once(monkeypatch):
+    data = lv.read(people(300), **ROLES, engine="memory")
+    sorted_: list[bytes] = []
+    before = grouped_ranks.orders
+    monkeypatch.setattr(grouped_ranks, "orders", lambda x, starts: sorted_.append(np.sort(x).tobytes()) or before(x, starts))
+    release = lv.mask(data, "data_shuffling", secret=SECRET)
+    lv.utility(data, release, ["marginal"])
+    lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), ["marginal"])
+    for name in data.confidential:
+        copies = sorted_.count(np.sort(data.table.values[name]).tobytes())
+        assert copies == 2, name  # once for the original; the shuffled column has the same values
 
 
 def test_a_column_is_moved_to_another_order_once(data):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import PairingError
-from larvatus.core.kernels import one_blas_thread
+from larvatus.core.kernels import one_blas_thread, usable_threads
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import stream_text
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
@@ -114,7 +113,7 @@ class MemoryTable:
                 return average_ranks(x) if random is None else keyed_ranks(x, record, ties(random, names[new]))
             starts = self.starts[first : last + 1] - self.starts[first]
             if random is None:
-                return group_ranks.grouped_average_ranks(x, starts)
+                return group_ranks.grouped_average_ranks(x, starts, self._orders(names[new], first, last))
             return group_ranks.grouped_keyed_ranks(x, starts, record, ties(random, names[new]))
 
         known = {} if random is not None else {
@@ -138,9 +137,30 @@ class MemoryTable:
             if len(order) > CHUNK:
                 return values_in_order(keyed_order(order, record, words), len(order), given)
             starts, theirs = (t.starts[first : last + 1] - t.starts[first] for t in (self, other))
-            return group_ranks.place_in_groups(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
+            placed_by = group_ranks.keyed_orders(order, starts, record, words)
+            return group_ranks.place_in_groups(placed_by, starts, given, theirs, other._orders(placed[into][1], first, last))
 
         return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
+
+    def _orders(self, name: str, first: int, last: int) -> tuple[Ints, Ints]:
+        """The orders of a column in some sub-groups. They are sorted once, for ranks, placements and sorted values."""
+        def compute() -> tuple[Ints, Ints]:
+            starts = self.starts[first : last + 1] - self.starts[first]
+            return group_ranks.orders(self.values[name][self._rows(first, last)], starts)
+
+        return self.results.find(self._here(("orders", first, last)), self._of([name]), compute)
+
+    def sorted_values(self, name: str) -> list[Array]:
+        """The present values of a column in each sub-group, in ascending order."""
+        out: list[Array] = []
+        for first, last in self._batches():
+            x, starts = self.values[name][self._rows(first, last)], self.starts[first : last + 1] - self.starts[first]
+            if len(x) > CHUNK:
+                out.append(np.sort(x[~np.isnan(x)]))
+                continue
+            order, present = self._orders(name, first, last)
+            out += [x[order[a : a + n]] for a, n in zip(starts[:-1], present, strict=True)]
+        return out
 
     def _rows(self, first: int, last: int) -> slice:
         """The rows of the sub-groups `first` to `last` (excluded)."""
@@ -298,8 +318,8 @@ class MemoryTable:
         return self
 
     def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any]) -> Iterator[_T]:
-        """Results in the order of the jobs, on all cores if there is enough work."""
-        cores = os.cpu_count() or 1
+        """Results in the order of the jobs, on all free cores if there is enough work."""
+        cores = usable_threads()
         if self.rows < WORTH_THREADS or len(jobs) < 2:
             yield from map(function, jobs)
             return

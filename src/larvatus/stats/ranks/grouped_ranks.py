@@ -200,10 +200,10 @@ def keyed_orders(
     return order, present
 
 
-def grouped_average_ranks(values: Floats, starts: Ints) -> Floats:
-    """Ranks within each sub-group, with tied values sharing their mean; NaN if missing."""
+def grouped_average_ranks(values: Floats, starts: Ints, ordered: tuple[Ints, Ints] | None = None) -> Floats:
+    """Ranks within each sub-group, with tied values sharing their mean; NaN if missing. `ordered` are known orders."""
     out = np.empty(len(values))
-    _averaged(_read_only(values), *_with(orders(values, starts), starts), out)
+    _averaged(_read_only(values), *_with(orders(values, starts) if ordered is None else ordered, starts), out)
     return out
 
 
@@ -214,10 +214,12 @@ def grouped_keyed_ranks(values: Floats, starts: Ints, record: Ints, words: Calla
     return out
 
 
-def place_in_groups(ordered: tuple[Ints, Ints], starts: Ints, given: Floats, given_starts: Ints) -> Floats:
-    """Given values placed in the order of others, within each sub-group."""
+def place_in_groups(
+    ordered: tuple[Ints, Ints], starts: Ints, given: Floats, given_starts: Ints, sorted_by: tuple[Ints, Ints] | None = None
+) -> Floats:
+    """Given values placed in the order of others, within each sub-group; `sorted_by` are the orders of the given values."""
     out = np.empty(len(ordered[0]))
-    sorting, given_present = orders(given, given_starts)
+    sorting, given_present = orders(given, given_starts) if sorted_by is None else sorted_by
     _placed(*_with(ordered, starts), _read_only(given), sorting, given_starts, given_present, out)
     return out
 
