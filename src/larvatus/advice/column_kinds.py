@@ -159,9 +159,10 @@ def _magnitude(value: float) -> str:
 
 def missing_codes(levels: Any, counts: Any) -> tuple[int, ...]:
     """Whole numbers that probably stand for missing: apart from all other values, and in more than a few records."""
+    levels, counts = np.asarray(levels), np.asarray(counts)
     total, found = int(counts.sum()), []
-    often = {v for v, n in zip(levels, counts, strict=True) if n >= max(_FEWEST, _RARE * total) and abs(v) < 2**53}
-    below = [v for v in levels if v < 0]
+    often = set(levels[(counts >= max(_FEWEST, _RARE * total)) & (np.abs(levels) < 2**53)].tolist())
+    below = levels[levels < 0].tolist()
     if below and len(below) <= 6 and all(v in _NEGATIVE_CODES for v in below) and levels[-1] > 0:
         found += sorted(int(v) for v in below if v in often)
     at = len(levels)

@@ -24,7 +24,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.stats.linkage.paired_points import PointWindow
+from larvatus.stats.linkage.paired_points import PointWindow, canonical_order
 
 _NARROWEST = 500  # records of a block
 _PAIRS = 6e6  # pairs of a file up to which blocks are as large as they may be
@@ -165,7 +165,7 @@ def cluster_credit(x: Floats, y: Floats, same: Ints, blocks: Sequence[PointWindo
         if guess[a[0]] == 1 or x.shape[1] == 0:
             continue
         points = np.vstack([x[a], y[b]])
-        order = np.lexsort(points.T[::-1])
+        order = canonical_order(points)
         tree = linkage(points[order], "ward")
         theirs = np.full(len(y), -2)
         for i, share in enumerate(shares):

@@ -85,30 +85,28 @@ class _Linker:
 
         x, y = self._in_units(sides)
         most = _PAIRS_ALONE if without_s(sides, self.by) else MOST_PAIRS
-        pairs = PairSample.of(x, y, sides.same, sides.holds, most)
+        often = frequencies(x, y, sides.holds)
+        pairs = PairSample.of(x, y, sides.same, sides.holds, most, often)
         found = [pairs.learn(), pairs.learn(near=False)]
         if known is not None:
             found.append(pairs.learn(np.array([known[n] for n in sides.names]), near=False))
         own = x[sides.own]
-        often = frequencies(own, y, x[sides.holds])
         return np.array([
-            linkage_credit(own, y, a.weights, sides.same, sides.own, self.guesses, a.equal_weights(often)) for a in found
+            linkage_credit(own, y, a.weights, sides.same, sides.own, self.guesses, a.equal_weights(often[sides.own]))
+            for a in found
         ])
 
     def unchanged_shares(self) -> dict[str, float]:
         """The share of unchanged values in each column of the file, without values that agree by chance."""
         from larvatus.stats.linkage.fellegi_sunter import frequencies
 
-        def equal(sides: LinkedGroup) -> Floats:
+        def beyond_chance(sides: LinkedGroup) -> Floats:
             x, y = self._in_units(sides)
-            there = ~(np.isnan(x) | np.isnan(y))
-            return np.where(there, (np.abs(x - y) <= EQUAL) - frequencies(x, y, x[sides.holds]), np.nan).T
+            often, gone = frequencies(x, y, sides.holds), np.isnan(x) | np.isnan(y)
+            equal, possible = (np.abs(x - y) <= EQUAL) - often, 1.0 - often
+            return np.hstack([np.where(gone, np.nan, v) for v in (equal, possible)]).T
 
-        def possible(sides: LinkedGroup) -> Floats:
-            x, y = self._in_units(sides)
-            return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y, x[sides.holds])).T
-
-        more, most = (np.nansum(self.by.measure(of), axis=1) for of in (equal, possible))
+        more, most = np.split(np.nansum(self.by.measure(beyond_chance, 2), axis=1), 2)
         share = np.clip(np.divide(more, most, out=np.zeros_like(more), where=most > 0), 0.0, 1.0)
         return dict(zip((*self.by.masked, *self.by.soft), share.tolist(), strict=True))
 

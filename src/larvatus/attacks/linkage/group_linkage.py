@@ -123,10 +123,9 @@ class GroupKeys:
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
         return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
-    def measure(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
-        """The values of a function of whole sub-groups, columns × records of the file."""
-        names = (*self.masked, *self.soft)
-        made = [scratch("measured", str(i)) for i in range(len(names))]
+    def measure(self, of: Callable[[LinkedGroup], Floats], times: int = 1) -> Floats:
+        """The values of a function of whole sub-groups, `times` for each column × records of the file."""
+        made = [scratch("measured", str(i)) for i in range(times * len((*self.masked, *self.soft)))]
 
         def run(group: int, block: Block) -> Mapping[str, Array]:
             return dict(zip(made, of(self.sides(block)), strict=True))
@@ -225,8 +224,10 @@ def _spread_evenly(x: Floats, most: int) -> Ints:
     """At most `most` rows, in order, spread evenly over the rows sorted by value, so that the row order does not matter."""
     if len(x) <= most:
         return np.arange(len(x))
+    from larvatus.stats.linkage.paired_points import canonical_order
+
     places = np.unique(np.linspace(0, len(x) - 1, most).round().astype(np.int64))
-    return np.sort(np.lexsort(x.T[::-1])[places])
+    return np.sort(canonical_order(x)[places])
 
 
 def _mean_of_linked(credit: Floats) -> Floats:

@@ -21,6 +21,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
 from larvatus.data.steps import apply_step, columns_of_step
+from larvatus.stats.ranks.row_order import row_order
 
 _RECORDS, _FEWEST, _MOST = 16_000, 2, 40  # simulated records in all, and simulations of small and of large files
 
@@ -218,9 +219,9 @@ def _canonical_ids(data: Microdata, release: Release) -> tuple[Ints, Ints]:
     record, group, values = collect(data, names)
     mine, _, shown = collect(release.data, list(release.data.confidential))
     place = np.minimum(np.searchsorted(mine, record), len(mine) - 1)
-    parts = [*(v[place] for v in shown.values()), *(values[n] for n in names), group]
+    parts = [*(values[n] for n in reversed(names)), *(v[place] for v in reversed(shown.values()))]
     number = np.empty(len(record), dtype=np.int64)
-    number[np.lexsort([np.nan_to_num(p.astype(np.float64)) for p in parts])] = np.arange(len(record))
+    number[row_order([np.nan_to_num(p.astype(np.float64)) for p in parts], group)] = np.arange(len(record))
     return record, number
 
 

@@ -209,6 +209,9 @@ def _varied(values: Floats, code: Ints, count: int) -> NDArray[np.bool_]:
     size = np.bincount(code, minlength=count)
     out = np.ones((values.shape[1], count), dtype=bool)
     for j, v in enumerate(values.T):
+        ordered = np.sort(v)
+        if (ordered[1:] > ordered[:-1]).all():  # no value occurs twice, and none is missing
+            continue
         order = np.lexsort((v, code))
         value, of = v[order], code[order]
         again = (of[1:] == of[:-1]) & ((value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1])))

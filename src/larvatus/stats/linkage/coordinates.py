@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 
 _THINNEST = 1e-9
+_CODES = 1000  # whole numbers up to this multiple of the number of rows need not be numbered anew
 MOST_INDICATORS = 50
 
 
@@ -65,12 +66,26 @@ def whitening(covariance: Floats) -> Floats:
 
 
 def same_rows(columns: Iterable[NDArray[Any]], n: int) -> Ints:
-    """One code for each combination of values; missing is a value."""
+    """One code for each combination of values, in the order of the columns; missing is a value."""
     code = np.zeros(n, dtype=np.int64)
+    codes = 1
     for column in columns:
-        _, level = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
+        if codes == n:  # all rows differ
+            break
+        level, levels = _levels(column, n)
+        _, code = np.unique(code * levels + level if codes > 1 else level, return_inverse=True)
+        codes = int(code.max(initial=0)) + 1
     return code
+
+
+def _levels(column: NDArray[Any], n: int) -> tuple[Ints, int]:
+    """Whole numbers in the order of the values, and a number above all of them; codes are taken as they are."""
+    if column.dtype.kind == "i" and n:
+        low, high = int(column.min()), int(column.max())
+        if high - low <= _CODES * n:
+            return column.astype(np.int64) - low, high - low + 1
+    level = np.unique(column, return_inverse=True)[1]
+    return level, int(level.max(initial=0)) + 1
 
 
 def link_nearest(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:

@@ -66,10 +66,12 @@ class PairSample:
     background: Floats
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, same: Ints, known: Ints, pairs: int = MOST_PAIRS) -> PairSample:
+    def of(
+        cls, x: Floats, y: Floats, same: Ints, known: Ints, pairs: int = MOST_PAIRS, often: Floats | None = None
+    ) -> PairSample:
         """Pairs with the same code of at most 400 of the known rows of x, spread evenly; about `pairs` pairs at most.
 
-        Values are in standard deviations, categories are codes far apart.
+        Values are in standard deviations, categories are codes far apart. `often` are the `frequencies`, if they are at hand.
         """
         rows = known[canonical_order(np.nan_to_num(x[known]))]
         most = min(FITTED, len(rows), max(20, int(pairs / max(float(np.bincount(same)[same[rows]].mean()), 1.0))))
@@ -81,7 +83,8 @@ class PairSample:
         parts = [_distinct(every[a:b], code[a:b]) for a, b in zip(ends - (stop - start), ends, strict=True)]
         levels, times = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         background = np.array([np.bincount(row, weights=times, minlength=AGREEMENT_LEVELS) for row in levels.T])
-        return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), frequencies(x[some], y, x[known]),
+        often = frequencies(x, y, known) if often is None else often
+        return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), often[some],
                    background / max(float(times.sum()), 1.0))
 
     def learn(self, unchanged: Floats | None = None, near: bool = True) -> Agreement:
@@ -135,19 +138,19 @@ class PairSample:
         return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, _LEAST)), 0.0))
 
 
-def frequencies(x: Floats, y: Floats, known: Floats) -> Floats:
-    """The share of each value of x among the values of its column, in `known` or in y, whichever is larger.
+def frequencies(x: Floats, y: Floats, known: Ints) -> Floats:
+    """The share of each value of x among the values of its column, in the `known` rows or in y, whichever is larger.
 
-    `known` are the rows that the intruder has, and all x are among them. A mask that removes most values makes each of the
-    others look rare in y, although another record may have had the same value.
+    `known` are the rows that the intruder has. A mask that removes most values makes each of the others look rare in y,
+    although another record may have had the same value.
     """
     from larvatus.stats.linkage.equality import value_codes
 
     out = np.ones_like(x)
     for j in range(x.shape[1]):
-        codes, theirs = value_codes(np.concatenate([known[:, j], x[:, j]]), y[:, j])
-        held, mine = codes[: len(known)], codes[len(known) :]
-        size = int(max(codes.max(initial=-1), theirs.max(initial=-1))) + 1
+        mine, theirs = value_codes(x[:, j], y[:, j])
+        held = mine[known]
+        size = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
         shares = [np.bincount(v[v >= 0], minlength=size) / max(int((v >= 0).sum()), 1) for v in (held, theirs)]
         out[:, j] = np.where(mine >= 0, np.append(np.maximum(*shares), 1.0)[mine], 1.0)
     return out

@@ -121,8 +121,11 @@ class KeptLaw:
 
 def _within(centre: Floats, ordered: Floats, distance: Floats) -> Floats:
     """The number of ordered values within each distance of each centre."""
-    high = np.searchsorted(ordered, centre[:, None] + distance, "right")
-    return np.asarray(high - np.searchsorted(ordered, centre[:, None] - distance, "left"), dtype=np.float64)
+    order = np.argsort(centre)  # in order, a search finds its way in the cache
+    sorted_, apart = centre[order], distance[:, None]
+    out = np.empty((len(centre), len(distance)))
+    out[order] = (np.searchsorted(ordered, sorted_ + apart, "right") - np.searchsorted(ordered, sorted_ - apart, "left")).T
+    return out
 
 
 def _in_steps(up_to: Floats) -> Floats:
@@ -141,17 +144,27 @@ def _falling(height: Floats, width: Floats) -> Floats:
     return np.concatenate([np.full(steps, area / wide) for area, wide, steps in pools])
 
 
-@kernel()
+@kernel(error_model="numpy")  # the density may be 0 where no x is near enough for a step
 def _log_ratios(x: Floats, y: Floats, density: Floats, edges: Floats, height: Floats, replaced: float) -> Floats:
     out = np.zeros((len(x), len(y)))
     rest = np.log(replaced)
-    last = edges[-1]
+    steps = len(edges)
+    in_step = np.empty((len(y), steps))
+    for r in range(len(y)):
+        for s in range(steps):
+            in_step[r, s] = np.log(replaced + height[s] / density[r]) if height[s] > 0 else rest
     for i in range(len(x)):
         for r in range(len(y)):
             apart = abs(y[r] - x[i])
-            if apart <= last:
-                step = np.searchsorted(edges, apart)
-                out[i, r] = np.log(replaced + height[step] / density[r]) if height[step] > 0 else rest
-            elif apart > last:
+            if apart <= edges[steps - 1]:
+                low, high = 0, steps - 1
+                while low < high:  # the first step that reaches so far
+                    middle = (low + high) // 2
+                    if edges[middle] < apart:
+                        low = middle + 1
+                    else:
+                        high = middle
+                out[i, r] = in_step[r, low]
+            elif apart > edges[steps - 1]:
                 out[i, r] = rest
     return out

@@ -85,8 +85,17 @@ def ranks_of_pairs(x: Floats, y: Floats) -> Ranks:
     out = []
     for u, v in zip(x.T, y.T, strict=True):
         there = np.sort(v[np.isfinite(v)])
-        spots = [np.searchsorted(there, np.nan_to_num(w), s) for w in (u, v) for s in ("left", "right")]
-        out.append(((spots[0] + spots[1]) / (2 * max(len(there), 1)), (spots[2] + spots[3]) / (2 * max(len(there), 1))))
+        out.append((_rank_shares(there, u), _rank_shares(there, v)))
+    return out
+
+
+def _rank_shares(ordered: Floats, values: Floats) -> Floats:
+    """Ranks of values among ordered ones, as shares; tied values share the middle of their ranks."""
+    given = np.nan_to_num(values)
+    order = np.argsort(given)  # in order, a search finds its way in the cache
+    first, last = (np.searchsorted(ordered, given[order], side) for side in ("left", "right"))
+    out = np.empty(len(values))
+    out[order] = (first + last) / (2 * max(len(ordered), 1))
     return out
 
 

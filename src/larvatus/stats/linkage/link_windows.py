@@ -19,6 +19,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.paired_points import PointWindow, blocks_along, windows_along, with_indicators
+from larvatus.stats.ranks.row_order import row_order
 
 _SURE = 1.645  # standard errors of a one-sided bound of 95 %
 _NEARLY_ALL = 0.99
@@ -81,7 +82,7 @@ def group_windows(
 
 def _sets(values: Floats, same: Ints, rows: Ints, count: int) -> list[Ints]:
     """The rows of each code, sorted by all columns."""
-    order = rows[np.lexsort((*values[rows].T[::-1], same[rows]))]
+    order = rows[row_order(values[rows].T, same[rows])]
     return np.split(order, np.searchsorted(same[order], np.arange(1, count)))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.ranks.row_order import row_order
 
 _SPREAD = 0.6180339887498949  # multiples of it, without their whole parts, are spread evenly
 
@@ -118,4 +119,4 @@ def _along(x: Floats, y: Floats) -> tuple[Ints, Ints]:
 
 def canonical_order(values: Floats) -> Ints:
     """Rows sorted by all columns, so that results do not depend on the input order."""
-    return np.lexsort(values.T[::-1]) if values.shape[1] else np.arange(len(values))
+    return row_order(values.T) if values.shape[1] else np.arange(len(values))
