@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ from larvatus.pipeline.candidates import unit_runner
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.candidates.unit_runner import Unit, UnitRunner
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 class Hands:
@@ -211,7 +215,20 @@ def test_two_at_a_time_take_half_as_long_but_not_less_than_the_longest():
 def test_usual_durations_grow_with_the_file():
     few, many = usual_seconds(3_000), usual_seconds(300_000)
     for kind in ("mask", "optimal_assignment", "unknown"):
-        assert many(kind) >= 100 * few(kind) * 0.99
+        assert many(kind) >= 10 * few(kind)
+
+
+MEASURED = [job for job in json.loads((BENCHMARKS / "study.json").read_text())["jobs"] if job["columns"] == 4 and job["stages"]]
+
+
+@pytest.mark.parametrize("job", MEASURED, ids=[str(job["rows"]) for job in MEASURED])
+def test_usual_durations_are_those_that_were_measured(job):
+    usual, releases = usual_seconds(job["rows"]), job["releases"]
+    stages = {stage.rpartition(": ")[2]: took["seconds"] for stage, took in job["stages"].items() if ": " in stage}
+    expected = releases * sum(usual(kind) for kind in stages)
+    assert 0.5 < expected / sum(stages.values()) < 2
+    longest = max(stages, key=stages.get)
+    assert 0.3 < releases * usual(longest) / stages[longest] < 3
 
 
 def test_time_left_is_told_once_a_twentieth_is_done():
