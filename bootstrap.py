@@ -186,6 +186,17 @@ def install(extras: frozenset[str]) -> None:
     if not ok:
         say(text.strip())
         sys.exit("The installation failed; see the output of pip above. Run the same command again to retry.")
+    compile_loops()
+
+
+def compile_loops() -> None:
+    """Compile loops of the package, on two cores; what is not compiled here is compiled when it is first needed."""
+    say("compiling loops of larvatus (seconds, once)")
+    command = [str(PYTHON), "-m", "larvatus.cli.compile_ahead"]
+    parts = [subprocess.Popen([*command, str(part), "2"], cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for part in range(2)]
+    for part in parts:
+        part.wait()
 
 
 def quiet(command: Sequence[str]) -> tuple[bool, str]:

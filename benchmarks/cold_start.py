@@ -1,13 +1,16 @@
 """Time to start: the package, small commands, and the demo on a machine where nothing is compiled yet.
 
     python benchmarks/cold_start.py [--repeats 5] [--demo] [--save]
+    python benchmarks/cold_start.py --list
 
 Each command runs in a process of its own. Two floors run between the commands: a Python that does nothing, and one that
 imports NumPy. Times are processor time of the process and its children (user and system), which other work on the machine
 changes less than time on the clock, but still by up to a half. Each is the median of the repeats. "Cold" commands get an empty
 folder for compiled loops, "warm" ones a folder that an earlier run has filled. Byte code of Python is compiled in both.
-`--demo` adds `larvatus demo`, cold and warm, once each: minutes on a busy machine. `--save` keeps the results in
-benchmarks/cold_start.json.
+`--demo` adds `larvatus demo`, once each: cold, warm, and after the loops were compiled as an installation by `make` does it;
+that compilation is a row of its own. This takes minutes on a busy machine. `--save` keeps the results in
+benchmarks/cold_start.json. `--list` runs the demo with nothing compiled and writes the list of loops that an installation
+compiles (src/larvatus/cli/compiled_loops.txt).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
 import platform
 import resource
 import shutil
@@ -23,9 +27,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parent / "src" / "larvatus"
 LARVATUS = ["-c", "import sys; from larvatus.cli.main import main; sys.exit(main())"]
 NOTHING, NUMPY = ["-c", "pass"], ["-c", "import numpy"]
 ROWS = 1000
@@ -35,6 +41,11 @@ from larvatus.datasets import households
 from larvatus.engines._files.targets import write_batches
 from pathlib import Path
 write_batches(((batch, ()) for batch in households({ROWS}).to_batches()), Path(sys.argv[1]), "keep", None)
+"""
+COMPILE = """
+import subprocess, sys
+for part in [subprocess.Popen([sys.executable, "-m", "larvatus.cli.compile_ahead", str(k), "2"]) for k in range(2)]:
+    part.wait()
 """
 
 
@@ -93,12 +104,36 @@ def row(name: str, seconds: float, middle: dict[str, float]) -> dict[str, object
 
 
 def demo(folder: Path) -> list[dict[str, object]]:
-    """The demo with nothing compiled, then again in another folder."""
+    """The demo with nothing compiled, then again in another folder; and after the compilation of an installation."""
     out = []
-    for state in ("cold", "warm"):
-        cpu, clock = run([*LARVATUS, "demo", "-o", str(folder / f"demo-{state}"), "--quiet"], folder / "of-the-demo")
+    for state, cache in (("cold", "of-the-demo"), ("warm", "of-the-demo"), ("after installation", "installed")):
+        if state == "after installation":
+            cpu, clock = run(["-c", COMPILE], folder / cache)
+            out.append({"command": "loops that an installation compiles", "cpu_s": round(cpu, 1), "clock_s": round(clock, 1)})
+        cpu, clock = run([*LARVATUS, "demo", "-o", str(folder / f"demo-{state}"), "--quiet"], folder / cache)
         out.append({"command": f"larvatus demo, {state}", "cpu_s": round(cpu, 1), "clock_s": round(clock, 1)})
     return [*out, {"command": "larvatus demo, cold over warm", "ratio": round(out[0]["cpu_s"] / out[1]["cpu_s"], 2)}]
+
+
+def write_list(folder: Path) -> None:
+    """Write the list of the loops that the demo compiles, with the types of their arguments."""
+    from larvatus.cli.compile_ahead import type_text
+
+    run([*LARVATUS, "demo", "-o", str(folder / "demo"), "--quiet"], folder / "loops")
+    modules = {(p.parent.name, p.stem): ".".join(p.relative_to(PACKAGE).with_suffix("").parts) for p in PACKAGE.rglob("*.py")}
+    lines = set()
+    for index in (folder / "loops").rglob("*.nbi"):
+        stem, _, name = index.name.split("-")[0].rpartition(".")
+        with index.open("rb") as stored:
+            pickle.load(stored)
+            _, overloads = pickle.loads(stored.read())
+        for kinds in (key[0] for key in overloads):
+            texts = [type_text(kind) for kind in kinds]
+            module = modules[index.parent.name.rpartition("_")[0], stem]
+            whole = hasattr(getattr(import_module(f"larvatus.{module}"), name), "compile")
+            if whole and not any("Literal" in text for text in texts):  # others are compiled with the loop that calls them
+                lines.add(" ".join([f"{module}.{name}", *texts]))
+    (PACKAGE / "cli" / "compiled_loops.txt").write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -106,8 +141,12 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--demo", action="store_true", help="also run the demo, cold and warm")
     parser.add_argument("--save", action="store_true", help="keep the results in benchmarks/cold_start.json")
+    parser.add_argument("--list", action="store_true", help="only write the list of loops that an installation compiles")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
+        if asked.list:
+            write_list(Path(place))
+            return 0
         rows = measured(Path(place), asked.repeats)
         if asked.demo:
             rows += demo(Path(place))

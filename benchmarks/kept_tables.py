@@ -44,10 +44,10 @@ def to_bare_products(rows: Iterable[Row]) -> list[str]:
 
 
 def starting(rows: Iterable[Row]) -> list[str]:
-    """One line for each command."""
+    """One line for each command that takes a second or so."""
     head = ("command", "processor seconds", "times starting Python", "times importing NumPy")
     return table(head, ([row["command"], f"{row['cpu_s']:g}", f"{row['to_python']:g}", f"{row['to_numpy']:g}"]
-                        for row in rows))
+                        for row in rows if "to_python" in row))
 
 
 def main() -> None:

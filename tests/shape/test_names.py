@@ -68,6 +68,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "desk/study_script.py": "the script that users download, read as one page",
     "desk/uploads.py": "what comes from outside, apart from the pages",
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
+    "cli/compile_ahead.py": "what an installation runs with python -m, by its name",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
     "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
