@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_EVERY = 0.2  # seconds between two readings
+_EVERY, _SHARE = 0.2, 20  # seconds between two readings, and at least as many times what a reading takes: it holds up the work
 _LOOKS = 5  # readings between two looks for new processes: a look reads all processes of the machine
 
 
@@ -57,9 +57,10 @@ class Run:
 
 
 def run_watched(command: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run a command and read the memory of its tree every fifth of a second; `seconds` are processor seconds of all of it.
+    """Run a command and read the memory of its tree about every fifth of a second.
 
-    A process that it starts is counted within a second.
+    `seconds` are processor seconds of all of it. A process that it starts is counted within a few seconds. Readings of large
+    processes are slow, and are made less often, so that they take at most a twentieth of one core.
     """
     readings: list[tuple[float, int, int]] = []
     before, began = os.times(), time.perf_counter()
@@ -67,11 +68,13 @@ def run_watched(command: Sequence[str], environment: Mapping[str, str]) -> Run:
     over = threading.Event()
 
     def watch() -> None:
-        members, looked = [process.pid], 0
-        while not over.wait(_EVERY):
+        members, looked, took = [process.pid], 0, 0.0
+        while not over.wait(max(_EVERY, _SHARE * took)):
+            began = time.thread_time()
             members = tree(process.pid) if looked % _LOOKS == 0 else members
             looked += 1
             readings.append((time.time(), sum(map(proportional_memory, members)), len(members)))
+            took = time.thread_time() - began
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

@@ -25,7 +25,8 @@ nothing else, so there are no figures by stage.
 `--whole-file` attacks the general case with the default sampled targets and with `targets="all"`. For each attack it gives the
 sampled estimate, its interval, the whole-file value and whether that is inside.
 
-`--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay. `--page` only writes the
+`--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay, and so do figures by stage
+if only the command was run again. `load` is how many processes wanted a core when the command ended. `--page` only writes the
 tables of docs/guides/speed.md from these results.
 """
 
@@ -230,7 +231,7 @@ def command_run(folder: Path, least: float) -> dict[str, Any]:
     return {
         "exit_code": done.code, "processes": done.processes, "seconds": round(done.seconds, 2),
         "ratio": round(done.seconds / least, 1), "wall_seconds": round(done.wall_seconds, 2),
-        "tree_peak_gb": round(done.peak() / 1e9, 2),
+        "tree_peak_gb": round(done.peak() / 1e9, 2), "load": round(os.getloadavg()[0], 1),
     }
 
 
@@ -301,6 +302,9 @@ def save(target: Path, kind: str, found: Sequence[dict[str, Any]]) -> None:
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     again = {same(row) for row in found}
     kept = [row for row in before.get(kind, ()) if same(row) not in again]
+    earlier = {same(row): row for row in before.get(kind, ()) if row.get("stages")}
+    found = [{**earlier[same(row)], "command": row["command"]} if not row.get("stages", True) and same(row) in earlier
+             else row for row in found]  # a run of the command alone does not replace figures by stage
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     now = {**before, "machine": machine, kind: with_growth([*kept, *found]) if kind == "jobs" else [*kept, *found]}
     target.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
