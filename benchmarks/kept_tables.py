@@ -50,18 +50,12 @@ def starting(rows: Iterable[Row]) -> list[str]:
                         for row in rows if "to_python" in row))
 
 
-def demo(rows: Iterable[Row]) -> list[str]:
-    """One line for each run of the demo, and for the compilation of an installation."""
-    return table(("work", "processor seconds", "seconds on two cores"),
-                 ([row["command"], f"{row['cpu_s']:g}", f"{row['clock_s']:g}"] for row in rows if "clock_s" in row))
-
-
 def main() -> None:
     large, wide, start = (
         json.loads((HERE / f"{name}.json").read_text(encoding="utf-8")) for name in ("scale", "linkage_columns", "cold_start")
     )
     for lines in (scale(large["jobs"]), linkage(wide["by_columns"]), to_bare_products(wide["to_bare_products"]),
-                  starting(start["results"]), demo(start["results"])):
+                  starting(start["results"])):
         replace_table(PAGE, lines)
 
 

@@ -82,7 +82,7 @@ def group_windows(
 
 def _sets(values: Floats, same: Ints, rows: Ints, count: int) -> list[Ints]:
     """The rows of each code, sorted by all columns."""
-    order = rows[row_order(values[rows].T, same[rows])]
+    order = rows[row_order([*values[rows].T], same[rows])]
     return np.split(order, np.searchsorted(same[order], np.arange(1, count)))
 
 

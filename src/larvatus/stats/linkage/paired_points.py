@@ -119,4 +119,4 @@ def _along(x: Floats, y: Floats) -> tuple[Ints, Ints]:
 
 def canonical_order(values: Floats) -> Ints:
     """Rows sorted by all columns, so that results do not depend on the input order."""
-    return row_order(values.T) if values.shape[1] else np.arange(len(values))
+    return row_order([*values.T]) if values.shape[1] else np.arange(len(values))
