@@ -65,7 +65,39 @@ def test_pairs_are_alike_and_differ_in_what_is_exchanged():
 
 
 def test_without_partners_it_refuses():
-    frame = pd.DataFrame({"family": [1, 1, 1, 1, 2], "region": ["a", "a", "a", "a", "b"], "sex": [1, 2, 1, 2, 1]})
+    frame = pd.DataFrame({"family": [1, 1, 2, 3, 3, 3], "region": list("aabccc"), "sex": [1, 2, 1, 1, 2, 1]})
     data = lv.read(frame, confidential=["region"], non_confidential=["sex"], household="family")
     with pytest.raises(lv.LarvatusError, match="no household has a partner"):
         lv.mask(data, "record_swap", secret=SECRET)
+
+
+def test_small_blocks_are_widened_and_counted():
+    """Blocks of two by (age, sex) exchange within their age; a size that fewer than five households have does not."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"family": np.r_[np.arange(400), 400, 400], "age": np.r_[np.arange(400) // 100, 0, 0],
+                          "sex": np.r_[np.arange(400) // 2, 0, 1], "region": rng.choice(list("abcd"), 402)})
+    frame.loc[401, "region"] = frame.region[400]
+    data = lv.read(frame, confidential=["region"], non_confidential=["age", "sex"], nominal=["region", "sex"],
+                   household="family")
+    release = lv.mask(data, "record_swap(rate=1, match=['age', 'sex'])", secret=SECRET)
+    after = release.frame()
+    by_age = [f.iloc[:400].groupby(["age", "region"]).size().to_dict() for f in (frame, after)]
+    by_pair = [f.iloc[:400].groupby(["sex", "region"]).size().to_dict() for f in (frame, after)]
+    assert by_age[0] == by_age[1]
+    assert by_pair[0] != by_pair[1]
+    assert (after.region[400:] == frame.region[400:]).all()
+    said = " ".join(n.text for n in release.notes if n.kind == "warning")
+    assert "with each of 400 households" in said
+    assert "1 households have fewer than 5" in said
+
+
+@pytest.mark.parametrize(("values", "most"), [("ab", 0.5), ("abc", 2 / 3), ("abcdefghij", 0.8)])
+def test_no_record_is_exchanged_for_certain(values, most):
+    """All 5,000 records are at risk and rate is 1: the share exchanged is 1 − 1/D or .8. False-alarm rate 1e-6."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"key": np.arange(5000), "area": rng.choice(list(values), 5000)})
+    data = lv.read(frame, confidential=["area"], non_confidential=["key"], nominal=["area"])
+    after = lv.mask(data, "record_swap(rate=1)", secret=SECRET).frame()
+    moved = (after.area != frame.area).mean()
+    width = 4.9 * np.sqrt(most * (1 - most) / 5000)
+    assert most - 2 * width <= moved <= most + width  # a few find no partner

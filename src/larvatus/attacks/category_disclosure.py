@@ -3,6 +3,8 @@
     guess for record i with released category c:  arg max_k  P(k) P(c | k)
     P(c | k)  share of the records with original category k that have c, counted without record i
     P(k)      one of: equal for all k and c itself the guess; the frequency of k in the sub-group; its prediction from S
+    Alike in S:  arg max_k  number of other records of the cell of S with released category k, see `values/category_cells`
+    At risk:  P(c | k) counted apart for records at risk, see `values/risk_flags`
     All released columns together: P(c | k) is the product over the columns, see `values/joint_categories`.
     Baselines:  chance   arg max_k P(k) by frequency in the sub-group;   S alone  arg max_k P(k | s_i);  both without record i
 """
@@ -16,7 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from larvatus.attacks.scoring.credits import Credits, risk_score
+from larvatus.attacks.values.category_cells import CategoryCells
 from larvatus.attacks.values.joint_categories import JointEvidence, Witness, witnesses_of
+from larvatus.attacks.values.risk_flags import RiskFlags
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -37,7 +41,9 @@ from larvatus.stats.linear.moments import SampleMoments
 _RULES = ("the released category", "most probable by frequency", "most probable given S")
 _JOINT = ("most probable by frequency and all released columns", "most probable given S and all released columns",
           "most frequent in the released columns of the record")
-_ANY = (*_RULES, *_JOINT)
+_CELLS = ("most frequent released category among records alike in S", "the same and the released category of the record")
+_FLAGS = ("most probable by frequency and risk of the record", "most probable given S and risk of the record")
+_ANY = (*_RULES, *_CELLS)
 MODE, GIVEN_S, GUESS, GUESS_BASE = "mode", "given S", "guess", "baseline of the guess"
 _LEAST = 1e-6
 _MOST_SHOWN = 10
@@ -52,11 +58,15 @@ class CategoryDisclosure(Attack):
     Several rules are tried, and the most successful counts: the released category itself, and the most probable original
     category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
     several confidential columns, also the most probable category given all released values of the record, as if they were
-    independent given that category, and the category that most of its columns show. The probabilities are those of the file,
-    counted without the target. The value is the share of categories guessed right: a mean over the columns present in a
-    record, then over records. Chance is the success of the most frequent category among the other records of the sub-group.
-    S alone is the success of the category predicted from S by a regression fitted without the record. A blanked category is
-    guessed from the prior.
+    independent given that category, and the category that most of its columns show. The intruder also counts the released
+    categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
+    probabilities depend on whether the record is at risk. The probabilities are those of the file, counted without the
+    target.
+
+    The value is the share of categories guessed right: a mean over the columns present in a record, then over records.
+    Chance is the success of the most frequent category among the other records of the sub-group. S alone is the success of
+    the category predicted from S by a regression fitted without the record, or by the other records in cells of S with at
+    least 100 records, if they clearly predict better. A blanked category is guessed from the prior.
 
     A rare category adds little to the share of right guesses, even if it is always true where it is shown. The details
     therefore list what each released category says about the original one: the share of its records that have that original
@@ -86,8 +96,9 @@ class CategoryDisclosure(Attack):
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         released = [n for n in data.confidential if n not in release.internals.original_columns]
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
-        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else []) for n in names]
-        tried = _ANY if any(c.joint for c in changes) else _RULES
+        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random)
+                   for n in names]
+        tried = (*_ANY, *(_JOINT if any(c.joint for c in changes) else ()), *(_FLAGS if any(c.flags for c in changes) else ()))
         figures = [*tried, MODE, GIVEN_S, GUESS, GUESS_BASE]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
         columns = [c for own in made.values() for c in own]
@@ -135,9 +146,14 @@ class _Changes:
     design: Design
     fits: Sequence[LeaveOneOut] | None
     joint: JointEvidence | None = None
+    flags: RiskFlags | None = None
+    cells: CategoryCells | None = None
 
     @classmethod
-    def of(cls, joined: Microdata, name: str, mine: Column, theirs: Column, witnesses: Sequence[Witness]) -> _Changes:
+    def of(
+        cls, joined: Microdata, name: str, mine: Column, theirs: Column, witnesses: Sequence[Witness], release: Release,
+        random: RecordRandom,
+    ) -> _Changes:
         levels, codes = _shared_codes(mine, theirs)
         k = int(max(c.max(initial=0) for c in codes)) + 1
         was, now = scratch("original", name), name
@@ -157,11 +173,26 @@ class _Changes:
             moments = reduce_groups(joined, read, _moments(codes[0], was, k, design), SampleMoments.merge)
             fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
         joint = JointEvidence.of(joined, name, codes[0], k, witnesses) if small and len(witnesses) > 1 else None
-        return cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits, joint)
+        flags = RiskFlags.of(joined, release, name, codes, was, k) if small else None
+        made = cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits, joint, flags)
+        return replace(made, cells=made._cells(joined, random)) if small and joined.known else made
+
+    def _cells(self, joined: Microdata, random: RecordRandom) -> CategoryCells:
+        """The cells of S that predict the original categories, and those in which the release shows them."""
+        k = len(self.total)
+
+        def by_regression(group: int, block: Block) -> Floats:
+            return self._given_s(group, block, _indicators(self._both(block)[0], k))
+
+        coded = (lambda block: self._both(block)[0]), (lambda block: self._both(block)[1])
+        names = list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns]))
+        return CategoryCells.of(joined, names, coded, k, by_regression if self.fits is not None else None,
+                                random.child("cells of S", self.name))
 
     @property
     def columns(self) -> list[str]:
         more = () if self.joint is None else tuple(w.name for w in self.joint.witnesses)
+        more += () if self.cells is None else self.cells.columns
         return list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns, *more]))
 
     def credits(self, group: int, block: Block) -> dict[str, Floats]:
@@ -175,15 +206,23 @@ class _Changes:
         sizes = np.maximum(self.total[:, :-1].sum(axis=1) - own, 1.0)
         likely = np.where(shown[:, None], np.maximum(changed, 0.0) / sizes, 1.0)
         mode = _guessed(frequency, x)
-        if self.fits is None:
-            prior, by_s = frequency, mode
-        else:
-            prior = self._given_s(group, block, own)
-            by_s = _guessed(prior, x)
+        prior = self._prior(group, block, own, frequency)
+        by_s = mode if prior is frequency else _guessed(prior, x)
         found = {
             _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
             _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
+        seen = None if self.cells is None else self.cells.seen(group, block, _indicators(y, k))
+        if seen is not None:
+            seen = seen + self._frequency_seen(group, y)
+            found |= {_CELLS[0]: _guessed(seen, x), _CELLS[1]: _guessed(seen * likely, x)}
+        else:
+            found |= {_CELLS[0]: mode, _CELLS[1]: found[_RULES[1]]}
+        if self.flags is not None:
+            by_risk = self.flags.likelihood(block.record, x, y, own)
+            found |= {_FLAGS[0]: _guessed(frequency * by_risk, x), _FLAGS[1]: _guessed(prior * by_risk, x)}
+        else:
+            found |= {_FLAGS[0]: found[_RULES[1]], _FLAGS[1]: found[_RULES[2]]}
         if self.joint is not None:
             log = self.joint.log_likelihood(block, x)
             likely = np.exp(log - log.max(axis=1, keepdims=True))
@@ -215,7 +254,7 @@ class _Changes:
         """Released categories that say more about the original one than its baseline; a blank counts as a category."""
         tables = [np.hstack([t[:, :-1], (t[:, -1] - t[:, :-1].sum(axis=1))[:, None]]) for t in self.by_group]
         expected = frequency_baseline(tables)
-        if self.fits is not None:
+        if self.fits is not None or (self.cells is not None and self.cells.original is not None):
             expected = np.maximum(expected, np.sum(reduce_groups(joined, self.columns, self._expected, np.add), axis=0))
         table, shown = np.sum(tables, axis=0), (*self.levels, _BLANK)
         return [
@@ -229,13 +268,26 @@ class _Changes:
         x, y = self._both(block)
         k = len(self.total)
         there = x >= 0
-        prior = self._given_s(group, block, _indicators(x, k))[there]
+        own = _indicators(x, k)
+        prior = self._prior(group, block, own, np.maximum(self.by_group[group][:, -1] - own, 0.0))[there]
         shown = _indicators(np.where(y >= 0, y, k), k + 1)[there]
         return np.asarray((prior / prior.sum(axis=1, keepdims=True)).T @ shown)
 
     def _both(self, block: Block) -> tuple[Ints, Ints]:
         """Codes of the original and of the released categories."""
         return self.codes[0][block[scratch("original", self.name)]], self.codes[1][block[self.name]]
+
+    def _prior(self, group: int, block: Block, own: Floats, frequency: Floats) -> Floats:
+        """Weights of the original categories by cells of S, by the regression on S, or by frequency in the sub-group."""
+        by_cells = None if self.cells is None else self.cells.given_s(group, block, own, frequency)
+        if by_cells is not None:
+            return np.maximum(by_cells, _LEAST)
+        return frequency if self.fits is None else self._given_s(group, block, own)
+
+    def _frequency_seen(self, group: int, y: Ints) -> Floats:
+        """Shares of the released categories in the sub-group without the record: they count as one record of the cell."""
+        others = np.maximum(self.by_group[group][:, :-1].sum(axis=0) - _indicators(y, len(self.total)), 0.0)
+        return np.asarray(others / np.maximum(others.sum(axis=1, keepdims=True), 1.0))
 
     def _given_s(self, group: int, block: Block, own: Floats) -> Floats:
         """Probabilities of the categories predicted from S without the record, not scaled to sum one."""

@@ -45,12 +45,12 @@ class RankDisclosure(Attack):
 
     The value is the absolute rank correlation between original and released values, averaged over columns and records: 1
     means that the order is known. A column that does not vary in a sub-group is not counted there. S alone is the
-    correlation of the ranks with their prediction from S, by a regression fitted without the record (or by means of the other
-    records in cells of S, if they clearly predict better), or with the ranks of a single number of S (a survey weight may
-    fall as the size of a firm grows). Chance is the expected absolute correlation of unrelated values in the same number of
-    records. The details count how many records moved by how many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
-    sub-group. Labels of classes are read as the values that they stand for, and categories with a stated order as their
-    places in it.
+    correlation of the ranks with their prediction from S, by a regression fitted without the record (or by means of the
+    other records in cells of S, if they clearly predict better), or with the ranks of a single number of S (a survey weight
+    may fall as the size of a firm grows). Chance is the expected absolute correlation of unrelated values in the same
+    number of records. The details count how many records moved by how many ranks. The value of a record is the share of its
+    values whose rank moved by at most 1 % of the records of the sub-group. Labels of classes are read as the values that
+    they stand for, and categories with a stated order as their places in it.
 
     Look at it if the order of records is sensitive, such as who earns most. It assumes that the record is found; look at
     linkage attacks for that.

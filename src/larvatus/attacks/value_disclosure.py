@@ -47,14 +47,15 @@ class ValueDisclosure(Attack):
     The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of predictions
     from S, each by a regression fitted without the record, so that a record is not its own baseline, or by the means of the
     other records in cells of S, if these clearly predict better: they show interactions and curves. Chance is the R²
-    expected if the released columns were unrelated to X. Some masks keep the regression of X on S, which contains the target:
-    what the regression of the released values on S shows of it does not count as chance. The details give the width of a confidence
-    interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The risk of a
-    single record is the share of its confidential values predicted to within a tenth of a standard deviation. Labels of
-    classes are read as the values that they stand for, and categories with a stated order as their places in it. If other
-    releases were masked in other sub-groups, the mean of the values that all of them show in the sub-groups of the target is
-    one more column. Numbers with at most 20 different values are also read as categories: each released value as the most
-    probable one. The details list rare values that the release gives away, and a limit on the worst category applies to them.
+    expected if the released columns were unrelated to X. Some masks keep the regression of X on S, which contains the
+    target: what the regression of the released values on S shows of it does not count as chance. The details give the width
+    of a confidence interval for an original value, relative to its width without the release: 1 means that nothing is
+    learnt. The risk of a single record is the share of its confidential values predicted to within a tenth of a standard
+    deviation. Labels of classes are read as the values that they stand for, and categories with a stated order as their
+    places in it. If other releases were masked in other sub-groups, the mean of the values that all of them show in the
+    sub-groups of the target is one more column. Numbers with at most 20 different values are also read as categories: each
+    released value as the most probable one. The details list rare values that the release gives away, and a limit on the
+    worst category applies to them.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.

@@ -44,10 +44,10 @@ class RecordSwap(Mask):
     know that their released value is wrong. With D different values, a household is exchanged with probability 1 − 1/D at
     most, so that the released value is no less likely to be true than each other one, and never above .8. Two areas: .5.
 
-    If fewer than five households agree in all `match` columns, their partner could be guessed. They are exchanged with others
-    that agree in the first columns of `match`, as many as leave five; put the most important column first. A warning gives their
-    number. Tables of the columns that are not matched change for them. If fewer than five have the same size, they are not
-    exchanged.
+    If fewer than five households agree in all `match` columns, their partner could be guessed. They are exchanged with
+    others that agree in the first columns of `match`, as many as leave five; put the most important column first. A warning
+    gives their number. Tables of the columns that are not matched change for them. If fewer than five have the same size,
+    they are not exchanged.
 
     Use it in household files, if tables by geography must stay nearly right and small areas are sensitive. Do not use it if an
     intruder knows more than the keys: households that are not exchanged are released as they are.
@@ -142,14 +142,14 @@ class RecordSwap(Mask):
         left = int((risky & ~moved).sum())
         if left:
             why = f"; {failed:,} of them have no partner" if failed else ""
-            notes.append(Note(f"{left:,} {what} at high risk were not exchanged{why}. Some never are, so that nobody knows that "
-                              "a released value is wrong; if there are many, increase rate", "warning"))
+            notes.append(Note(f"{left:,} {what} at high risk were not exchanged{why}. Some never are, so that nobody knows "
+                              "that a released value is wrong; if there are many, increase rate", "warning"))
         if wider.any():
             notes.append(Note(f"fewer than {LEAST_MOVED} {what} agree in all match columns with each of {int(wider.sum()):,} "
                               f"{what}; these were exchanged with {what} that agree in fewer of them", "warning"))
         if alone.any():
-            notes.append(Note(f"{int(alone.sum()):,} {what} have fewer than {LEAST_MOVED} to be exchanged with, and are released "
-                              "unchanged. Use scope = \"file\", or suppress them", "warning"))
+            notes.append(Note(f"{int(alone.sum()):,} {what} have fewer than {LEAST_MOVED} to be exchanged with, and are "
+                              "released unchanged. Use scope = \"file\", or suppress them", "warning"))
         return notes
 
 

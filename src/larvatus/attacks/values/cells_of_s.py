@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,13 +22,14 @@ from larvatus.stats.estimates.predictive_cells import LEAST_CELL
 _SAMPLE, _MOST_COLUMNS, _MOST_IN_THREES, _MOST_CELLS = 10_000, 12, 6, 50_000
 _MOST_CLASSES, _FEW_VALUES = 50, 20
 _GROUP = None  # stands for the sub-group among the columns of a cell
+_Part: TypeAlias = tuple[str | None, Floats | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class CellCode:
     """Cells by some columns: for each of them its name, the limits of its classes (none for categories), and its codes."""
 
-    parts: tuple[tuple[str | None, Floats | None, int], ...]
+    parts: tuple[_Part, ...]
 
     @property
     def size(self) -> int:
@@ -86,7 +88,7 @@ def _codes(data: Microdata, columns: Sequence[str | None], values: Mapping[str, 
             yield code
 
 
-def _part(data: Microdata, name: str | None, values: Mapping[str, Array], together: int) -> tuple[str | None, Floats | None, int]:
+def _part(data: Microdata, name: str | None, values: Mapping[str, Array], together: int) -> _Part:
     if name is None:
         return name, None, len(data.groups)
     column = data.table.columns[name]

@@ -31,14 +31,14 @@ class Box(NamedTuple):
         )
 
 
-Rows = npt.NDArray[np.float64]  # many boxes, one in each row
+BoxRows = npt.NDArray[np.float64]  # many boxes, one in each row
 
 
-def as_rows(boxes: Sequence[tuple[float, float, float, float]]) -> Rows:
+def as_rows(boxes: Sequence[tuple[float, float, float, float]]) -> BoxRows:
     return np.array(boxes, dtype=float).reshape(-1, 4)
 
 
-def any_meets(boxes: Rows, others: Rows) -> npt.NDArray[np.bool_]:
+def any_meets(boxes: BoxRows, others: BoxRows) -> npt.NDArray[np.bool_]:
     """For each box whether it meets any of the others."""
     left, top, right, bottom = boxes.T[:, :, None]
     meets = (left < others[:, 2]) & (others[:, 0] < right) & (top < others[:, 3]) & (others[:, 1] < bottom)
@@ -46,7 +46,7 @@ def any_meets(boxes: Rows, others: Rows) -> npt.NDArray[np.bool_]:
     return found
 
 
-def rows_inside(boxes: Rows, other: Box) -> npt.NDArray[np.bool_]:
+def rows_inside(boxes: BoxRows, other: Box) -> npt.NDArray[np.bool_]:
     """For each box whether it is inside another one."""
     left, top, right, bottom = boxes.T
     found: npt.NDArray[np.bool_] = (
