@@ -89,7 +89,7 @@ class ValueDisclosure(Attack):
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
         ]
         curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
-        parts = [part.with_curves(*figures, r) for part, *figures in zip(parts, curves.left, curves.ratio, strict=True)]
+        parts = [part.with_curves(a, b, r) for part, a, b in zip(parts, curves.left, curves.ratio, strict=True)]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
         fitted = _Fitted.of(groups, list(before), released, design)
