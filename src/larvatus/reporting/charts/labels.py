@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from larvatus.reporting.charts.wrapping import LINE, lines_width
-from larvatus.reporting.figures.label_placement import Box, Rows, any_meets, as_rows, rows_inside
+from larvatus.reporting.figures.label_placement import Box, BoxRows, any_meets, as_rows, rows_inside
 from larvatus.reporting.figures.svg import LETTER, text_width
 
 _NEAR = ((10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
@@ -78,15 +78,15 @@ class _Places(NamedTuple):
     """Places for one label in order of preference, with their boxes as rows."""
 
     labels: list[PointLabel]
-    boxes: Rows
+    boxes: BoxRows
 
 
 class _Ground(NamedTuple):
     """Where labels may be placed. The same places are tried again in every round, so they are stored."""
 
     frame: Box
-    taken: Rows
-    lines: Rows
+    taken: BoxRows
+    lines: BoxRows
     widest: float
     stored: dict[object, _Places]
 
@@ -117,7 +117,9 @@ def _place_all(spots: Sequence[_Spot], ground: _Ground, crossing: bool = False) 
     return out, None
 
 
-def _first_free(places: _Places, ground: _Ground, busy: Rows, labels: Rows, leaders: Rows, crossing: bool) -> PointLabel | None:
+def _first_free(
+    places: _Places, ground: _Ground, busy: BoxRows, labels: BoxRows, leaders: BoxRows, crossing: bool
+) -> PointLabel | None:
     """The first place off everything; else the first off all but lines; else, if its line may cross others, the first one."""
     inner = places.boxes + np.array([_SLACK, _SLACK, -_SLACK, -_SLACK])  # boxes may touch each other
     free = np.flatnonzero(rows_inside(places.boxes, ground.frame) & ~any_meets(inner, busy))
@@ -127,7 +129,7 @@ def _first_free(places: _Places, ground: _Ground, busy: Rows, labels: Rows, lead
     return places.labels[int(free[0])] if found is None and crossing and len(free) else found
 
 
-def _crosses(label: PointLabel, taken: Rows, labels: Rows, leaders: Rows) -> bool:
+def _crosses(label: PointLabel, taken: BoxRows, labels: BoxRows, leaders: BoxRows) -> bool:
     """Whether the line of a label runs through another label, another line, or what is taken and not next to its own point."""
     if label.leader is None:
         return False
@@ -137,7 +139,7 @@ def _crosses(label: PointLabel, taken: Rows, labels: Rows, leaders: Rows) -> boo
                 or _segments_meet(label.leader, leaders).any())
 
 
-def _segments_meet(one: tuple[float, float, float, float], others: Rows) -> npt.NDArray[np.bool_]:
+def _segments_meet(one: tuple[float, float, float, float], others: BoxRows) -> npt.NDArray[np.bool_]:
     """Which of the others a segment crosses: each has its ends on both sides of the other."""
     def side(line: Any, x: Any, y: Any) -> Any:
         return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
