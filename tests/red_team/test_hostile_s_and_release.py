@@ -1,11 +1,11 @@
 """Intruders who use S and the release together: cells of S, exact regressions on S, and who is at risk of being swapped.
 
-Written without the code of the attacks. Figures (intruder / product before / product now), the first secret:
-* a category that two columns of S give together: .908 / .55 with S alone .53 / .91 with S alone .91
-* a curve in a number of S: R² .83 / .00 / S alone .83
-* levels of S with six records, `sufficiency_based`: R² .17 above a baseline of 0 / 0 / .17
-* records at risk exchanged for certain, two areas: .655 / .519 / .66; the mask exchanges at most one half of them now
-* blocks of two by `match`: 182 of 182 values read / not seen / no longer possible
+Written without the code of the attacks. What the intruder found, and what the product reported before:
+* a category that two columns of S give together: .908, reported .55 with S alone .53
+* a curve in a number of S: R² .83, reported .00
+* levels of S with six records, `sufficiency_based`: R² .17 above a baseline of 0, reported 0
+* records at risk exchanged for certain, two areas: .655, reported .519; the mask exchanges at most one half of them now
+* blocks of two by `match`: 182 of 182 values read, not seen; no longer possible
 """
 
 from __future__ import annotations
