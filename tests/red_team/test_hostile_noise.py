@@ -420,7 +420,7 @@ def beside_s(step: str, real_files, secret: bytes) -> Found:
     frame = made("census", real_files, 200)
     score = frame.AGI / frame.AGI.std() + np.random.default_rng(3).normal(size=len(frame))
     frame = frame.assign(s=pd.cut(score, 6, labels=list("abcdef")).astype(str))
-    data = lv.read(frame, confidential=COLUMNS, non_confidential=["s"])
+    data = lv.read(frame, confidential=COLUMNS, non_confidential=["s"], sub_groups=lv.SubGroups(small="pool"))
     release = lv.mask(data, step, secret=secret)
     copies = range(5) if step == "multiple_imputation" else range(1)
     y = np.mean([release.frame(k)[COLUMNS].to_numpy(float) for k in copies], axis=0)
