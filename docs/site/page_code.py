@@ -72,7 +72,8 @@ def blocks_of(page: Path) -> list[CodeBlock]:
 
 def made_folder(page: Path) -> Path:
     """The folder of what the blocks of a page print and draw."""
-    return MADE / page.relative_to(ROOT / "docs").with_suffix("")
+    docs = ROOT / "docs"
+    return MADE / (page.relative_to(docs) if page.is_relative_to(docs) else Path(page.name)).with_suffix("")
 
 
 def script_of(blocks: list[CodeBlock]) -> str:

@@ -42,8 +42,7 @@ def test_there_is_a_guide_for_every_kind_of_file():
 def test_commands_of_the_guide_run(folder, monkeypatch, page):
     monkeypatch.chdir(folder)
     kind = page.stem.removeprefix("your-file-is-")
-    for study in blocks(page, "toml"):
-        Path(f"{kind}.toml").write_text(study, encoding="utf-8")
+    Path(f"{kind}.toml").write_text("\n".join(blocks(page, "toml")), encoding="utf-8")
     commands = [line for block in blocks(page, "") for line in block.splitlines()]
     assert commands
     for line in commands:

@@ -62,8 +62,8 @@ def test_fractions_are_no_codes():
 def test_the_draft_follows_the_labels():
     found = guess_roles(write_spss(Path("in.sav")))
     why = {g.name: (g.what, g.why) for g in found.guesses}
-    assert why["sex"] == ("category", "2 value labels")
-    assert why["mood"] == ("ordered category", "2 value labels, and its measure is ordinal")
+    assert why["sex"] == ("category", "2\N{NO-BREAK SPACE}value labels")
+    assert why["mood"] == ("ordered category", "2\N{NO-BREAK SPACE}value labels, and its measure is ordinal")
     assert found.roles["nominal"] == ["sex"]
     assert '# ordered by the labels of the file: "mood"' in found.draft()
     data = lv.read("in.sav", **found.roles)

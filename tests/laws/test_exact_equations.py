@@ -52,7 +52,7 @@ def test_every_similarity_leaves_equations(settings):
 
 
 def test_with_s_with_weights_and_with_one_known_column():
-    frame = table(9, 12)
+    frame = table(10, 12)
     assert attacked(frame, "sufficiency_based", ["x", "y"], non_confidential=["s"]).value >= 0.99
     weighted = attacked(frame, "sufficiency_based(weighted=true)", ["x", "y"], weight="w", intruder={"known": ["x", "y", "g"]})
     assert weighted.value >= 0.99

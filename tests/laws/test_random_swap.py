@@ -53,14 +53,14 @@ def test_the_stated_share_is_moved_and_no_drawn_value_stays(rate, moved):
 
 
 def test_every_permutation_without_a_fixed_point_is_equally_likely():
-    """4,000 sub-groups of four records, all moved: nine such permutations, in both columns apart."""
-    many = pd.DataFrame({"g": np.repeat(np.arange(4000), 4), "x": np.arange(16_000.0), "y": np.arange(16_000.0), "s": 0.0})
+    """4,000 sub-groups of five records, all moved: 44 such permutations, in both columns apart."""
+    many = pd.DataFrame({"g": np.repeat(np.arange(4000), 5), "x": np.arange(20_000.0), "y": np.arange(20_000.0), "s": 0.0})
     after = swap(many, rate=1.0)
-    seen = [(after[c].to_numpy().reshape(-1, 4) % 4) @ [64, 16, 4, 1] for c in ("x", "y")]
+    seen = [(after[c].to_numpy().reshape(-1, 5) % 5) @ [625, 125, 25, 5, 1] for c in ("x", "y")]
     counts = np.unique(seen[0], return_counts=True)[1]
-    assert len(counts) == 9
+    assert len(counts) == 44
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
-    assert stats.binomtest(int((seen[0] == seen[1]).sum()), 4000, 1 / 9).pvalue > FALSE_ALARM
+    assert stats.binomtest(int((seen[0] == seen[1]).sum()), 4000, 1 / 44).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -90,13 +90,13 @@ def test_pairs_are_warned_of():
 
 
 def test_every_pairing_is_equally_likely():
-    """3,000 sub-groups of four records, all moved: the first record's partner is any of the three others."""
-    many = pd.DataFrame({"g": np.repeat(np.arange(3000), 4), "x": np.arange(12_000.0), "y": np.arange(12_000.0), "s": 0.0})
+    """3,000 sub-groups of six records, all moved: the first record's partner is any of the five others."""
+    many = pd.DataFrame({"g": np.repeat(np.arange(3000), 6), "x": np.arange(18_000.0), "y": np.arange(18_000.0), "s": 0.0})
     after = swap(many, rate=1.0, pairs=True)
-    first = (after.x.to_numpy()[::4] - many.x.to_numpy()[::4]).astype(int)
-    assert stats.chisquare(np.bincount(first, minlength=4)[1:]).pvalue > FALSE_ALARM
-    both = after.x.to_numpy()[::4] == after.y.to_numpy()[::4]
-    assert stats.binomtest(int(both.sum()), 3000, 1 / 3).pvalue > FALSE_ALARM
+    first = (after.x.to_numpy()[::6] - many.x.to_numpy()[::6]).astype(int)
+    assert stats.chisquare(np.bincount(first, minlength=6)[1:]).pvalue > FALSE_ALARM
+    both = after.x.to_numpy()[::6] == after.y.to_numpy()[::6]
+    assert stats.binomtest(int(both.sum()), 3000, 1 / 5).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("pairs", [False, True])

@@ -36,12 +36,16 @@ def test_odd_columns_come_through_and_the_others_are_masked(mask, engine):
 
 
 def test_a_column_of_one_name_and_one_that_is_nearly_empty():
-    odd = pd.DataFrame({"one": ["a"] * 30, "rare": ["e", "f", *[None] * 28], "job": ["b", "c", "d"] * 10})
+    odd = pd.DataFrame({"one": ["a"] * 30, "rare": [*"efghi", *[None] * 25], "job": ["b", "c", "d"] * 10})
     after = lv.mask(lv.read(odd, confidential=["one", "rare", "job"]), "random_swap(rate=1.0)", secret=SECRET).frame()
     assert (after.one == "a").all()
-    assert after.rare[:2].tolist() == ["f", "e"]
-    assert after.rare[2:].isna().all()
+    assert sorted(after.rare[:5]) == list("efghi")
+    assert (after.rare[:5] != odd.rare[:5]).all()
+    assert after.rare[5:].isna().all()
     assert sorted(after.job) == sorted(odd.job)
     assert (after.job != odd.job).any()
+    two = odd.assign(rare=["e", "f", *[None] * 28])
+    with pytest.raises(lv.LarvatusError, match="'rare' has 2 values in the whole file, and 5 are needed"):
+        lv.mask(lv.read(two, confidential=["one", "rare", "job"]), "random_swap(rate=1.0)", secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="would equal the original"):
         lv.mask(lv.read(odd[["one"]], confidential=["one"]), "random_swap", secret=SECRET)

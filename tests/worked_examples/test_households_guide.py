@@ -30,8 +30,11 @@ def test_the_tables_of_the_guide_are_those_of_a_study(tmp_path):
     frame = pd.DataFrame({"family": [1, 1, 2], "rent": [5.0, 5.0, 6.0], "wage": [1.0, 2.0, 3.0], "sex": [0, 1, 1], "w": 2})
     frame.to_csv(tmp_path / "people.csv", index=False)
     more = 'non_confidential = ["sex"]\nnominal = ["sex"]\nweight = "w"\nrelease_weight = false\n'
-    named = release.replace("[[release]]", '[[release]]\nname = "guide"')
-    (tmp_path / "study.toml").write_text(f'source = "people.csv"\n{roles}{more}\n{named}', encoding="utf-8")
+    noise = '[[release]]\nname = "guide"\nsteps = ["additive_noise"]\n'
+    (tmp_path / "study.toml").write_text(f'source = "people.csv"\n{roles}{more}\n{noise}', encoding="utf-8")
     study = lv.Study.read(tmp_path / "study.toml")
     assert study.roles.household_columns == ("rent",)
     assert not study.roles.release_weight
+    frame.rename(columns={"w": "weight"}).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "study.toml").write_text(f'source = "people.csv"\n{release}', encoding="utf-8")
+    assert lv.Study.read(tmp_path / "study.toml").roles.weight == "weight"

@@ -187,7 +187,7 @@ class _Changes:
         coded = (lambda block: self._both(block)[0]), (lambda block: self._both(block)[1])
         names = list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns]))
         return CategoryCells.of(joined, names, coded, k, by_regression if self.fits is not None else None,
-                                random.child("cells of S", self.name))
+                                random.child("cells of S"))
 
     @property
     def columns(self) -> list[str]:
@@ -212,7 +212,7 @@ class _Changes:
             _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
             _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
-        seen = None if self.cells is None else self.cells.seen(group, block, _indicators(y, k))
+        seen = None if self.cells is None else self.cells.released_counts(group, block, _indicators(y, k))
         if seen is not None:
             seen = seen + self._frequency_seen(group, y)
             found |= {_CELLS[0]: _guessed(seen, x), _CELLS[1]: _guessed(seen * likely, x)}

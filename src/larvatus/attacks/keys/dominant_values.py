@@ -54,8 +54,9 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
         reach = np.sqrt(np.nan_to_num(m.variance)) * (m.present - 1) / np.sqrt(np.maximum(m.present, 1))
         for side, word in ((1, "largest"), (-1, "smallest")):
             first, second = side * ends[own][side][:2]
-            gap, from_middle = first - second, side * middle[own]
-            giant = (m.present >= _LEAST) & _stand_out(side * ends[own][side] - from_middle, far)
+            there = np.isfinite(first) & np.isfinite(second)  # a column without values has no ends
+            gap, from_middle = np.where(there, first, 0.0) - np.where(there, second, 0.0), side * middle[own]
+            giant = there & (m.present >= _LEAST) & _stand_out(side * ends[own][side] - from_middle, far)
             guesses = np.array([side * shown[g][side][0], side * m.mean + reach])
             for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)).tolist():
                 where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""

@@ -67,7 +67,7 @@ class CategoryCells:
         share = frequency / np.maximum(frequency.sum(axis=1, keepdims=True), 1.0)
         return np.asarray(np.where(count.sum(axis=1, keepdims=True) >= LEAST_CELL, np.maximum(count - own, 0) + share, share))
 
-    def seen(self, group: int, block: Block, own: Floats) -> Floats | None:
+    def released_counts(self, group: int, block: Block, own: Floats) -> Floats | None:
         """Numbers of the released categories of the other records of the cell; None if there are no cells."""
         if self.released is None:
             return None
