@@ -56,9 +56,11 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
             first, second = side * ends[own][side][:2]
             there = np.isfinite(first) & np.isfinite(second)  # a column without values has no ends
             gap, from_middle = np.where(there, first, 0.0) - np.where(there, second, 0.0), side * middle[own]
-            giant = there & (m.present >= _LEAST) & _stand_out(side * ends[own][side] - from_middle, far)
-            guesses = np.array([side * shown[g][side][0], side * m.mean + reach])
-            for j in np.flatnonzero(giant & (np.abs(guesses - first).min(axis=0) <= _CLOSE * gap)).tolist():
+            outer = np.where(there, side * ends[own][side] - np.nan_to_num(from_middle), 0.0)
+            giant = there & (m.present >= _LEAST) & _stand_out(outer, far)
+            guesses = np.where(there, np.array([side * shown[g][side][0], side * m.mean + reach]), 0.0)
+            error = np.abs(guesses - np.where(there, first, 0.0)).min(axis=0)
+            for j in np.flatnonzero(giant & (error <= _CLOSE * gap)).tolist():
                 where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
                 out.setdefault(names[j], []).append(f"the {word} value of {names[j]}{where}")
     return out
