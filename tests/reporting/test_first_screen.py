@@ -268,7 +268,7 @@ def test_limits_broken_by_intervals_alone_are_counted(comparison):
 
 
 def test_the_default_rule_is_stated(comparison):
-    rule = "three limits for an attack: 1.5 times what guessing finds, 5 percentage points above it, and 20 in 100 records"
+    rule = "may find 1.5 times what guessing finds, or 1 point more if that is higher, but at most 5 points more than guessing"
     assert rule in first_screen(comparison(2).html())
 
 

@@ -52,6 +52,7 @@ def write_as_parquet(source: Any, target: Path) -> None:
         with _open_file(file) if file is not None else _open_stream(source) as reader, \
                 parquet_writer(target, reader.schema) as writer:
             for batch in reader:
+                batch.validate(full=True)  # offsets of a damaged file may point anywhere, which ends the process
                 writer.write_batch(batch)
                 rows += batch.num_rows
     except (pa.ArrowException, OSError):
@@ -71,17 +72,17 @@ def _open_file(path: Path) -> Iterator[pa.RecordBatchReader]:
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     try:
-        with pa.memory_map(str(path)) as mapped:
-            start = mapped.read(6)
-            mapped.seek(0)
+        with pa.OSFile(str(path)) as opened:  # a mapped file that is damaged ends the process (SIGBUS)
+            start = opened.read(6)
+            opened.seek(0)
             if start == b"ARROW1":
-                with ipc.open_file(mapped) as file:
+                with ipc.open_file(opened) as file:
                     batches = (file.get_batch(i) for i in range(file.num_record_batches))
                     yield pa.RecordBatchReader.from_batches(file.schema, batches)
             elif start[:4] == b"FEA1":
                 yield feather.read_table(str(path)).to_reader()
             else:
-                with ipc.open_stream(mapped) as stream:
+                with ipc.open_stream(opened) as stream:
                     yield stream
     except (pa.ArrowException, OSError):
         raise ReadError(f"{path.name} is not a readable Arrow file; it may be incomplete.") from None

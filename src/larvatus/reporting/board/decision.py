@@ -10,7 +10,7 @@ from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalise, join_words, plain_name, plain_title
 from larvatus.comparison.selection_rule import attacks_outside_rule, passes_rule
-from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, MOST_ABOVE
+from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, LEAST_ABOVE, MOST_ABOVE
 from larvatus.comparison.unmasked_columns import (
     other_columns_changed,
     release_warnings,
@@ -39,8 +39,9 @@ from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTa
 from larvatus.reporting.page.chart_rows import anchor
 
 _DEFAULT_RULE = (
-    f"The default rule has three limits for an attack: {AT_MOST_TIMES:g} times what guessing finds, {100 * MOST_ABOVE:.0f} "
-    f"percentage points above it, and {natural_frequencies([DEFAULT.at_most])[0]} records found."
+    f"By the default rule an attack may find {AT_MOST_TIMES:g} times what guessing finds, or {100 * LEAST_ABOVE:.0f} point "
+    f"more if that is higher, but at most {100 * MOST_ABOVE:.0f} points more than guessing and "
+    f"{natural_frequencies([DEFAULT.at_most])[0]} records. The appendix has its further limits."
 )
 _WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"

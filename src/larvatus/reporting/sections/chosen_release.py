@@ -115,7 +115,7 @@ def _rule(head: Headline, heads: Sequence[Headline], limits: JudgedLimits | None
 _TOGETHER = "together"
 _ORDER = ("risk", "loss")
 _MOST = 12
-NO_LIMITS = "The study sets no limits, so no release meets or breaks one."
+NO_LIMITS = "The study sets no limits of its own. The limits of the default rule apply."
 
 
 def score_sentences(comparison: ComparisonLike, chosen: str | None) -> tuple[ReportBlock, ...]:
