@@ -32,3 +32,26 @@ except KeyboardInterrupt:
 def test_a_signal_in_a_finaliser_is_obeyed(number, code):
     ran = subprocess.run([sys.executable, "-c", CODE, str(int(number))], capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stderr) == (code, "")
+
+
+REPLACED = """
+import os, sys
+from larvatus.cli import main as module
+
+def read(*_, **__):
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+        for _ in range(10**7): pass
+    except BaseException:
+        raise AttributeError("partially initialized module") from None
+
+module.app = read
+sys.exit(module.main(["list"]))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_that_a_library_turns_into_an_error_ends_the_command(number, code):
+    """Extension modules that are interrupted while they are imported raise errors of their own."""
+    ran = subprocess.run([sys.executable, "-c", REPLACED, str(int(number))], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (code, "")

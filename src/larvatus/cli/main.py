@@ -30,7 +30,7 @@ from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
 from larvatus.cli.output.option_words import in_option_words
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
-from larvatus.core.supervision import can_supervise, leave_no_core, obey_signals, run_supervised
+from larvatus.core.supervision import can_supervise, leave_no_core, obey_signals, obeyed_signal, run_supervised
 from larvatus.core.system_errors import is_failure_of_machine, machine_failure
 
 _NOW_CALLED = {
@@ -150,6 +150,8 @@ def _run(given: Sequence[str]) -> int:
         print(f"See `larvatus {name} --help`.".replace("  ", " "), file=sys.stderr)
         return WRONG_INPUT
     except LarvatusError as error:
+        if (number := obeyed_signal()) is not None:
+            return 128 + number
         print(f"larvatus: {in_option_words(str(error), given)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
@@ -159,6 +161,8 @@ def _run(given: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if (number := obeyed_signal()) is not None:  # a library may make an error of its own of the signal
+            return 128 + number
         if os.environ.get("LARVATUS_DEBUG"):
             raise
         if is_failure_of_machine(error):

@@ -31,6 +31,7 @@ _AGAIN = 0.02
 _DRAIN = 0.5  # seconds in which the last reports of killed processes are awaited
 _WATCH = 1.0
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_OBEYED: list[int] = []  # signals of this process; a library may replace the exception that they raise by one of its own
 
 
 def can_supervise() -> bool:
@@ -97,6 +98,7 @@ def obey_signals() -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     last: dict[int, float] = {}
+    _OBEYED.clear()
 
     def obey(number: int, frame: FrameType | None) -> None:
         if _in_finalizer(frame):
@@ -107,6 +109,7 @@ def obey_signals() -> None:
         before, last[number] = last.get(number, -_SAME), time.monotonic()
         if last[number] - before < _SAME:
             return
+        _OBEYED.append(number)
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         sys.exit(128 + number)
@@ -115,6 +118,11 @@ def obey_signals() -> None:
         usual = (signal.SIG_DFL, signal.default_int_handler)
         if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) in usual:
             signal.signal(number, obey)
+
+
+def obeyed_signal() -> int | None:
+    """The signal that ends this process, if one came."""
+    return _OBEYED[-1] if _OBEYED else None
 
 
 def _in_finalizer(frame: FrameType | None) -> bool:
