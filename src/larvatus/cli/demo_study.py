@@ -33,7 +33,7 @@ steps = [{ method = "sufficiency_based", similarity = 0 }]
 
 [[release]]
 name = "shuffled"
-steps = [{ method = "data_shuffling" }]
+steps = [{ method = "data_shuffling" }, { method = "top_coding", tail = 0.01 }]
 """
 
 
