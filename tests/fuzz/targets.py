@@ -57,7 +57,7 @@ class Target:
 
 @contextmanager
 def in_time(seconds: int = LONGEST) -> Iterator[None]:
-    """Stop a case that takes too much processor time, or sixty times as long in all: other work on the machine does not count."""
+    """Stop a case that takes too much processor time, or sixty times as long in all: other work does not count."""
 
     def stop(*_: Any) -> None:
         raise TooLong(f"not done after {seconds} s")
