@@ -1,4 +1,4 @@
-"""Each rule of the desk's safety, attacked by raw requests. Every test was seen to fail with its rule switched off."""
+"""Each rule of the desk's safety, attacked by raw requests. Most tests were seen to fail with their rule switched off (28 of 30)."""
 
 from __future__ import annotations
 
