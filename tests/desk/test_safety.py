@@ -1,4 +1,4 @@
-"""Each rule of the desk's safety, attacked by raw requests. Most tests were seen to fail with their rule switched off (28 of 30)."""
+"""Each rule of the desk's safety, attacked by raw requests. 28 of 30 tests were seen to fail with their rule off."""
 
 from __future__ import annotations
 
