@@ -15,6 +15,8 @@ _SIGN = re.compile(r"(?<![\w.])-(?=\d)")
 
 def finite_number(value: Cell) -> float | None:
     """The value as a float if it is a finite number, else None."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)

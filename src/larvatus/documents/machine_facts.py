@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -12,6 +13,12 @@ _LIBRARIES = ("larvatus", "numpy", "scipy", "numba", "pyarrow", "duckdb", "pyspa
 
 def machine_facts() -> dict[str, str]:
     """Python, libraries and kind of processor. It goes into internal manifests only: it may identify the machine."""
+    return dict(_facts())
+
+
+@cache
+def _facts() -> dict[str, str]:
+    """They are the same as long as the process lives; reading them takes longer than writing a small release."""
     system = f"{platform.system()} {platform.machine()}"
     found = {"python": platform.python_version(), "system": system, "processor": _processor()}
     for name in _LIBRARIES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from larvatus.comparison.comparison import Candidate
@@ -16,7 +17,7 @@ from larvatus.data.score import Score
 MOST_CARDS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """The comparison, its headlines, the measures that all releases have, and what was decided."""
 
@@ -34,19 +35,19 @@ class Subject:
     def candidates(self) -> tuple[Candidate, ...]:
         return self.comparison.candidates
 
-    @property
+    @cached_property
     def rules_choice(self) -> Headline | None:
         """The release that the rule chooses, if any passes it."""
         return preferred_release(self.heads, self.limits)
 
-    @property
+    @cached_property
     def favourite(self) -> Headline:
         """The release that the report is about: the proposed one, the rule's choice, the closest one, or the least loss."""
         proposed = next((h for h in self.heads if h.name == self.chosen), None)
         found = proposed or self.rules_choice or closest_release(self.heads, self.limits)
         return found or min(self.heads, key=lambda h: (h.loss is None, h.loss or 0.0))
 
-    @property
+    @cached_property
     def in_order(self) -> tuple[Headline, ...]:
         """All releases: the favourite, the rule's choice, those that pass by loss, then the others, best first."""
         first = {self.favourite.number, self.rules_choice.number if self.rules_choice else 0}

@@ -75,10 +75,29 @@ def place_point_labels(
 
 
 class _Places(NamedTuple):
-    """Places for one label in order of preference, with their boxes as rows."""
+    """Places for one label in order of preference, with what does not depend on the other labels.
+
+    `boxes` are a little smaller than those of the labels, since boxes may touch each other. `usable` are the places in the frame
+    and off what is taken. `ways` are stored when they are first needed.
+    """
 
     labels: list[PointLabel]
     boxes: BoxRows
+    usable: npt.NDArray[np.intp]
+    on_line: npt.NDArray[np.bool_]
+    ways: dict[int, BoxRows | None]
+
+    def way(self, place: int, taken: BoxRows) -> BoxRows | None:
+        """Boxes along the line of a label; None if it runs through what is taken and not next to its own point."""
+        if place not in self.ways:
+            label = self.labels[place]
+            boxes = as_rows(_leader_boxes(label))
+            if label.leader is not None:
+                x, y = label.leader[:2]
+                own = Box(x - _CLOSE, y - _CLOSE, x + _CLOSE, y + _CLOSE)
+                clear = not any_meets(boxes[~rows_inside(boxes, own)], taken).any()
+            self.ways[place] = boxes if label.leader is None or clear else None
+        return self.ways[place]
 
 
 class _Ground(NamedTuple):
@@ -96,14 +115,19 @@ class _Ground(NamedTuple):
         for around in (_near, _far):
             at = (around, spot.x, spot.y, said)
             if at not in self.stored:
-                labels = list(around(spot.x, spot.y, said))
-                self.stored[at] = _Places(labels, as_rows([p.box for p in labels]))
+                self.stored[at] = self._judged(list(around(spot.x, spot.y, said)))
             yield self.stored[at]
+
+    def _judged(self, labels: list[PointLabel]) -> _Places:
+        boxes = as_rows([p.box for p in labels])
+        inner = boxes + np.array([_SLACK, _SLACK, -_SLACK, -_SLACK])
+        usable = np.flatnonzero(rows_inside(boxes, self.frame) & ~any_meets(inner, self.taken))
+        return _Places(labels, inner, usable, any_meets(inner, self.lines), {})
 
 
 def _place_all(spots: Sequence[_Spot], ground: _Ground, crossing: bool = False) -> tuple[list[PointLabel], _Spot | None]:
     """Labels of all spots, or up to the first without a place, and that one. If lines may cross, it is left out instead."""
-    busy, labels, leaders, out = ground.taken, as_rows([]), as_rows([]), list[PointLabel]()
+    busy, labels, leaders, out = as_rows([]), as_rows([]), as_rows([]), list[PointLabel]()
     for spot in spots:
         found = next((p for places in ground.places(spot)
                       if (p := _first_free(places, ground, busy, labels, leaders, crossing)) is not None), None)
@@ -121,22 +145,21 @@ def _first_free(
     places: _Places, ground: _Ground, busy: BoxRows, labels: BoxRows, leaders: BoxRows, crossing: bool
 ) -> PointLabel | None:
     """The first place off everything; else the first off all but lines; else, if its line may cross others, the first one."""
-    inner = places.boxes + np.array([_SLACK, _SLACK, -_SLACK, -_SLACK])  # boxes may touch each other
-    free = np.flatnonzero(rows_inside(places.boxes, ground.frame) & ~any_meets(inner, busy))
-    on_line = any_meets(inner[free], ground.lines)
-    wanted = [places.labels[int(i)] for i in (*free[~on_line], *free[on_line])]
-    found = next((label for label in wanted if not _crosses(label, ground.taken, labels, leaders)), None)
-    return places.labels[int(free[0])] if found is None and crossing and len(free) else found
+    free = places.usable[~any_meets(places.boxes[places.usable], busy)]
+    on_line = places.on_line[free]
+    wanted = [int(i) for i in (*free[~on_line], *free[on_line])]
+    found = next((i for i in wanted if not _crosses(places, i, ground.taken, labels, leaders)), None)
+    if found is None and crossing and len(free):
+        found = int(free[0])
+    return None if found is None else places.labels[found]
 
 
-def _crosses(label: PointLabel, taken: BoxRows, labels: BoxRows, leaders: BoxRows) -> bool:
+def _crosses(places: _Places, place: int, taken: BoxRows, labels: BoxRows, leaders: BoxRows) -> bool:
     """Whether the line of a label runs through another label, another line, or what is taken and not next to its own point."""
-    if label.leader is None:
+    line, way = places.labels[place].leader, places.way(place, taken)
+    if line is None:
         return False
-    way, x, y = as_rows(_leader_boxes(label)), *label.leader[:2]
-    own = Box(x - _CLOSE, y - _CLOSE, x + _CLOSE, y + _CLOSE)
-    return bool(any_meets(way, labels).any() or any_meets(way[~rows_inside(way, own)], taken).any()
-                or _segments_meet(label.leader, leaders).any())
+    return way is None or bool(any_meets(way, labels).any() or _segments_meet(line, leaders).any())
 
 
 def _segments_meet(one: tuple[float, float, float, float], others: BoxRows) -> npt.NDArray[np.bool_]:

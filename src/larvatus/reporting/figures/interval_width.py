@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import finite_number, plural, quote, share
@@ -45,7 +44,7 @@ def _mark(rows: Rows, name: str) -> Mark | None:
     inside = [v for v in found.values() if v is not None]
     if whole is None:
         return None
-    return replace(Mark(whole), low=min(inside), high=max(inside)) if len(inside) > 1 else Mark(whole)
+    return Mark(whole, low=min(inside), high=max(inside)) if len(inside) > 1 else Mark(whole)
 
 
 def _narrowest(lane: Lane) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import finite_number
@@ -13,9 +13,8 @@ from larvatus.data.score import Row, Score
 FEW = 4  # releases that are listed by name
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One release's figure in a lane."""
+class Mark(NamedTuple):
+    """One release's figure in a lane; a report of many releases has hundreds of thousands."""
 
     value: float
     low: float | None = None
@@ -63,7 +62,9 @@ def _mark(row: Row) -> Mark | None:
     value = finite_number(row.get("value", row.get("loss")))
     if value is None:
         return None
-    return Mark(value, *(finite_number(row.get(k)) for k in ("low", "high", "chance", "s_alone")))
+    get = row.get
+    return Mark(value, finite_number(get("low")), finite_number(get("high")), finite_number(get("chance")),
+                finite_number(get("s_alone")))
 
 
 def select_marks(lanes: Sequence[Lane], places: Sequence[int]) -> tuple[Lane, ...]:

@@ -106,7 +106,7 @@ def _in_order(name: str) -> list[tuple[int, str]]:
 
 def _rounded(lane: Lane) -> Lane:
     """Only the rounded loss, in the drawing as in the text."""
-    return replace(lane, records=None, marks=tuple(m and replace(m, value=round(m.value, _DECIMALS)) for m in lane.marks))
+    return replace(lane, records=None, marks=tuple(m and m._replace(value=round(m.value, _DECIMALS)) for m in lane.marks))
 
 
 def rounded_text(value: float | None) -> str:
