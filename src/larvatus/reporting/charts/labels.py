@@ -77,8 +77,8 @@ def place_point_labels(
 class _Places(NamedTuple):
     """Places for one label in order of preference, with what does not depend on the other labels.
 
-    `boxes` are a little smaller than those of the labels, since boxes may touch each other. `usable` are the places in the frame
-    and off what is taken. `ways` are stored when they are first needed.
+    `boxes` are a little smaller than those of the labels, since boxes may touch each other. `usable` are the places in the
+    frame and off what is taken. `ways` are stored when they are first needed.
     """
 
     labels: list[PointLabel]
