@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from larvatus.data.design import with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.rank_agreement import Pairs, agreeing
-from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, reduce_groups
+from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, reduce_groups, remember
 from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.copula.latent_correlation import (
     Ties,
@@ -29,12 +30,13 @@ from larvatus.stats.copula.latent_correlation import (
     latent_with_indicator,
     tied_runs,
 )
-from larvatus.stats.copula.within_levels import LevelTable, inside_covariance, level_effects
+from larvatus.stats.copula.within_levels import LevelTable, column_series, inside_covariance, level_effects
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.linear.portable_algebra import nan_total, product, total
 
 _COUNTED = 1000
 MOST_PATTERNS, _LOOKED_AT = 4096, 128
+_REMEMBERED = 32  # levels: the series of more take much memory
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
@@ -211,14 +213,37 @@ def _copula(
         rows, shares = _unpacked(patterns, len(source.indicators))
         excess = observed * np.sqrt((1 - share) / np.where(share > 0, share, 1.0))
         at_level = np.array([
-            level_effects(e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
+            _effects_once(source.data, e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
         ]).T
         mean = np.hstack([product(rows, at_level), product((rows - share) / apart.T, score_at_level)])
         levels = LevelTable(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
-        inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m)
+        series = [_series_once(source.data, levels, j, kept[j]) for j in range(m)]
+        inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m, series)
     on_score, root, repaired = conditional(inside[:m, :m], inside[:m, m:], given)
     weights = np.vstack([on_score / scale[:q, None], at_level - product(score_at_level, on_score) / apart])
     return Copula(weights, root, member, sign, repaired)
+
+
+def _effects_once(data: Microdata, target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Matrix:
+    """The effects of levels. They do not depend on random draws, so masks that run again on the same data find them."""
+    inputs = (target, rows, share, ties.low, ties.high)
+    return _once(data, "level effects", inputs, lambda: level_effects(target, rows, share, ties))
+
+
+def _series_once(data: Microdata, levels: LevelTable, column: int, ties: Ties) -> Matrix:
+    """The rank series of a confidential column, which depends on no random draw either."""
+    inputs = (levels.mean[:, column], levels.variance[column], levels.share, ties.low, ties.high)
+    if len(levels.share) > _REMEMBERED:
+        return column_series(levels, column, ties)
+    return _once(data, "rank series", inputs, lambda: column_series(levels, column, ties))
+
+
+def _once(data: Microdata, what: str, inputs: Sequence[Matrix], compute: Callable[[], Matrix]) -> Matrix:
+    """The result of a function of small arrays, found again by their content."""
+    digest = hashlib.blake2b(digest_size=16)
+    for values in inputs:
+        digest.update(repr(np.shape(values)).encode() + np.ascontiguousarray(values, dtype=np.float64).tobytes())
+    return remember(data, (what, digest.digest()), (), compute)
 
 
 def _patterns(block: Block, names: Sequence[str]) -> dict[bytes, int] | None:

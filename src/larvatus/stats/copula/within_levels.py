@@ -6,6 +6,7 @@ those of the mixture. Average rank as a function of the latent value is expanded
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,15 +79,23 @@ def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matri
     return np.hstack([product(normal_cdf(-z), rise)[:, None], found])
 
 
-def inside_covariance(spearman: Matrix, count: Matrix, ties: list[Ties], levels: LevelTable, masked: int) -> Matrix:
+def column_series(levels: LevelTable, column: int, ties: Ties) -> Matrix:
+    """The rank series of one column."""
+    spread = np.sqrt(np.maximum(levels.variance[column], _THINNEST**2))
+    return rank_series(levels.mean[:, column], spread, levels.share, ties)
+
+
+def inside_covariance(
+    spearman: Matrix, count: Matrix, ties: list[Ties], levels: LevelTable, masked: int, known: Sequence[Matrix] = ()
+) -> Matrix:
     """Covariances within levels that give the rank correlations of the first `masked` columns with all columns.
 
     If columns vary in different levels, ranks contain almost no information on their correlation within levels. The estimate
-    is therefore shrunk towards zero according to its precision with `count` records.
+    is therefore shrunk towards zero according to its precision with `count` records. `known` are the rank series of the first
+    columns, if there are any.
     """
     share, columns = levels.share, len(ties)
-    spread = np.sqrt(np.maximum(levels.variance, _THINNEST**2))
-    series = [rank_series(levels.mean[:, j], spread[j], share, ties[j]) for j in range(columns)]
+    series = [*known, *(column_series(levels, j, ties[j]) for j in range(len(known), columns))]
     scale = np.sqrt(np.array([t.variance for t in ties]))
     out = np.diag(levels.variance)
     i, j = np.triu_indices(columns, 1)
