@@ -140,10 +140,11 @@ def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:
 def solve_latent(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
     """For each pair, the latent correlation that gives the rank correlation; rows of `products` are the series coefficients."""
     low, high = -np.ones(len(spearman)), np.ones(len(spearman))
-    target = spearman * scale
+    target, powers = spearman * scale, np.empty(products.shape)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        powers = np.cumprod(np.broadcast_to(middle[:, None], products.shape), axis=1)
+        powers[:] = middle[:, None]
+        np.cumprod(powers, axis=1, out=powers)
         value = total(products * powers, axis=1)
         above = value > target
         high, low = np.where(above, middle, high), np.where(above, low, middle)

@@ -26,13 +26,14 @@ _MUCH = 2_000_000  # products; from here on loading the compiled loops pays
 _SWEEPS = 60
 _DONE = 1e-17
 _LANES = 8
+_SMALL = 1024  # values in a row: below it, adding rows one by one takes longer than the sums
 
 
 def total(x: Matrix, axis: int = 0) -> Floats:
     """Sum along an axis."""
     x = np.asarray(x, dtype=np.float64)
     if axis % max(x.ndim, 1) != 0:
-        x = np.moveaxis(x, axis, 0)
+        x = x.T if x.ndim == 2 else np.moveaxis(x, axis, 0)
     if len(x) == 0:
         return np.zeros(x.shape[1:])
     while len(x) > _FEW:
@@ -43,6 +44,8 @@ def total(x: Matrix, axis: int = 0) -> Floats:
         x = y
     if x.ndim == 1:
         return np.asarray(np.add.accumulate(x)[-1])
+    if x[0].size <= _SMALL:
+        return np.array(np.add.accumulate(x, axis=0)[-1])
     out = x[0].copy()
     for row in x[1:]:
         out += row

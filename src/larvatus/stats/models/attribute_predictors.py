@@ -77,14 +77,25 @@ def _own_part(a: Floats, error: Floats, b: Floats, gram: Floats, own: Ints) -> F
 def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     left: list[Floats] = []
     right: list[Floats] = []
-    for a, b in zip(train.T, test.T, strict=True):
-        for u, v in ((a, b), (np.isnan(a).astype(np.float64), np.isnan(b).astype(np.float64))):
-            known = u[~np.isnan(u)]
-            if len(known) and float(known.max()) > float(known.min()):
-                centre, sd = float(known.mean()), float(known.std())
-                left.append(np.nan_to_num((u - centre) / sd))
-                right.append(np.nan_to_num((v - centre) / sd))
+    for a, b in zip(np.ascontiguousarray(train.T), np.ascontiguousarray(test.T), strict=True):
+        missing = np.isnan(a)
+        some = bool(missing.any())
+        _standardise(a, b, a[~missing] if some else a, left, right)
+        if some:
+            _standardise(missing.astype(np.float64), np.isnan(b).astype(np.float64), missing.astype(np.float64), left, right)
     return np.array(left).reshape(len(left), len(train)).T, np.array(right).reshape(len(right), len(test)).T
+
+
+def _standardise(u: Floats, v: Floats, known: Floats, left: list[Floats], right: list[Floats]) -> None:
+    """Add a feature in standard deviations of its known values, if these vary; missing values become the mean."""
+    if not len(known) or not float(known.max()) > float(known.min()):
+        return
+    centre = known.mean()
+    off = known - centre
+    sd = np.sqrt((off * off).mean())  # as `std`, which computes the mean again
+    for values, out in ((u, left), (v, right)):
+        scaled = (values - centre) / sd
+        out.append(scaled if np.isfinite(scaled).all() else np.nan_to_num(scaled))
 
 
 def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[Floats]:
