@@ -128,6 +128,7 @@ def main() -> int:
     parser.add_argument("--moments", type=float, nargs="*", default=[3.0, 8.0, 15.0, 25.0])
     parser.add_argument("--save", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this in the background lets it be ignored
     with tempfile.TemporaryDirectory(prefix="larvatus-responses-") as folder:
         width = "3" if given.case == "survey" else "4"
         draft = [sys.executable, str(HERE / "study.py"), "--inside", given.case, str(given.rows), width, folder, "--draft"]

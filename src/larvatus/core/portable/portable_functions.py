@@ -160,8 +160,10 @@ def power_of_ten(exponent: int) -> float:
 
 def polynomial(x: Floats, *coefficients: float) -> Floats:
     """c₀ + c₁ x + c₂ x² + …, from the inside out."""
-    out = np.full_like(x, coefficients[-1])
-    for c in coefficients[-2::-1]:
+    if len(coefficients) == 1:
+        return np.full_like(x, coefficients[0])
+    out = np.asarray(x * coefficients[-1] + coefficients[-2])
+    for c in coefficients[-3::-1]:
         out *= x
         out += c
     return out

@@ -96,10 +96,12 @@ def normal_cdf(x: Floats) -> Floats:
 def normal_log_cdf(x: Floats) -> Floats:
     """log Φ of each number, also far from zero."""
     low = x < -2.0
-    t = np.where(low, -x, 2.0) / _ROOT_2
-    below = _scaled_tail(t) - t * t - log(t) - 0.6931471805599453
     near = np.where(low, 0.0, x)
     above = np.where(near > 0, log1p(-normal_cdf(-np.abs(near))), log(normal_cdf(np.minimum(near, 0.0))))
+    if not low.any():
+        return np.asarray(above)
+    t = np.where(low, -x, 2.0) / _ROOT_2
+    below = _scaled_tail(t) - t * t - log(t) - 0.6931471805599453
     return np.asarray(np.where(low, below, above))
 
 
