@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from larvatus.stats.linear.sufficiency import MaskedGroup
 
 _T = TypeVar("_T")
-_WIDE = 16  # spread of the values in standard deviations, for the grid that they are rounded to
 DrawBlocks = Callable[[NDArray[np.int64], int], Matrix]
 
 
@@ -123,7 +122,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
         by = root(group, block)
         change = change if by is None else change / by
         x = np.array([block[n] for n in names])
-        y = on_grid(x + change, (_WIDE * scale[group][given - 1 :])[:, None], x)
+        y = on_grid(x + change, scale[group][given - 1 :, None], x)
         return {**{n: block[n] for n in every}, **dict(zip(names, y, strict=True))}
 
     flat = {g for g in job.groups if moments[g].constant[given - 1 :].all()}

@@ -1,11 +1,12 @@
 """Round values that a mask computed, so that their last binary digits tell nothing about the original ones.
 
-    y ← 2^k · round(y / 2^k),      k = ⌊log₂ spread⌋ − 40
+    y ← 2^k · round(y / 2^k),      k = ⌊log₂ spread⌋ − 44
 
-The sum y = fl(x + e) is a multiple of the last digit of e = y − x. If |e| is far larger than |y|, y itself has finer digits, and a
-y that uses them excludes that x, whatever the law of the noise (Mironov 2012 used this against differential privacy). Without
-rounding, 70 % of wrong pairs were excluded in 8 columns with exact moments, whose values are otherwise independent of x. A step of
-2⁻⁴⁰ of the spread contains hundreds of the numbers that each x could give, and changes no figure in the first eleven digits.
+The sum y = fl(x + e) is a multiple of the last digit of e = y − x. If |e| is far larger than |y|, y itself has finer digits.
+A y that uses them excludes that x, whatever the law of the noise is (Mironov 2012 broke differential privacy in this way).
+Without rounding, 70 % of wrong pairs were excluded in 8 columns with exact moments, whose values are otherwise independent
+of x. A step of 2⁻⁴⁴ of the spread contains many of the numbers that each x could give. It changes no figure in the first
+twelve digits.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Matrix
 from larvatus.stats.linear.portable_algebra import total
 
-DIGITS = 40
+DIGITS = 44
 _OF_A_DOUBLE = 52
 _OF_RANGE = 0.25
 
 
 def on_grid(y: Matrix, spread: Matrix, x: Matrix | None = None) -> Matrix:
-    """Each value as a multiple of 2⁻⁴⁰ of the spread of its row; unchanged if the spread is 0, or if the value equals x."""
+    """Each value as a multiple of 2⁻⁴⁴ of the spread of its row; unchanged if the spread is 0, or if the value equals x."""
     _, exponent = np.frexp(np.broadcast_to(spread, y.shape))
     step = np.ldexp(1.0, np.maximum(exponent - 1 - DIGITS, -1022))
     fine = (np.broadcast_to(spread, y.shape) > 0) & (np.abs(y) < step * 2.0**_OF_A_DOUBLE)
@@ -45,7 +46,7 @@ def on_grid_of_groups(y: Matrix, x: Matrix, starts: NDArray[np.int64]) -> Matrix
 
 
 def in_significant_digits(y: Matrix) -> Matrix:
-    """Each value in 40 significant binary digits, for products: y / x would otherwise have to be a possible factor."""
+    """Each value in 44 significant binary digits, for products: y / x would otherwise have to be a possible factor."""
     mantissa, exponent = np.frexp(y)
     return np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS)
 
