@@ -163,8 +163,9 @@ def linked_by_own_laws(x: np.ndarray, y: np.ndarray, simulated: np.ndarray) -> f
     return float(np.mean(linear_sum_assignment(cost)[1] == np.arange(n)))
 
 
+LONG = ("blanks, noise", "tops, shuffling")
 CASES = [  # microaggregation needs more records with each pattern of missing cells
-    pytest.param(name, shape, marks=[pytest.mark.slow] if shape != "plain" or name in ("blanks, noise", "tops, shuffling") else [])
+    pytest.param(name, shape, marks=[pytest.mark.slow] if shape != "plain" or name in LONG else [])
     for shape in ("plain", "zeros", "missing") for name in SEQUENCES if shape != "missing" or "groups" not in name
 ]
 
