@@ -54,7 +54,8 @@ class OptimalAssignment(Attack):
     nearest records ignores. The cost is squared distance, in standard deviations of the released values. Five further trials
     learn from true pairs how values change, each half of the pairs from the other: a linear law with normal noise, of the
     values and of their logarithms, the distribution and the largest of the moves in rank, and the share of values that are
-    kept, exactly or nearly, while others are replaced. At most 10,000 pairs of a
+    kept, exactly or nearly, while others are replaced. Released values in full precision exclude records whose values cannot
+    give their last digits by adding a number. At most 10,000 pairs of a
     sub-group are used. These trials take the most probable record of each target given that every released record belongs to
     one original record. If the mask has a linear law and
     the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
@@ -215,6 +216,7 @@ class _Linker:
         """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
         from larvatus.stats.linkage.assignment import distance_costs
         from larvatus.stats.linkage.kept_values import costs_of_kept_values
+        from larvatus.stats.linkage.last_digits import barring, columns_that_exclude
         from larvatus.stats.linkage.learnt_law import (
             halves_of_pairs,
             learnt_costs,
@@ -243,7 +245,9 @@ class _Linker:
             under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)
         for trial in _TRIALS[len(_LEARNT):]:
             out[trial] = None if under is None else under.costs
-        return out, under is not None and under.level
+        excluding = columns_that_exclude(sides.originals, sides.y, learners)
+        barred = {t: None if c is None else barring(c, sides.originals, sides.y, excluding) for t, c in out.items()}
+        return barred, under is not None and under.level
 
 
 def _in_units(sides: LinkedGroup) -> tuple[Floats, Floats]:

@@ -113,4 +113,4 @@ class AdditiveNoise(Mask):
         def drawn(rows: RowChoice, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
 
-        return noisy(self.name(), x, drawn, spread[:, None] == 0, self.zeros, self.positive)
+        return noisy(self.name(), x, drawn, spread, spread[:, None] == 0, self.zeros, self.positive)

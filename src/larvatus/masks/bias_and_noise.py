@@ -22,6 +22,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import map_rows, moments_by_group
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, constant_notes, noisy, refuse_negatives
+from larvatus.masks.noise.last_digits import in_significant_digits
 
 Spread = Annotated[float, Field(ge=0, le=1)]
 Ratio = Annotated[float, Field(ge=0, le=1000)]
@@ -119,10 +120,10 @@ class BiasAndNoise(Mask):
         def drawn(rows: RowChoice, attempt: int) -> Matrix:
             y = np.array(x[:, rows])
             if factor.any():
-                y *= factors(self.bias, factor, random, record[rows], attempt)
+                y = in_significant_digits(y * factors(self.bias, factor, random, record[rows], attempt))
             if spread.any():
                 y += spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
             return y
 
         still = (spread == 0)[:, None] & ((factor == 0)[:, None] | (x == 0))
-        return noisy(self.name(), x, drawn, still, self.zeros, self.positive)
+        return noisy(self.name(), x, drawn, spread, still, self.zeros, self.positive)

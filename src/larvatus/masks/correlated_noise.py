@@ -18,6 +18,7 @@ from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import as_one_group, map_rows
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.masks.noise.last_digits import spread_of
 
 
 class CorrelatedNoise(Mask):
@@ -106,4 +107,4 @@ class CorrelatedNoise(Mask):
             return x[:, rows] + coloured_noise(self.noise, random, record[rows], weights, attempt)
 
         still = np.abs(weights).sum(axis=0)[:, None] == 0
-        return noisy(self.name(), x, drawn, still, self.zeros, self.positive, jointly=True)
+        return noisy(self.name(), x, drawn, spread_of(weights), still, self.zeros, self.positive, jointly=True)

@@ -27,6 +27,7 @@ from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_n
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
 from larvatus.masks.noise.drawing import column_matrix
+from larvatus.masks.noise.last_digits import on_grid, spread_of
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.fit_on_s import FitOnS
@@ -98,6 +99,7 @@ class LinearModel(Mask):
             draws = standard_noise(self.noise, random, block.record, len(present[group]))
             x, s = column_matrix(block, present[group]), design.matrix(group, block).T
             y = fits[group].masked(s, x, betas[group], weights[group], draws)
+            y = on_grid(y, (spread_of(weights[group]) * fits[group].scale[-len(x) :])[:, None], x)
             return same | dict(zip(present[group], y, strict=True))
 
         masked = map_rows(data, mask_block, list(dict.fromkeys([*names, *design.columns])))

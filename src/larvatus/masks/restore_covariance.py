@@ -24,6 +24,7 @@ from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, map_rows, moments_by_group, with_table
 from larvatus.masks.linear.models import direction_text
 from larvatus.masks.noise.drawing import column_matrix
+from larvatus.masks.noise.last_digits import on_grid, spread_of
 from larvatus.stats.linear.portable_algebra import product
 from larvatus.stats.linear.portable_algebra import total as sum_of
 
@@ -133,7 +134,8 @@ class RestoreCovariance(Mask):
 
         def add(group: int, block: Block) -> Mapping[str, Array]:
             draws = random.normal(block.record, len(names))[losses[group].lanes]
-            y = column_matrix(block, names) + rows_times_weights(draws, losses[group].weights)
+            x, weights = column_matrix(block, names), losses[group].weights
+            y = on_grid(x + rows_times_weights(draws, weights), spread_of(weights)[:, None])
             return dict(zip(names, y, strict=True))
 
         return map_rows(data, add, names)
@@ -154,7 +156,8 @@ class RestoreCovariance(Mask):
                     f"restore_covariance: sub-group ({data.groups.name(group)}) has {len(block)} records, too few for noise "
                     "that is orthogonal to every column. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
-            return dict(zip(names, x + product(weights.T * np.sqrt(len(block) - 1), noise), strict=True))
+            y = x + product(weights.T * np.sqrt(len(block) - 1), noise)
+            return dict(zip(names, on_grid(y, spread_of(weights)[:, None]), strict=True))
 
         return map_groups(data, add, list(dict.fromkeys([*names, *design.columns])))
 

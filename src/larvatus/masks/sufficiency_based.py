@@ -38,6 +38,7 @@ from larvatus.masks.linear.insiders import (
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
+from larvatus.masks.noise.last_digits import on_grid_of_group, on_grid_of_groups
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.sufficiency import MaskedGroup
@@ -214,6 +215,7 @@ def _held_whole(
             by = None if weight is None else block[weight]
             s = design.matrix(g, block).T
             y, outcomes[g] = mask_group(x, s, w, betas[g], weight=by)
+        y = on_grid_of_group(y, x)
         near.look(g, x, s, y, outcomes[g], by)
         return same | dict(zip(names, y, strict=True))
 
@@ -222,6 +224,7 @@ def _held_whole(
         x, w = np.array([block[n] for n in names]), draws(block.record, len(names))
         s = design.matrix(small[first], block).T
         y, found = mask_groups(x, s, w, starts, betas[0])
+        y = on_grid_of_groups(y, x, starts)
         outcomes.update(zip(small[first : first + len(found)], found, strict=True))
         for i, one in enumerate(found):
             if small[first + i] in near.groups:

@@ -23,6 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import as_one_group, map_rows
 from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.masks.noise.last_digits import spread_of
 from larvatus.stats.linear.portable_algebra import product, total
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class VariancePreservingNoise(Mask):
             return np.asarray(x[:, rows] * to.shrink[:, None] + to.shift[:, None] + e)
 
         still = np.abs(to.weights).sum(axis=0)[:, None] == 0
-        return noisy(self.name(), x, drawn, still, self.zeros, self.positive, jointly=self.correlated)
+        return noisy(self.name(), x, drawn, spread_of(to.weights), still, self.zeros, self.positive, jointly=self.correlated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from larvatus.core.portable.portable_functions import exp
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
+from larvatus.masks.noise.last_digits import in_significant_digits
 from larvatus.masks.weighting.weight_units import weight_units, with_weights
 
 
@@ -52,7 +53,7 @@ class WeightNoise(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         before = weight_units(current, self.name())
         z = random.normal(before.units.reference, 1, purpose="weight")[0]
-        drawn = before.weight * exp(self.sd * z)
+        drawn = in_significant_digits(before.weight * exp(self.sd * z))
         groups = int(before.group.max(initial=0)) + 1
         was, now = (np.bincount(before.group, w * before.size, minlength=groups) for w in (before.weight, drawn))
         scale = np.divide(was, now, out=np.ones(groups), where=now > 0)

@@ -15,6 +15,7 @@ from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.masks.linear.models import feasible
+from larvatus.masks.noise.last_digits import on_grid
 from larvatus.stats.linear.portable_algebra import total as sum_of
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
         change = rows_times_weights(np.vstack([rows, noise]), weights[group])
         by = root(group, block)
         change = change if by is None else change / by
-        return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
+        x = np.array([block[n] for n in names])
+        y = on_grid(x + change, scale[group][given - 1 :, None], x)
+        return {**{n: block[n] for n in every}, **dict(zip(names, y, strict=True))}
 
     flat = {g for g in job.groups if moments[g].constant[given - 1 :].all()}
     outcomes = {}

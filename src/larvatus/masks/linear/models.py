@@ -21,6 +21,7 @@ from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import count_present, map_groups, reduce_groups
 from larvatus.masks.noise.drawing import column_matrix
+from larvatus.masks.noise.last_digits import on_grid_of_group
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.fit_on_s import FitOnS
@@ -97,6 +98,7 @@ def rotate_residuals(
         p = len(there)
         x, s, w = column_matrix(block, there), design.matrix(group, block).T, random.normal(block.record, p)
         y, found = mask_group(x, s, w, np.zeros((p, p)), rotate=True)
+        y = on_grid_of_group(y, x)
         status, free = found.status, found.free
         outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
         return same | dict(zip(there, y, strict=True))

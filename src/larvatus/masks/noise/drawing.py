@@ -15,6 +15,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.steps import TAKEN
 from larvatus.data.verbs import count_present, reduce_groups
+from larvatus.masks.noise.last_digits import on_grid
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root
@@ -24,8 +25,6 @@ DrawNoise = Callable[[RowChoice, int], Matrix]
 Zeros = Literal["mask", "keep"]
 _MOST_DRAWS, MOST_JOINT_DRAWS = 1000, 10_000
 _NOTABLE = 1e-6
-
-
 
 
 def roots_of(data: Microdata) -> list[Root]:
@@ -59,17 +58,22 @@ def column_matrix(block: Block, names: Sequence[str]) -> Matrix:
 
 
 def noisy(
-    method: str, x: Matrix, drawn: DrawNoise, still: NDArray[np.bool_], zeros: Zeros, positive: bool, jointly: bool = False
+    method: str, x: Matrix, drawn: DrawNoise, spread: Matrix, still: NDArray[np.bool_], zeros: Zeros, positive: bool,
+    jointly: bool = False,
 ) -> Matrix:
     """Masked values from `drawn(rows, attempt)`; redrawn until positive if `positive`, zeros unchanged if `zeros` is "keep".
 
+    `spread` is the standard deviation of the noise in each column: digits far below it would tell something about x.
     Values marked in `still` (one mark per column, or one per value) cannot change and are not redrawn. Negative values are
     not redrawn either: only records that are not selected have them.
     """
-    y = drawn(slice(None), 0)
+    def rounded(rows: RowChoice, attempt: int) -> Matrix:
+        return on_grid(drawn(rows, attempt), spread[:, None])
+
+    y = rounded(slice(None), 0)
     kept = (x == 0) & (zeros == "keep")
     if positive:
-        redraw(method, y, kept | still | (x < 0), drawn, jointly)
+        redraw(method, y, kept | still | (x < 0), rounded, jointly)
     return np.where(kept, x, y) if zeros == "keep" else y
 
 
