@@ -5,8 +5,8 @@
     python tests/faults/table.py --command 'mask, first' --engine memory --fault SIGKILL
     python tests/faults/table.py --store FILE --page    go on from the results in FILE, and write the table into the page
 
-With --store, results are added to a file as they come, so that a run can be stopped, and several can share the work. A cell that
-was tried at fewer operations is tried again.
+With --store, results are added to a file as they come, so that a run can be stopped, and several can share the work. A cell
+that was tried at fewer operations is tried again.
 """
 
 from __future__ import annotations
