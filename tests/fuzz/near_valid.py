@@ -198,10 +198,15 @@ def damaged_member(content: bytes) -> Any:
     return st.sampled_from(sorted(files)).flatmap(lambda n: damaged(files[n]).map(lambda inner: packed(n, inner)))
 
 
+@cache
+def _table(content: bytes) -> pa.Table:
+    return parquet.read_table(io.BytesIO(content))
+
+
 @st.composite
 def pairings(draw: Any, content: bytes) -> bytes:
     """A pairing file with other record ids, types, columns or digests."""
-    table = parquet.read_table(io.BytesIO(content))
+    table = _table(content)
     name = table.column_names[0]
     values = table.column(name).to_pylist()
     for _ in range(draw(st.integers(0, 3))):

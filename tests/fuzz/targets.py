@@ -364,15 +364,20 @@ def use_taxonomy(given: Any) -> None:
 
 
 @cache
+def _original() -> lv.Microdata:
+    return lv.read(sample(), confidential=["income"], non_confidential=["age"])
+
+
+@cache
 def _released() -> Path:
     here = folder() / "released"
     here.mkdir(exist_ok=True)
-    release = lv.mask(lv.read(sample(), confidential=["income"], non_confidential=["age"]), "additive_noise", secret=SECRET)
+    release = lv.mask(_original(), "additive_noise", secret=SECRET)
     release.write(here / "out.csv", pairing=here / "pairing.parquet", overwrite=True)
+    release.write(here / "paired.parquet", pairing=here / "records.parquet", overwrite=True)
     from larvatus.documents.manifest import write_beside
 
-    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
-    write_beside(release, original, here / "out.csv", overwrite=True)
+    write_beside(release, _original(), here / "out.csv", overwrite=True)
     return here
 
 
@@ -383,7 +388,7 @@ def _manifest() -> bytes:
 
 @cache
 def _pairing() -> bytes:
-    return (_released() / "pairing.parquet").read_bytes()
+    return (_released() / "records.parquet").read_bytes()
 
 
 def _json(value: Any) -> bytes:
@@ -400,10 +405,9 @@ def use_manifest(content: bytes) -> None:
 
 def use_pairing(content: bytes) -> None:
     path = file_of("pairing.parquet", content)
-    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
     from larvatus.data.pairing import as_release
 
-    as_release(original, _released() / "out.csv", pairing=path)
+    as_release(_original(), _released() / "paired.parquet", pairing=path)
 
 
 def use_command(arguments: list[str]) -> None:
