@@ -1,4 +1,4 @@
-"""A clock that was set forward or back between two commands: nothing finished is taken for new, and nothing new for finished."""
+"""A clock that was set between two commands: nothing finished is taken for new, and nothing new for finished."""
 
 from __future__ import annotations
 
