@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -130,3 +132,35 @@ def test_an_abandoned_thread_ends_although_it_finalises_an_object(capfd):
     assert not thread.is_alive()
     assert ended == []
     assert "Exception ignored" not in capfd.readouterr().err
+
+
+WITHOUT_JAVA = """
+import logging, socket, threading
+from py4j.java_gateway import GatewayParameters, JavaGateway
+{silence}
+server = socket.create_server(("127.0.0.1", 0))
+
+def end_each():
+    while True:
+        server.accept()[0].close()
+
+threading.Thread(target=end_each, daemon=True).start()
+gateway = JavaGateway(gateway_parameters=GatewayParameters(address="127.0.0.1", port=server.getsockname()[1]))
+try:
+    gateway.jvm.java.lang.System.gc()
+except Exception as error:
+    print(type(error).__name__)
+logging.warning("of another library")
+"""
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_the_traceback_of_py4j_is_not_printed(silent):
+    """It logs some of them without a name of its own. Nothing else is kept from being printed."""
+    pytest.importorskip("py4j")
+    silence = "from larvatus.engines._spark.session import silence_py4j\nsilence_py4j()" if silent else ""
+    code = WITHOUT_JAVA.format(silence=silence)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "Error" in ran.stdout
+    assert ("Traceback" in ran.stderr) is not silent
+    assert "of another library" in ran.stderr

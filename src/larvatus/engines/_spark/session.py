@@ -106,7 +106,7 @@ def start_session(master: str, **more: str) -> SparkSession:
 
     if master.startswith("sc://"):
         return SparkSession.builder.remote(master).getOrCreate()
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it prints a traceback for each message that Java does not answer
+    silence_py4j()
     folder = _room()
     here = master.startswith("local")
     settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}
@@ -128,6 +128,16 @@ def start_session(master: str, **more: str) -> SparkSession:
     session.sparkContext.setLogLevel("OFF")
     atexit.register(_stopped, session)
     return session
+
+
+def silence_py4j() -> None:
+    """Keep py4j from printing a traceback for each message that Java does not answer; some are logged by the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _python() -> str:
