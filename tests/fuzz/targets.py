@@ -290,11 +290,13 @@ def _missing(value: Any) -> bool:
 
 
 def _same(was: Any, now: Any, text_file: bool) -> bool:
-    """In a CSV file every cell is a text: words for missing values may be missing, and 1.50 is the number 1.5."""
+    """In a CSV file every cell is a text: words for missing values may be missing, 1.50 is the number 1.5, and TRUE is true."""
     if repr(was) == repr(now) or not text_file:
         return repr(was) == repr(now)
     if str(was).strip() in MISSING:
         return now is None
+    if isinstance(now, bool):
+        return str(was).strip().lower() == str(now).lower()
     try:
         return float(was) == float(now)
     except (TypeError, ValueError):
