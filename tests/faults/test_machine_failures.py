@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from contextlib import suppress
+from types import ModuleType
 
 import pytest
 from fault_campaign import write_inputs
@@ -18,8 +19,11 @@ from larvatus.cli.main import main
 from larvatus.core.errors import MachineError, RiskError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
+from larvatus.engines._spark.jobs import explain_error
+from larvatus.engines._spark.session import silence_py4j
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.searching.result import SearchResult
 from larvatus.study import Study
@@ -88,6 +92,35 @@ def test_a_file_that_the_system_refuses_is_a_failure_of_the_machine(tmp_path):
     assert isinstance(error, MachineError)
     assert isinstance(error, WriteError)
     assert not isinstance(WriteError("a sheet cannot hold it"), MachineError)
+
+
+def raised_after(first: Exception, later: Exception) -> Exception:
+    """An error that was raised while another one was handled."""
+    try:
+        try:
+            raise first
+        except type(first):
+            raise later from None
+    except type(later) as found:
+        return found
+
+
+class Py4JJavaError(Py4JError):
+    """As the error that PySpark raises for one of Java."""
+
+
+@pytest.mark.parametrize(("first", "lost"), [
+    (Py4JError("gone"), True), (ConnectionRefusedError(111, "Connection refused"), True), (KeyError("a"), False),
+    (Py4JJavaError("no such column"), False),
+])
+def test_what_pyspark_raises_after_its_java_process_ended_is_recognised(first, lost, monkeypatch, tmp_path):
+    """It raises errors of its own, and of Python, that do not say so."""
+    monkeypatch.setitem(sys.modules, "py4j", ModuleType("py4j"))
+    error = raised_after(first, ValueError("CANNOT_PARSE_DATATYPE: confidential 4711"))
+    assert is_failure_of_machine(error) is lost
+    said = str(explain_error(error)), str(not_written(tmp_path, raised_after(first, OSError(5, "Input/output error"))))
+    assert all(("Spark's Java process has ended" in text) is lost for text in said)
+    assert "4711" not in said[0]
 
 
 @pytest.mark.parametrize(("interrupted", "expected"), [(True, KeyboardInterrupt), (False, Refusal)])
@@ -164,3 +197,18 @@ def test_the_traceback_of_py4j_is_not_printed(silent):
     assert "Error" in ran.stdout
     assert ("Traceback" in ran.stderr) is not silent
     assert "of another library" in ran.stderr
+
+
+class Handler:
+    """As PySpark's, when its other side has ended."""
+
+    def handle(self) -> None:
+        raise EOFError
+
+
+def test_the_end_of_java_is_no_traceback_where_pyspark_waits_for_counts(monkeypatch):
+    accumulators = pytest.importorskip("pyspark.accumulators")
+    monkeypatch.setattr(accumulators, "UpdateRequestHandler", Handler)
+    silence_py4j()
+    silence_py4j()
+    Handler().handle()
