@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,12 @@ _LONGEST = 1200  # seconds
 
 
 def _descendants(process: int) -> list[int]:
-    kids = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    return [int(k) for k in kids] + [d for k in kids for d in _descendants(int(k))]
+    """Children of every thread, and theirs; a thread that ends meanwhile has none."""
+    kids: list[int] = []
+    for thread in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            kids += map(int, thread.read_text(encoding="ascii").split())
+    return kids + [d for k in kids for d in _descendants(k)]
 
 
 def _victims(target: str) -> list[int]:
