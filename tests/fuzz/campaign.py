@@ -152,7 +152,12 @@ class Figures:
 
 
 def run_kind(figures: Figures, until: float, cases: int, first_seed: int, pending: Path) -> None:
-    """Batches of one kind until the cases are done or the time is over."""
+    """Batches of one kind until the cases are done or the time is over.
+
+    Arrow works in one thread: to hand small data to another takes longer than to read them.
+    """
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
     while time.monotonic() < until:
         number, size = figures.next_batch(cases)
         if size <= 0:
