@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,24 @@ _LONGEST = 1200  # seconds
 
 
 def _descendants(process: int) -> list[int]:
-    kids = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    return [int(k) for k in kids] + [d for k in kids for d in _descendants(int(k))]
+    """Children of every thread, and theirs; a thread that ends meanwhile has none."""
+    kids: list[int] = []
+    for thread in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            kids += map(int, thread.read_text(encoding="ascii").split())
+    return kids + [d for k in kids for d in _descendants(k)]
+
+
+def _words(process: int) -> list[bytes]:
+    """The command line of a process; nothing if it has ended meanwhile."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    return [b""]
 
 
 def _victims(target: str) -> list[int]:
     """The process to kill: Java of the driver, or every executor."""
-    found = [(p, Path(f"/proc/{p}/cmdline").read_bytes().split(b"\0")) for p in _descendants(os.getpid())]
+    found = [(p, _words(p)) for p in _descendants(os.getpid())]
     java = [(p, words) for p, words in found if words[0].endswith(b"java")]
     if target == "java":
         return [p for p, words in java if any(b"SparkSubmit" in w for w in words)]

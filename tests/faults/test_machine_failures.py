@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 import weakref
 from contextlib import suppress
+from types import ModuleType
 
 import pytest
 from fault_campaign import write_inputs
@@ -16,8 +19,11 @@ from larvatus.cli.main import main
 from larvatus.core.errors import MachineError, RiskError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
+from larvatus.engines._spark.jobs import explain_error
+from larvatus.engines._spark.session import silence_py4j
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.searching.result import SearchResult
 from larvatus.study import Study
@@ -88,6 +94,35 @@ def test_a_file_that_the_system_refuses_is_a_failure_of_the_machine(tmp_path):
     assert not isinstance(WriteError("a sheet cannot hold it"), MachineError)
 
 
+def raised_after(first: Exception, later: Exception) -> Exception:
+    """An error that was raised while another one was handled."""
+    try:
+        try:
+            raise first
+        except type(first):
+            raise later from None
+    except type(later) as found:
+        return found
+
+
+class Py4JJavaError(Py4JError):
+    """As the error that PySpark raises for one of Java."""
+
+
+@pytest.mark.parametrize(("first", "lost"), [
+    (Py4JError("gone"), True), (ConnectionRefusedError(111, "Connection refused"), True), (KeyError("a"), False),
+    (Py4JJavaError("no such column"), False),
+])
+def test_what_pyspark_raises_after_its_java_process_ended_is_recognised(first, lost, monkeypatch, tmp_path):
+    """It raises errors of its own, and of Python, that do not say so."""
+    monkeypatch.setitem(sys.modules, "py4j", ModuleType("py4j"))
+    error = raised_after(first, ValueError("CANNOT_PARSE_DATATYPE: confidential 4711"))
+    assert is_failure_of_machine(error) is lost
+    said = str(explain_error(error)), str(not_written(tmp_path, raised_after(first, OSError(5, "Input/output error"))))
+    assert all(("Spark's Java process has ended" in text) is lost for text in said)
+    assert "4711" not in said[0]
+
+
 @pytest.mark.parametrize(("interrupted", "expected"), [(True, KeyboardInterrupt), (False, Refusal)])
 def test_a_search_that_is_cancelled_at_the_desk_says_nothing_about_limits(interrupted, expected, tmp_path, monkeypatch):
     write_inputs(tmp_path, "memory")
@@ -130,3 +165,50 @@ def test_an_abandoned_thread_ends_although_it_finalises_an_object(capfd):
     assert not thread.is_alive()
     assert ended == []
     assert "Exception ignored" not in capfd.readouterr().err
+
+
+WITHOUT_JAVA = """
+import logging, socket, threading
+from py4j.java_gateway import GatewayParameters, JavaGateway
+{silence}
+server = socket.create_server(("127.0.0.1", 0))
+
+def end_each():
+    while True:
+        server.accept()[0].close()
+
+threading.Thread(target=end_each, daemon=True).start()
+gateway = JavaGateway(gateway_parameters=GatewayParameters(address="127.0.0.1", port=server.getsockname()[1]))
+try:
+    gateway.jvm.java.lang.System.gc()
+except Exception as error:
+    print(type(error).__name__)
+logging.warning("of another library")
+"""
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_the_traceback_of_py4j_is_not_printed(silent):
+    """It logs some of them without a name of its own. Nothing else is kept from being printed."""
+    pytest.importorskip("py4j")
+    silence = "from larvatus.engines._spark.session import silence_py4j\nsilence_py4j()" if silent else ""
+    code = WITHOUT_JAVA.format(silence=silence)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "Error" in ran.stdout
+    assert ("Traceback" in ran.stderr) is not silent
+    assert "of another library" in ran.stderr
+
+
+class Handler:
+    """As PySpark's, when its other side has ended."""
+
+    def handle(self) -> None:
+        raise EOFError
+
+
+def test_the_end_of_java_is_no_traceback_where_pyspark_waits_for_counts(monkeypatch):
+    accumulators = pytest.importorskip("pyspark.accumulators")
+    monkeypatch.setattr(accumulators, "UpdateRequestHandler", Handler)
+    silence_py4j()
+    silence_py4j()
+    Handler().handle()

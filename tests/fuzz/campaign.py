@@ -17,6 +17,7 @@ import fcntl
 import hashlib
 import json
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -151,7 +152,12 @@ class Figures:
 
 
 def run_kind(figures: Figures, until: float, cases: int, first_seed: int, pending: Path) -> None:
-    """Batches of one kind until the cases are done or the time is over."""
+    """Batches of one kind until the cases are done or the time is over.
+
+    Arrow works in one thread: to hand small data to another takes longer than to read them.
+    """
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
     while time.monotonic() < until:
         number, size = figures.next_batch(cases)
         if size <= 0:
@@ -162,9 +168,13 @@ def run_kind(figures: Figures, until: float, cases: int, first_seed: int, pendin
 
 
 def run_beside(figures: Figures, until: float, cases: int, first_seed: int) -> None:
-    """The same in another process, which is started again after a crash: the case it had in hand is a fault."""
-    with tempfile.TemporaryDirectory() as made:
-        pending = Path(made) / "input.json"
+    """The same in another process, which is started again after a crash: the case it had in hand is a fault.
+
+    Its files are kept in memory where the system has a place for that.
+    """
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="larvatus-fuzz-") as made:
+        os.environ["TMPDIR"], pending = made, Path(made) / "input.json"
         while True:
             task = (figures, until, cases, first_seed, pending)
             process = multiprocessing.get_context("spawn").Process(target=run_kind, args=task)

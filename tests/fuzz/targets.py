@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -28,7 +29,9 @@ from hypothesis import strategies as st
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
+import near_valid  # noqa: E402
 from hostile_values import PLAIN_COLUMNS, WORDS, damaged, numbers, plain, sentences, tables, texts  # noqa: E402
+from near_valid import damaged_member, edited, pairings, steps  # noqa: E402
 
 import larvatus as lv  # noqa: E402
 from larvatus.core.errors import LarvatusError  # noqa: E402
@@ -223,7 +226,8 @@ def _arrow_bytes() -> bytes:
     return out.getvalue()
 
 
-LABELLED = (".dta", ".sav", ".xpt", ".por", ".xlsx", ".ods")
+PACKAGES = (".xlsx", ".ods")
+LABELLED = (".dta", ".sav", ".xpt", ".por", *PACKAGES)
 
 
 @cache
@@ -286,11 +290,13 @@ def _missing(value: Any) -> bool:
 
 
 def _same(was: Any, now: Any, text_file: bool) -> bool:
-    """In a CSV file every cell is a text: words for missing values may be missing, and 1.50 is the number 1.5."""
+    """In a CSV file every cell is a text: words for missing values may be missing, 1.50 is the number 1.5, and TRUE is true."""
     if repr(was) == repr(now) or not text_file:
         return repr(was) == repr(now)
     if str(was).strip() in MISSING:
         return now is None
+    if isinstance(now, bool):
+        return str(was).strip().lower() == str(now).lower()
     try:
         return float(was) == float(now)
     except (TypeError, ValueError):
@@ -360,16 +366,35 @@ def use_taxonomy(given: Any) -> None:
 
 
 @cache
+def _original() -> lv.Microdata:
+    return lv.read(sample(), confidential=["income"], non_confidential=["age"])
+
+
+@cache
 def _released() -> Path:
     here = folder() / "released"
     here.mkdir(exist_ok=True)
-    release = lv.mask(lv.read(sample(), confidential=["income"], non_confidential=["age"]), "additive_noise", secret=SECRET)
+    release = lv.mask(_original(), "additive_noise", secret=SECRET)
     release.write(here / "out.csv", pairing=here / "pairing.parquet", overwrite=True)
+    release.write(here / "paired.parquet", pairing=here / "records.parquet", overwrite=True)
     from larvatus.documents.manifest import write_beside
 
-    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
-    write_beside(release, original, here / "out.csv", overwrite=True)
+    write_beside(release, _original(), here / "out.csv", overwrite=True)
     return here
+
+
+@cache
+def _manifest() -> bytes:
+    return (_released() / "out.manifest.json").read_bytes()
+
+
+@cache
+def _pairing() -> bytes:
+    return (_released() / "records.parquet").read_bytes()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, default=str).encode("utf-8", "replace")
 
 
 def use_manifest(content: bytes) -> None:
@@ -382,10 +407,9 @@ def use_manifest(content: bytes) -> None:
 
 def use_pairing(content: bytes) -> None:
     path = file_of("pairing.parquet", content)
-    original = lv.read(sample(), confidential=["income"], non_confidential=["age"])
     from larvatus.data.pairing import as_release
 
-    as_release(original, _released() / "out.csv", pairing=path)
+    as_release(_original(), _released() / "paired.parquet", pairing=path)
 
 
 def use_command(arguments: list[str]) -> None:
@@ -421,7 +445,8 @@ study_texts = st.one_of(
     st.sampled_from(STUDIES).flatmap(lambda s: damaged(s.encode())).map(lambda b: b.decode("utf-8", "replace")),
     st.integers(1, 6000).map(lambda n: "a = " + "[" * n + "]" * n), st.integers(1, 6000).map(lambda n: f"[{'a.' * n}b]\nc = 1"),
     st.integers(1, 6000).map(lambda n: "a = " + "{b = " * n + "1" + "}" * n), texts, numbers.map(lambda v: f"jobs = {v}"),
-    st.dictionaries(st.sampled_from(PARTS), plain, max_size=4),
+    st.dictionaries(st.sampled_from(PARTS), plain, max_size=4), st.sampled_from(STUDIES).map(tomllib.loads).flatmap(edited),
+    steps().map(lambda step: {**tomllib.loads(STUDIES[0]), "release": [{"name": "one", "steps": [step]}]}),
 )
 MASK_NAMES = ("additive_noise", "rank_swap", "rounding", "top_coding", "microaggregation", "sufficiency_based", "recoding",
               "random_swap", "sampling", "post_randomisation", "random_blanking", "reverse_map", "nothing")
@@ -465,26 +490,29 @@ command_lines = st.one_of(
 )
 
 TARGETS: dict[str, Target] = {
-    "conditions": Target(sentences, use_condition),
-    "rules": Target(rule_texts, use_constraint),
-    "formulas": Target(st.one_of(sentences, formula_texts), use_formula),
-    "steps": Target(step_texts, use_step),
+    "conditions": Target(st.one_of(sentences, near_valid.conditions), use_condition),
+    "rules": Target(st.one_of(rule_texts, near_valid.rules), use_constraint),
+    "formulas": Target(st.one_of(sentences, formula_texts, near_valid.formulas), use_formula),
+    "steps": Target(st.one_of(step_texts, steps()), use_step),
     "studies": Target(study_texts, use_study),
     "taxonomies": Target(
         st.one_of(plain, st.binary(max_size=60), damaged(b"leaf,middle,root\nnorth,n,all\nsouth,s,all\n")), use_taxonomy,
     ),
-    "manifests": Target(st.one_of(st.deferred(lambda: damaged((_released() / "out.manifest.json").read_bytes())),
-                                  plain.map(lambda v: json.dumps(v, default=str).encode("utf-8", "replace"))), use_manifest),
+    "manifests": Target(st.one_of(
+        st.deferred(lambda: damaged(_manifest())), st.deferred(lambda: edited(json.loads(_manifest())).map(_json)),
+        plain.map(_json),
+    ), use_manifest),
     "pairing files": Target(
-        st.deferred(lambda: damaged((_released() / "pairing.parquet").read_bytes())), use_pairing, quick=False,
+        st.deferred(lambda: st.one_of(damaged(_pairing()), pairings(_pairing()))), use_pairing, quick=False,
     ),
     "CSV": Target(st.one_of(st.deferred(lambda: damaged(_csv_bytes())), st.binary(max_size=80), tables(PLAIN_COLUMNS)),
                   use_file(".csv"), quick=False),
     "Parquet": Target(st.one_of(st.deferred(lambda: damaged(_parquet_bytes())), tables()), use_file(".parquet"), quick=False),
     "Arrow": Target(st.one_of(st.deferred(lambda: damaged(_arrow_bytes())), tables()), use_file(".arrow"), quick=False),
     "labelled files": Target(
-        st.sampled_from(LABELLED).flatmap(lambda s: st.tuples(st.just(s), damaged(_labelled_bytes(s)))), use_labelled,
-        quick=False,
+        st.one_of(st.sampled_from(LABELLED).flatmap(lambda s: st.tuples(st.just(s), damaged(_labelled_bytes(s)))),
+                  st.sampled_from(PACKAGES).flatmap(lambda s: st.tuples(st.just(s), damaged_member(_labelled_bytes(s))))),
+        use_labelled, quick=False,
     ),
     "frames": Target(tables(), use_frame, quick=False),
     "command lines": Target(command_lines, use_command, quick=False),

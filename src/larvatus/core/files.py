@@ -16,6 +16,7 @@ from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
 from larvatus.core.safe_files.staging import TEMPORARY, is_staged, target_of
+from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
 
@@ -76,6 +77,8 @@ def sync(path: Path) -> None:
 def not_written(path: Path, error: OSError) -> DiskError:
     """The error for a target that cannot be written; a staged file is called by the name that it will have."""
     path = target_of(path)
+    if has_lost_spark(error):
+        return DiskError(f"{path} is not written: {LOST_SPARK}")
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
         return DiskError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
     return DiskError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError, MachineError
+from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.store import Place
@@ -213,6 +214,8 @@ def explain_error(error: Exception) -> LarvatusError:
             "the executors cannot load a function that was sent to them. They have a different version of larvatus than the "
             "driver, or lack a module of your own method. Install the same on both."
         )
+    if has_lost_spark(error) and "Py4JJavaError" not in type(error).__name__:
+        return MachineError(LOST_SPARK)
     lost = "ExecutorLostFailure" in said or ("executor" in said.lower() and "lost" in said.lower())
     why = "executors were lost more often than Spark retries" if lost else type(error).__name__
     return MachineError(f"Spark could not finish ({why}). See Spark's logs; details are hidden because they may contain data.")
