@@ -23,7 +23,7 @@ def examples(package: str) -> list:
     ]
 
 
-SPARK, SAIL = "spark", "sail"
+CLUSTERS = SPARK, SAIL = "spark", "sail"
 ALL_MASKS = examples("larvatus.masks")
 WEIGHT_MASKS = [m for m in ALL_MASKS if m.values[0].masks_weight]  # they change the weight and no confidential column
 MASKS = [m for m in ALL_MASKS if m not in WEIGHT_MASKS]
