@@ -40,7 +40,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "dist": frozenset({"dist"}),
     "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark", "sail"}),
-    "check": frozenset({"dev", "spark", "connect", "sail"}),
+    "check": frozenset({"dev", "spark", "connect", "sail", "kubernetes"}),
     "bench": frozenset({"dev"}),
     "matrix": frozenset({"dev"}),
     "fuzz": frozenset({"dev"}),
