@@ -39,12 +39,12 @@ EXTRAS: dict[str, frozenset[str]] = {
     "sbom": frozenset(),
     "dist": frozenset({"dist"}),
     "site": frozenset({"site"}),
-    "test": frozenset({"dev", "spark"}),
-    "check": frozenset({"dev", "spark", "connect"}),
+    "test": frozenset({"dev", "spark", "sail"}),
+    "check": frozenset({"dev", "spark", "connect", "sail", "kubernetes"}),
     "bench": frozenset({"dev"}),
     "matrix": frozenset({"dev"}),
     "fuzz": frozenset({"dev"}),
-    "env": frozenset({"dev", "spark"}),
+    "env": frozenset({"dev", "spark", "sail"}),
 }
 MEMORY_FOR_FILES = 4 * 2**30  # bytes
 WORKERS = (os.cpu_count() or 1) + 1  # a test that waits for a browser, for Spark or for a signal leaves its core free

@@ -2,6 +2,8 @@
 
     python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--memory 3GB] [--save]
     python benchmarks/scale.py --engine spark [--rows 1e6 1e7] [--task-rows 1e6] [--sub-groups 6] [--save]
+    python benchmarks/scale.py --engine sail …       the same on a Sail server in the process, without Java
+    python benchmarks/scale.py --two …               two releases and one attack more, see below
 
 Each job runs in a process of its own: read 3 confidential and 1 non-confidential column in 24 sub-groups from Parquet,
 shuffle, score (moments, correlations, marginals, value disclosure), write the release. Peak memory is resident memory
@@ -14,12 +16,18 @@ and the bytes that went from one task to another through shuffles are counted, a
 processor time of all its processes, which a busy machine does not change. `--task-rows` is how many rows one task may
 hold: with fewer than a sub-group has, rows go from task to task for every order, as they would with a billion. A task costs
 about the same whatever it holds, so few rows to a task make rows look dear. `--save` keeps these results beside the others,
-under "spark".
+under "spark" or "sail".
+
+`--two` masks the file twice, by shuffling and by sufficiency_based, scores both releases by the same measures, value disclosure
+and linkage of a sample of targets (`nearest_record`, candidates are the whole sub-group), and writes both. These results are
+kept under "two". The digest in them is that of all masked values in the order of the original rows: engines with equal digests
+made the same releases.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -27,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 
@@ -34,7 +43,9 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
-MEASURES, ATTACKS = ["moments", "correlation", "marginal"], ["value_disclosure"]
+MASKS = ("data_shuffling", "sufficiency_based(similarity=0.5)")
+MEASURES, ATTACKS, LINKAGE = ["moments", "correlation", "marginal"], ["value_disclosure"], ["nearest_record"]
+CLUSTERS, SECRET = ("spark", "sail"), b"7" * 32
 PART, LIMIT_MEMORY, LIMIT_RATIO = 1 << 20, 4e9, 2.0
 
 
@@ -64,12 +75,13 @@ def status(key: str) -> int:
     return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
 
 
-def cluster(rows: str | None) -> object:
-    """The engine on two workers, with room for so many rows in a task."""
+@cache
+def cluster(kind: str, rows: str | None) -> object:
+    """The engine on two workers, or on Sail, with room for so many rows in a task."""
     from larvatus.engines._spark.session import start_session
     from larvatus.engines.spark import Spark
 
-    session = start_session("local-cluster[2,1,1024]")
+    session = start_session("local-cluster[2,1,1024]" if kind == "spark" else "sail")
     return Spark(session=session, rows=int(rows) if rows else None)
 
 
@@ -102,39 +114,67 @@ def processor_seconds() -> float:
     return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
 
 
-def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float], used: dict[str, float]) -> int:
+def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, times: dict[str, float], used: dict[str, float]
+        ) -> tuple[int, str]:
+    """Read, mask, score and write; returns the number of rows and a digest of the releases."""
     import larvatus as lv
 
-    start, began = time.perf_counter(), time.process_time()
+    start, began, digest = time.perf_counter(), time.process_time(), hashlib.blake2b(digest_size=8)
 
     def lap(name: str) -> None:
         nonlocal start, began
         now, spent = time.perf_counter(), time.process_time()
-        times[name], start = now - start, now
-        used[name], began = spent - began, spent
+        times[name], start = times.get(name, 0) + now - start, now
+        used[name], began = used.get(name, 0) + spent - began, spent
 
-    data = lv.read(source, **ROLES, engine=cluster(memory) if engine == "spark" else engine,
+    data = lv.read(source, **ROLES, engine=cluster(engine, memory) if engine in CLUSTERS else engine,
                    memory=memory if engine == "duckdb" else None)
     lap("read")
-    release = lv.mask(data, "data_shuffling")
-    lap("mask")
-    for name in MEASURES:
-        lv.utility(data, release, [name])
-        lap(name)
-    lv.risk(data, release, ATTACKS)
-    lap("value_disclosure")
-    release.write(folder / f"released-{engine}{'' if engine == 'spark' else '.parquet'}", overwrite=True)
-    lap("write")
-    return data.rows
+    for mask in MASKS if two else MASKS[:1]:
+        name = mask.partition("(")[0]
+        release = lv.mask(data, mask, secret=SECRET)
+        lap(name if two else "mask")
+        for measure in MEASURES:
+            lv.utility(data, release, [measure])
+            lap(measure)
+        for attack in ATTACKS + LINKAGE if two else ATTACKS:
+            lv.risk(data, release, [attack])
+            lap(attack)
+        release.write(folder / f"{name}-{engine}{'' if engine in CLUSTERS else '.parquet'}", overwrite=True)
+        lap("write")
+        if two:
+            digest.update(digest_of(release))
+            start, began = time.perf_counter(), time.process_time()
+    return data.rows, digest.hexdigest()
 
 
-def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None) -> None:
+def digest_of(release: object) -> bytes:
+    """A digest of all masked values, in the order of the original rows."""
+    from larvatus.data.verbs import reduce_groups
+
+    names = ROLES["confidential"]
+
+    def of_block(group: int, block: object) -> tuple[int, ...]:
+        del group
+        return (hash_of(b"".join(np.ascontiguousarray(block[n], dtype=np.float64).tobytes() for n in names)),)
+
+    def both(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+        return (hash_of(repr((one, other)).encode()),)
+
+    return repr(reduce_groups(release.data, names, of_block, both)).encode()
+
+
+def hash_of(content: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+
+
+def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
-    job(small, folder, engine, memory, {}, {})
+    job(small, folder, engine, memory, two, {}, {})
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before, times, used = status("VmRSS"), {}, {}
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
-    rows = job(source, folder, engine, memory, times, used)
+    rows, digest = job(source, folder, engine, memory, two, times, used)
     total = sum(times.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
@@ -144,12 +184,15 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
             "task_rows": int(memory) if memory else None} if moved else
            {"processor_microseconds_per_row": round(sum(used.values()) / rows * 1e6, 2),
             "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
+        **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
     }))
 
 
-def measured(sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24) -> list[dict]:
+def measured(
+    sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24, two: bool = False
+) -> list[dict]:
     small = folder / "small.parquet"
     generate(small, 20_000, groups)
     out = []
@@ -158,7 +201,8 @@ def measured(sizes: list[int], memory: str, folder: Path, only: str | None = Non
         generate(source, rows, groups)
         both = ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",)
         for engine in both if only is None else (only,):
-            command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory]
+            command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory,
+                       *(["--two"] if two else [])]
             found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
                   f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
@@ -173,26 +217,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 1e8])
     parser.add_argument("--memory", default="3GB")
-    parser.add_argument("--engine", choices=["spark"])
+    parser.add_argument("--engine", choices=["duckdb", "memory", *CLUSTERS])
     parser.add_argument("--task-rows", type=float)
     parser.add_argument("--sub-groups", type=int, default=24)
+    parser.add_argument("--two", action="store_true")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         source, small, folder, engine, memory = given.inside
-        inside(Path(source), Path(small), Path(folder), engine, memory)
+        inside(Path(source), Path(small), Path(folder), engine, memory, given.two)
         return 0
     with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
-        asked = str(int(given.task_rows or 0) or "") if given.engine else given.memory
-        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups)
+        asked = str(int(given.task_rows or 0) or "") if given.engine in CLUSTERS else given.memory
+        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups, given.two)
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     target = HERE / "scale.json"
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-    if given.engine:
-        kind = itemgetter("rows", "task_rows", "sub_groups")
-        kept = [k for k in before.get("spark", {}).get("jobs", ()) if kind(k) not in set(map(kind, found))]
-        before["spark"] = {"machine": machine, "workers": 2, "jobs": sorted([*kept, *found], key=lambda k: k["rows"])}
+    if given.two or given.engine in CLUSTERS:
+        place = "two" if given.two else given.engine
+
+        def kind(k: dict) -> tuple:
+            return k["engine"], k["rows"], k.get("task_rows"), k.get("sub_groups")
+
+        kept = [k for k in before.get(place, {}).get("jobs", ()) if kind(k) not in set(map(kind, found))]
+        jobs = sorted([*kept, *found], key=lambda k: (k["rows"], k["engine"]))
+        before[place] = {"machine": machine, **({} if given.two else {"workers": 2}), "memory": given.memory, "jobs": jobs}
         if given.save:
             target.write_text(json.dumps(before, indent=1) + "\n", encoding="utf-8")
         return 0

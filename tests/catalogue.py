@@ -6,6 +6,7 @@ import atexit
 import os
 import tempfile
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def examples(package: str) -> list:
     ]
 
 
+CLUSTERS = SPARK, SAIL = "spark", "sail"
 ALL_MASKS = examples("larvatus.masks")
 WEIGHT_MASKS = [m for m in ALL_MASKS if m.values[0].masks_weight]  # they change the weight and no confidential column
 MASKS = [m for m in ALL_MASKS if m not in WEIGHT_MASKS]
@@ -35,7 +37,8 @@ KNOWS_STEPS = {
     "simulated_release": ("additive_noise(variance=0.01)", "additive_noise"),
 }
 SMALL = "duckdb with room for 60 rows"
-ENGINES = [*file_names("larvatus.engines"), SMALL]
+SAIL_IS_HERE = find_spec("pysail") is not None
+ENGINES = [*file_names("larvatus.engines"), SMALL, *([SAIL] if SAIL_IS_HERE else [])]
 
 
 def attacked_mask(method: object) -> str:
@@ -44,7 +47,6 @@ def attacked_mask(method: object) -> str:
     return KNOWS_STEPS.get(method.name(), ("", plain))[1]
 
 
-SPARK = "spark"
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # Java for minutes: what it compiles best comes too late
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -81,10 +83,10 @@ def spark_session() -> object:
 
 def engine_of(label: str, rows: int = 110) -> object:
     """What `read` takes: the name, or an engine whose sorts, moves and joins go through a database or a cluster."""
-    if label == SPARK:
+    if label in (SPARK, SAIL):
         from larvatus.engines.spark import Spark
 
-        return Spark(session=spark_session(), rows=rows)
+        return Spark(session=spark_session(), rows=rows) if label == SPARK else Spark(master=SAIL, rows=rows)
     if label != SMALL:
         return label
     from larvatus.engines.duckdb import Duckdb

@@ -14,17 +14,21 @@ import hypothesis
 import pandas as pd
 import pytest
 
+from catalogue import SAIL, SAIL_IS_HERE
 from compile_once import compile_once
 from drawn_examples import ALL, number_of
 from rewrite_once import rewrite_once
 from sample import people
 from source_trees import tree
-from work_units import DURATIONS, USUAL, expected_seconds, on_spark, work_unit
+from work_units import DURATIONS, USUAL, engines_of, expected_seconds, on_spark, work_unit
 
-# What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
+# What `make test` runs on Sail and on Spark, beside the tests of that engine that are not marked slow; `make check` runs every
+# case. Both run the same code of ours; Sail needs no Java and starts in a fraction of a second.
 MASKS = ("additive_noise-0", "sufficiency_based-0", "data_shuffling-0", "rank_swap-0", "post_randomisation-0")
 SCORES = ("value_disclosure-0", "nearest_record-0", "moments-0", "correlation-0")
-QUICK = {"test_engine_and_partitioning_change_nothing": MASKS, "test_engines_agree": SCORES}
+AGREE, UNCHANGED = "test_engines_agree", "test_engine_and_partitioning_change_nothing"
+ON_SAIL = {UNCHANGED: MASKS, AGREE: SCORES}
+ON_SPARK = {UNCHANGED: ("data_shuffling-0",), AGREE: ("value_disclosure-0",)} if SAIL_IS_HERE else ON_SAIL
 
 
 # The same examples in every run: a failure that another run does not show helps nobody. `make check` draws new ones.
@@ -36,10 +40,12 @@ if not ALL:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Cases on Spark that are not chosen above are slow. Workers get long tests first, by `durations.txt`."""
     for item in items:
-        if "test_spark.py" in item.nodeid or not on_spark(item.nodeid):
+        sail = SAIL in engines_of(item.nodeid)
+        if "test_spark.py" in item.nodeid or not (sail or on_spark(item.nodeid)):
             continue
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
-        if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in QUICK.get(name, ())):
+        quick = (ON_SAIL if sail else ON_SPARK).get(name, ())
+        if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in quick):
             item.add_marker(pytest.mark.slow)
     if hasattr(config, "workerinput"):
         seconds = expected_seconds((item.nodeid for item in items), DURATIONS.read_text(encoding="utf-8"))

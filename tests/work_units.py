@@ -17,10 +17,14 @@ ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tes
 SYNTAX = tuple(f"tests/shape/test_{name}.py" for name in ("examples", "layers", "names", "scratch_names", "sentences", "words"))
 
 
+def engines_of(nodeid: str) -> list[str]:
+    """The parts of the name of a case, one of which may be an engine."""
+    return nodeid.partition("::")[2].rpartition("[")[2].rstrip("]").split("-")
+
+
 def on_spark(nodeid: str) -> bool:
     """Whether a test needs the session, by its file or by its engine."""
-    file, _, rest = nodeid.partition("::")
-    return file.endswith("test_spark.py") or SPARK in rest.rpartition("[")[2].rstrip("]").split("-")
+    return nodeid.partition("::")[0].endswith("test_spark.py") or SPARK in engines_of(nodeid)
 
 
 def work_unit(nodeid: str) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ENGINES, MASKS, SPARK, engine_of
+from catalogue import CLUSTERS, ENGINES, MASKS, engine_of
 from family_sample import inconsistent, with_families, with_waves
 from sample import SECRET, people, roles_for
 from shrinking import Shrunk
@@ -152,7 +152,7 @@ def test_persons_are_drawn_whole_and_named_so():
     assert "wealth: one value per person, masked once for all records of the person" in said
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", SPARK)])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", *CLUSTERS)])
 @pytest.mark.parametrize("mask", [m for m in MASKS if m.id.endswith("-0")])
 def test_engines_make_the_same_release(mask, engine):
     one, other = in_memory(mask), release_of(mask, engine)

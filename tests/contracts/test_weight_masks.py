@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ENGINES, SPARK, WEIGHT_MASKS, engine_of
+from catalogue import CLUSTERS, ENGINES, WEIGHT_MASKS, engine_of
 from family_sample import inconsistent, with_families
 from sample import SECRET, people
 
@@ -49,7 +49,7 @@ def test_says_what_it_did(mask):
     assert mask.publishable <= set(type(mask).model_fields)
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", SPARK)])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", *CLUSTERS)])
 @pytest.mark.parametrize("mask", WEIGHT_MASKS)
 def test_engines_make_the_same_release(mask, engine):
     one, other = release_of(mask).frame(), release_of(mask, engine).frame()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ENGINES, engine_of
+from catalogue import CLUSTERS, ENGINES, engine_of
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Column
@@ -99,7 +99,7 @@ def test_other_columns_and_releases_without_labels_are_unchanged():
     assert with_decoded_labels(data, plain, random)[0] is plain
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", "spark")])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", *CLUSTERS)])
 def test_engines_agree(engine):
     values = []
     for name in ("memory", engine):

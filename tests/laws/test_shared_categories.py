@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import larvatus as lv
-from catalogue import ENGINES, engine_of
+from catalogue import CLUSTERS, ENGINES, engine_of
 from larvatus.attacks.values import category_sharing
 from larvatus.stats.estimates.cell_predictions import without_cell
 from larvatus.stats.estimates.shared_categories import Categories, count_categories, predict_categories
@@ -136,7 +136,7 @@ def test_many_cells_are_sampled(monkeypatch):
     assert abs(score.value - whole.value) < 5 * np.sqrt(0.25 / 100)
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", "spark")])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", *CLUSTERS)])
 def test_engines_agree(engine):
     frame, values = staff(60), []
     for name in ("memory", engine):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ENGINES, engine_of
+from catalogue import CLUSTERS, ENGINES, engine_of
 from larvatus.core.errors import RiskError
 from larvatus.stats.estimates.cell_predictions import CellValues, without_cell
 from larvatus.stats.estimates.shared_cells import Cells, Neighbours
@@ -143,7 +143,7 @@ def test_it_is_not_run_if_no_column_is_unmasked():
         lv.risk(data, release, ["shared_values"])
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", "spark")])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in ("memory", *CLUSTERS)])
 def test_engines_agree(engine):
     frame = staff(60)
     values = []

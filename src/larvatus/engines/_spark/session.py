@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import EngineError
 from larvatus.engines._layout.work_folder import WorkFolder
+from larvatus.engines._spark.sail import ADDRESS, sail_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,6 +106,8 @@ def start_session(master: str, **more: str) -> SparkSession:
     _imported()
     from pyspark.sql import SparkSession
 
+    if master == ADDRESS:
+        return sail_session()
     if master.startswith("sc://"):
         return SparkSession.builder.remote(master).getOrCreate()
     silence_py4j()

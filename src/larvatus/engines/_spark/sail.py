@@ -1,0 +1,61 @@
+"""Sail: a server that speaks the protocol of Spark Connect and needs no Java. `master = "sail"` starts one in this process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ADDRESS = "sail"
+_SERVERS: list[tuple[Any, SparkSession]] = []  # a process starts one, and uses it until it ends
+
+
+def sail_session() -> SparkSession:
+    """A session on the Sail server of this process, which is started if there is none; it listens on 127.0.0.1 only."""
+    for server, session in _SERVERS:
+        if server.running:
+            return session
+    server = _started()
+    from pyspark.sql import SparkSession
+
+    address = f"sc://127.0.0.1:{server.listening_address[1]}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session = SparkSession.builder.remote(address).create()
+            session.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
+    except Exception as error:
+        server.stop()
+        raise EngineError(
+            f"engine spark: this PySpark cannot talk to Sail ({type(error).__name__}). Sail 0.7 needs PySpark 4.2 or older: "
+            "pip install 'larvatus[sail]'."
+        ) from None
+    _SERVERS.append((server, session))
+    atexit.register(_stopped, server, session)
+    return session
+
+
+def _started() -> Any:
+    os.environ.setdefault("RUST_LOG", "off")  # its log could repeat parts of plans
+    try:
+        from pysail.spark import SparkConnectServer
+    except ImportError:
+        raise EngineError("engine spark: master = 'sail' needs the package pysail. Install larvatus[sail].") from None
+    server = SparkConnectServer()
+    server.start(background=True)
+    return server
+
+
+def _stopped(server: Any, session: SparkSession) -> None:
+    """Close the session before its server: a client without a server would try again for minutes."""
+    try:
+        session.client.close()
+        server.stop()
+    except Exception:  # the process ends in any case
+        return

@@ -1,0 +1,73 @@
+"""What only Sail has: a server in this process, no Java, and an explanation where PySpark is too new."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from larvatus.core.errors import EngineError
+from larvatus.engines._spark import sail
+from larvatus.engines.spark import Spark
+from sample import ROLES, SECRET, people
+
+pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+
+STEPS = ["data_shuffling", "additive_noise(variance=0.01)"]
+
+
+def test_one_server_serves_the_process_and_listens_here_only():
+    one, other = sail.sail_session(), sail.sail_session()
+    assert one is other
+    (server, _), = sail._SERVERS
+    assert server.listening_address[0] == "127.0.0.1"
+
+
+def test_the_release_has_the_bits_of_the_memory_engine_also_where_rows_move_between_tasks(tmp_path):
+    """120 rows to a task: sub-groups are sorted and put back by exchange."""
+    table = people(700, seed=3)
+    source = tmp_path / "people.parquet"
+    table.to_parquet(source)
+    found = [
+        lv.mask(lv.read(source, **ROLES, engine=engine), *STEPS, secret=SECRET).frame()
+        for engine in ("memory", Spark(master="sail", rows=120))
+    ]
+    one, other = (f if isinstance(f, pd.DataFrame) else f.to_pandas() for f in (found[0], _collected(found[1])))
+    for name in ROLES["confidential"]:
+        np.testing.assert_array_equal(np.sort(one[name].to_numpy()), np.sort(other[name].to_numpy()))
+
+
+def _collected(frame) -> pd.DataFrame:
+    return pd.DataFrame(frame.collect(), columns=frame.columns)
+
+
+def test_a_study_runs_on_sail_by_its_name(tmp_path):
+    from larvatus.cli.main import main
+
+    people(300, seed=4).to_parquet(tmp_path / "people.parquet")
+    released = tmp_path / "released.parquet"
+    columns = ",".join(ROLES["confidential"])
+    code = main(["mask", str(tmp_path / "people.parquet"), "-o", str(released), "--confidential", columns,
+                 "--method", "additive_noise", "--engine", "spark", "--master", "sail"])
+    assert code == 0
+    assert len(pd.read_parquet(released)) == 300
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysail.spark", None)
+    monkeypatch.setattr(sail, "_SERVERS", [])
+    with pytest.raises(EngineError, match=r"pysail.*larvatus\[sail\]"):
+        sail.sail_session()
+
+
+def test_a_process_with_a_session_ends_at_once():
+    """A client that outlives its server would try again for minutes."""
+    script = "from larvatus.engines._spark.sail import sail_session as s; print(s().range(3).count())"
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["3"]
+    assert done.stderr == ""
