@@ -162,7 +162,7 @@ def test_exact_equations_leave_no_bound_for_the_whole_file_until_values_are_roun
     (["additive_noise(positive=true)"], "until values are positive"),
     (["additive_noise(where='a > 0')"], "some records only"),
     (["additive_noise", "correlated_noise"], "another step masked before it"),
-    (["additive_noise", "sampling(fraction=0.5)"], "records were removed"),
+    (["additive_noise", "sampling(rate=0.5)"], "records were removed"),
     (["bias_and_noise(bias='gamma')"], "no density"),
 ])
 def test_what_is_not_proved_is_refused_with_the_reason(steps, reason):

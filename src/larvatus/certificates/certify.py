@@ -25,7 +25,6 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
     try:
         whole.append(equal_s(release, original, part)[0])
     except NoLaw as why:
-        refusals.append(f"equal S: {why}")
         try:
             laws = laws_of(release, original)
             for into, bound in ((whole, pairs_revealed), (single, scored_one_by_one)):
@@ -34,7 +33,7 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
                 except NoLaw as missing:
                     refusals.append(f"one by one: {missing}")
         except LarvatusError as missing:
-            refusals.append(f"law of the mask: {missing}")
+            refusals += [f"equal S: {why}", f"law of the mask: {missing}"]
     exact_equations = [s.name() for s in release.steps if s.exact_noise(release.data.confidential) is not None]
     if exact_equations and whole[0].expected >= 1 and len(whole) == 1:
         refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")

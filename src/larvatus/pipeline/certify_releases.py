@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from larvatus.certificates.certify import certify_release
@@ -11,6 +12,7 @@ from larvatus.data.accepted_types import ReleaseLike, StepLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.certificate import Certificates
 from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.pairings.released_keys import with_released_keys, without_key_steps
@@ -19,13 +21,14 @@ from larvatus.pipeline.make_release import mask
 
 
 def certify(
-    data: Microdata, release: ReleaseLike | StepLike | Sequence[StepLike], *, pairing: str | Path | None = None
+    data: Microdata, release: ReleaseLike | StepLike | Sequence[StepLike], *,
+    steps: Sequence[StepLike] = (), pairing: str | Path | None = None,
 ) -> Certificates:
     """Upper bounds on the share of records that any intruder links, for a release or for the steps that would make one.
 
     There is one bound for each kind of intruder: who knows one record, and who knows all records but not the pairing. No
-    attack is run. If steps are given, a release is made with a new secret. A file masked elsewhere has a weaker bound, because
-    its steps are not known. What is proved, and where it ends: docs/science/certificates.md.
+    attack is run. If steps are given in place of a release, one is made with a new secret. Of a file, `steps` states
+    how it was made; without them its bound is weaker. What is proved, and where it ends: docs/science/certificates.md.
 
     Examples:
         >>> import larvatus as lv
@@ -37,6 +40,8 @@ def certify(
     """
     check_microdata(data)
     made = mask(data, release) if _is_steps(release) else as_release(data, release, pairing)  # type: ignore[arg-type]
+    if steps and not made.steps:
+        made = replace(made, steps=tuple(all_of(Mask, list(steps))))
     return certificates_of(data, made)
 
 
