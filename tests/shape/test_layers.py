@@ -17,7 +17,7 @@ from source_trees import tree
 ROOT = Path(larvatus.__file__).parent
 LAYERS = [
     ["__main__"], ["cli"], ["desk"], ["papers"], ["pipeline"], ["study"], ["searching"], ["reporting"], ["comparison"],
-    ["masks", "attacks", "measures", "engines", "documents", "advice"], ["constraints"], ["data", "analysis"],
+    ["masks", "attacks", "measures", "certificates", "engines", "documents", "advice"], ["constraints"], ["data", "analysis"],
     ["stats"], ["core"],
 ]
 LEVEL = {part: len(LAYERS) - i for i, parts in enumerate(LAYERS) for part in parts}

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -44,6 +44,7 @@ class IntervalMatch(Attack):
     """
 
     most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
+    intruder_class: ClassVar[Literal["single target", "whole file"]] = "single target"
     assumes: ClassVar[str] = (
         "The intruder knows the original values of every target, and that released values are rounded or truncated. The base "
         "is published, or found from the release."

@@ -60,6 +60,7 @@ class NearestRecord(Attack):
     """
 
     most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
+    intruder_class: ClassVar[Literal["single target", "whole file"]] = "single target"
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets, exactly or with error, and nothing about the mask. The attack works against "
         "any release whose values stay close to the original ones."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -64,6 +64,7 @@ class PosteriorMatch(Attack):
     """
 
     most_targets: ClassVar[int | None] = QUICK_ATTACK_TARGETS
+    intruder_class: ClassVar[Literal["single target", "whole file"]] = "single target"
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets and the law of the mask: from its published settings, or learnt from known "
         "pairs of original and released records. The law is assumed to be linear. Its noise has the distribution that the mask "

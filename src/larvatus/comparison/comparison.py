@@ -14,6 +14,7 @@ from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
 from larvatus.core.display import view
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
+from larvatus.data.certificate import Certificates
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.labelling.level_labels import ValueLabels, value_labels
@@ -42,6 +43,7 @@ class Candidate:
     rules: Rows = field(default_factory=Rows)
     codebook: Rows = field(default_factory=Rows)
     altered: tuple[str, ...] = ()
+    certificates: Certificates | None = None
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
@@ -244,6 +246,7 @@ class Comparison:
                     "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
                     **({"rules": [dict(r) for r in c.rules]} if len(c.rules) else {}),
                     "scores": [s.plain() for s in c.scores],
+                    **({"certificates": c.certificates.plain()} if c.certificates else {}),
                 }
                 for c in self.candidates
             ],

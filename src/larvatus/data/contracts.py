@@ -404,6 +404,15 @@ class Mask(Method):
         """For each column, P(level after | level before) in every sub-group, if the mask draws levels independently so."""
         return None
 
+    def forgets_pairing(self) -> bool:
+        """Whether records with the same S could exchange their X without any change of the released values.
+
+        Such a mask uses X only through sums over records, sorted values and the like. Where values are missing counts as S,
+        and so does where zeros are, if the step keeps them. Certificates rest on it (docs/science/certificates.md), and a
+        contract test exchanges X to check it.
+        """
+        return False
+
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
@@ -430,7 +439,8 @@ class Attack(Method):
     targets: a file with no more records is attacked whole, and of a larger one at most this many are drawn, unless the setting
     `targets` says otherwise. `sees_original_keys` is true if it is given the original keys; others are given the released
     ones as S. `shares_estimates` is true if one estimate, such as a fitted model, serves all targets, so that
-    they succeed together.
+    they succeed together. `intruder_class` is "single target" if the link of a target scores each released row on its own: by
+    the target's values, the mask and the distribution of X. Certificates bound each class.
 
     Examples:
         >>> import larvatus as lv
@@ -450,6 +460,7 @@ class Attack(Method):
     shares_estimates: ClassVar[bool] = False
     sees_original_keys: ClassVar[bool] = False
     assumes: ClassVar[str] = ""
+    intruder_class: ClassVar[Literal["single target", "whole file"]] = "whole file"
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:

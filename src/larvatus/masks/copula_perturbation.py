@@ -106,6 +106,9 @@ class CopulaPerturbation(Mask):
     def change_clause(self) -> str:
         return ""
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were replaced by random values that follow the distribution of each column and preserve the "

@@ -86,6 +86,9 @@ class DataShuffling(Mask):
     def change_clause(self) -> str:
         return ""
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were exchanged between records. The values of each column are preserved exactly, the rank "

@@ -90,6 +90,9 @@ class LatinHypercube(Mask):
     def change_clause(self) -> str:
         return "relations with unmasked columns are lost inside sub-groups"
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were exchanged between records. The values of each column are preserved exactly, the rank "

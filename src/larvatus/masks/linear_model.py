@@ -8,7 +8,7 @@ with β₂ the similarity. The moments of (S, Y) equal those of (S, X) in expect
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -115,6 +115,9 @@ class LinearModel(Mask):
     def change_clause(self) -> str:
         return ""
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None and all(v == 0 for v in _entries(self.similarity))
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were replaced by values from a linear model. On average their means, variances and "
@@ -134,3 +137,14 @@ def _refuse_determined(fit: FitOnS, data: Microdata, group: int, design: Design)
             "values. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a non-confidential column "
             "that determines the confidential ones."
         )
+
+
+def _entries(similarity: object) -> Iterator[float]:
+    """Every number of the setting."""
+    if isinstance(similarity, Mapping):
+        similarity = tuple(similarity.values())
+    if isinstance(similarity, tuple):
+        for part in similarity:
+            yield from _entries(part)
+    elif isinstance(similarity, int | float):
+        yield float(similarity)

@@ -104,6 +104,9 @@ class MultipleImputation(Mask):
     def change_clause(self) -> str:
         return ""
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         said = "Confidential values were replaced by random draws from a statistical model fitted to the original data"
         if self.copies == 1:

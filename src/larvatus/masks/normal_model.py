@@ -80,6 +80,9 @@ class NormalModel(Mask):
             "unmasked columns are lost"
         )
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         how = "exactly" if self.moments == "exact" else "on average"
         return (

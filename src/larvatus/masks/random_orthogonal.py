@@ -108,6 +108,9 @@ class RandomOrthogonal(Mask):
     def change_clause(self) -> str:
         return ""
 
+    def forgets_pairing(self) -> bool:
+        return self.where is None
+
     def public_sentence(self) -> str:
         return (
             "The records of the confidential columns were mixed by a random rotation. This step preserves their means, "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from larvatus.pipeline.approve_release import approve
     from larvatus.pipeline.attack_release import risk
+    from larvatus.pipeline.certify_releases import certify
     from larvatus.pipeline.check_limits import check
     from larvatus.pipeline.compare_releases import compare
     from larvatus.pipeline.export_release import export
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
     from larvatus.pipeline.search_release import advise, search
 
 _HOME = {
-    "approve": "approve_release", "risk": "attack_release", "check": "check_limits", "compare": "compare_releases",
+    "approve": "approve_release", "risk": "attack_release", "certify": "certify_releases", "check": "check_limits",
+    "compare": "compare_releases",
     "export": "export_release", "mask": "make_release",
     "utility": "measure_release", "read": "read_source", "search_study": "run_search", "file_stem": "run_study",
     "run": "run_study", "advise": "search_release", "search": "search_release",
 }
 
 __all__ = [
-    "advise", "approve", "check", "compare", "export", "file_stem", "mask", "read", "risk", "run", "search", "search_study",
-    "utility",
+    "advise", "approve", "certify", "check", "compare", "export", "file_stem", "mask", "read", "risk", "run", "search",
+    "search_study", "utility",
 ]
 
 

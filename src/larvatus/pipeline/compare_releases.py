@@ -18,6 +18,7 @@ from larvatus.core.memory_size import give_back
 from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
+from larvatus.data.certificate import Certificates
 from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
@@ -35,6 +36,7 @@ from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.candidates.shared_work import Work, work_of
 from larvatus.pipeline.candidates.stored_outcomes import StoredOutcomes
 from larvatus.pipeline.candidates.unit_runner import Plan, Unit, UnitRunner
+from larvatus.pipeline.certify_releases import certificates_of
 from larvatus.pipeline.engine_errors import in_main_thread
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import NULL_STAGE, MeasuredRelease, MeasureOutcome
@@ -42,6 +44,7 @@ from larvatus.study import Execution, PlannedRelease, Scoring, Study, plan_relea
 from larvatus.study.redaction import redacted_study
 from larvatus.study.scoring import scoring_of
 
+_CERTIFY = "certificates"
 WORTH_BLAS_THREADS = 100_000  # records from which matrix products gain by threads; in smaller files threads only wait
 
 
@@ -161,7 +164,7 @@ class _Asked:
     """What is given for a unit: which part of which candidate, and the release if the process does not have it."""
 
     job: Job
-    part: Literal["mask", "attack", "measure", "later"]
+    part: Literal["mask", "attack", "measure", "later", "certify"]
     place: int = 0
     kind: str = ""
     found: Sequence[MeasureOutcome] = ()
@@ -216,6 +219,8 @@ class _Bench:
         if asked.release is not None:
             self.open(asked.job, asked.release)
         held = self.held[asked.job.place]
+        if asked.part == "certify":
+            return certificates_of(self.work.data, held.release)
         if asked.part == "later":
             return held.measured.run_later(asked.kind, asked.found)
         outcome = held.attacked.run(asked.place) if asked.part == "attack" else held.measured.run(asked.place)
@@ -240,7 +245,8 @@ class _Candidates:
     def kinds(self, job: Job) -> list[str]:
         """Kinds of work of a candidate, as far as they are known before it is made."""
         steps = job.given.steps if isinstance(job.given, PlannedRelease | Release) else ()
-        later = [*([NULL_STAGE] if self.work.nulls.resamples else []), *([METHOD] if analyses_of(self.work.analyses) else [])]
+        later = [*([NULL_STAGE] if self.work.nulls.resamples else []), *([METHOD] if analyses_of(self.work.analyses) else []),
+                 *([_CERTIFY] if self.work.certify else [])]
         return ["mask", *(m.name() for m in (*self.work.methods(steps), *self.work.nulls.methods)), *later]
 
     def packed(self, asked: _Asked) -> _Asked:
@@ -267,7 +273,10 @@ class _Candidates:
             measured.check(found)
             for kind in measured.later:
                 found, = yield [Unit(kind, job.label, kind, _Asked(job, "later", kind=kind, found=found))]
-            made = self._finished(job, release, risks, measured.scores(found))
+            certificates = None
+            if self.work.certify:
+                certificates, = yield [Unit(_CERTIFY, job.label, "certifying", _Asked(job, "certify"))]
+            made = self._finished(job, release, risks, measured.scores(found), certificates)
             stored.remove()
             return made
         except (MachineError, OSError):  # it says nothing about the candidate
@@ -289,13 +298,16 @@ class _Candidates:
         usable = self.resumable and self.work.kept is not None and job.key is not None
         return StoredOutcomes(self.work.kept.folder / f".{job.key}.scores" if usable and self.work.kept else None)
 
-    def _finished(self, job: Job, release: Release, risks: Scores, losses: Scores) -> Candidate:
+    def _finished(
+        self, job: Job, release: Release, risks: Scores, losses: Scores, certificates: Certificates | None
+    ) -> Candidate:
         """The candidate with its scores; its files and scores are written if there is a place for them."""
         work = self.work
         told = replace(release, notes=(*release.notes, *(
             Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
         )))
         candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
+        candidate = replace(candidate, certificates=certificates)
         if work.kept is None or job.key is None:
             return candidate
         with self.running.aside(job.label, "writing"), work.kept.adding(job.key) as place:

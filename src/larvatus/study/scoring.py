@@ -51,6 +51,7 @@ class Scoring(BaseModel):
     )
 
     targets: Targets = None
+    certify: bool = Field(default=False, description="compute certificates: bounds on what any intruder links")
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -99,6 +99,10 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
         except LarvatusError as error:
             problems.append(str(error))
             return None
+    if name == "certify":
+        if not isinstance(value, bool):
+            problems.append(f"certify: must be true or false, got {type(value).__name__}.")
+        return value is True
     if not isinstance(value, str):
         problems.append(f"{name}: must be text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):

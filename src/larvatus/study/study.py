@@ -88,6 +88,7 @@ class Study(SettingsModel):
     memory: str | None = Field(default=None, description="memory limit, such as 2GB (default: free memory)")
     master: str | None = Field(default=None, description="address of the Spark cluster, for engine spark")
     targets: Targets = None
+    certify: bool = Field(default=False, description="compute certificates: bounds on what any intruder links")
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
@@ -219,7 +220,7 @@ class Study(SettingsModel):
         return Scoring(
             attacks=self.attack, measures=self.measure, intruder=self.intruder_here(), limits=self.limits, combine=self.combine,
             domains=self.domain, analyses=self.analysis, null_resamples=self.utility.null_resamples,
-            targets=self.targets,
+            targets=self.targets, certify=self.certify,
         )
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
@@ -264,6 +265,8 @@ class Study(SettingsModel):
             out["master"] = self.master
         if self.targets is not None:
             out["targets"] = self.targets
+        if self.certify:
+            out["certify"] = True
         for name in SECTIONS:
             part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
             if part:

@@ -27,6 +27,7 @@ from larvatus.core.files import folder_in_place, make_folders_like, replace_file
 from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.core.safe_files.locks import lock
 from larvatus.core.scratch_names import scratch
+from larvatus.data.certificate import Certificates
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import persons_and_households, roles_text
@@ -246,6 +247,7 @@ def plain_of(candidate: Candidate) -> dict[str, Any]:
         "notes": [{f.name: getattr(n, f.name) for f in fields(n)} for n in candidate.notes],
         "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook),
         "scores": [plain_score(s) for s in candidate.scores],
+        "certificates": candidate.certificates and candidate.certificates.plain(),
     }
 
 
@@ -271,6 +273,7 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
         "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
         "scores": Scores(score_of_plain(s) for s in plain["scores"]),
         "altered": tuple(plain.get("altered", ())),
+        "certificates": Certificates.from_plain(said) if (said := plain.get("certificates")) else None,
     })
 
 

@@ -53,6 +53,7 @@ class Work:
     tier: bool = False
     target_count: TargetCount = None
     limits: Limits = field(default_factory=Limits)
+    certify: bool = False
 
     def methods(self, steps: Sequence[Mask]) -> tuple[Attack, ...]:
         """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
@@ -83,6 +84,7 @@ class Work:
             constraints_of(self.constraints).model_dump_json(), self._precision(given.steps),
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}{' spreadsheet' * self.spreadsheet}"
+        place += " certified" * self.certify
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
     def _precision(self, steps: Sequence[Mask]) -> str:
@@ -98,6 +100,7 @@ def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | Non
         data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
         study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
         labels=study.labels if study else None, target_count=scoring.targets, limits=scoring.limits,
+        certify=scoring.certify,
     )
 
 

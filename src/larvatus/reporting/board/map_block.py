@@ -34,6 +34,7 @@ from larvatus.reporting.charts.risk_map import (
 from larvatus.reporting.charts.scales import LinearScale, LogScale, Scale, scale_of_risks
 from larvatus.reporting.page.blocks import LiveMap, Paragraph, ReportBlock
 from larvatus.reporting.page.chart_rows import anchor
+from larvatus.reporting.sections.certificates import certificate_hint
 
 EXCESS, MEAN = "excess risk", "mean loss"
 _Y_NAME = "strongest attack: percentage points above its baseline"
@@ -110,7 +111,7 @@ def _hint(head: Headline, subject: Subject) -> str:
     lost = mean_loss_text(head.loss, len(subject.measures))
     attack = f"{plain_name(head.attack.method)} {plain_risk(head.attack, head.risk)}" if head.attack else "no attack"
     base = f", baseline {plain_risk(head.attack, head.base)}" if head.attack else ""
-    return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}"
+    return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}{certificate_hint(subject.candidate(head))}"
 
 
 def _sentence(

@@ -39,6 +39,7 @@ from larvatus.reporting.page.blocks import (
 from larvatus.reporting.page.glossary import glossary_for
 from larvatus.reporting.page.tables import LONG, fold_table, summary_table
 from larvatus.reporting.sections.analyses import analyses_section
+from larvatus.reporting.sections.certificates import certificates_story
 from larvatus.reporting.sections.chosen_release import choice_section, score_sentences
 from larvatus.reporting.sections.exactness import exactness_section
 from larvatus.reporting.sections.keys import keys_section, keys_story
@@ -217,7 +218,7 @@ def _where(names: list[str], of: int) -> str:
 
 
 _STORIES: tuple[Callable[[Subject], Story | None], ...] = (
-    _keys_story, attacks_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
+    _keys_story, attacks_story, certificates_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
 )
 _APPENDIX: tuple[Callable[[Subject], Section | None], ...] = (
     _rule, _summary, _chosen, _decided, _data, _keys, _methods, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,

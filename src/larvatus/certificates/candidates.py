@@ -1,0 +1,84 @@
+"""Cells of records that S does not tell apart: the candidates of each target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+
+_MISSING = -np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cell of each record, in record order, and the sub-group of each record."""
+
+    code: Ints
+    group: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        return np.asarray(np.bincount(self.code), dtype=np.int64)
+
+    @property
+    def chance(self) -> float:
+        """The expected share of links of random guesses within cells: one per cell."""
+        return float((self.sizes > 0).sum() / max(len(self.code), 1))
+
+    def rows(self) -> list[Ints]:
+        """The records of each cell."""
+        order = np.argsort(self.code, kind="stable")
+        return np.split(order, np.cumsum(self.sizes)[:-1])
+
+
+def cells_of(release: Release, zeros_kept: Sequence[str] = ()) -> Cells:
+    """Cells of equal S: sub-groups, columns released as they are, and the patterns of cells that the steps keep.
+
+    A missing value stays missing, so its place is known. So is that of a zero in the columns of steps that keep zeros.
+    """
+    data = release.data
+    columns = data.table.columns
+    given = [n for n in (*data.sub_groups.columns, *data.known, *release.unmasked) if n in columns]
+    masked = [n for n in data.confidential if n not in release.unmasked]
+    names = list(dict.fromkeys([*given, *masked]))
+    _, group, values = collect(data, names)
+    keys: list[Floats] = [group.astype(np.float64)]
+    keys += [_number(values[n]) for n in dict.fromkeys(given)]
+    keys += [(_number(values[n]) == _MISSING).astype(np.float64) for n in masked]
+    keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
+    return Cells(codes_of(keys), group)
+
+
+def released_rows(release: Release) -> Ints:
+    """A code of each record's whole released row, over all copies; equal rows have equal codes."""
+    keys: list[Floats] = []
+    for copy in release.copies:
+        names = [n for n in copy.released if n in copy.table.columns]
+        _, group, values = collect(copy, names)
+        keys += [group.astype(np.float64), *(_number(values[n]) for n in names)]
+    return codes_of(keys)
+
+
+def original_values(original: Microdata, names: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
+    """Record ids, and the columns with missing values as NaN and levels as codes."""
+    record, _, values = collect(original, list(names))
+    return record, {n: np.asarray(values[n]) for n in names}
+
+
+def codes_of(keys: Sequence[Floats]) -> Ints:
+    """One code per distinct combination of keys."""
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        part = np.unique(key, return_inverse=True)[1].reshape(-1)
+        code = np.unique(code * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1].reshape(-1)
+    return code
+
+
+def _number(values: Floats) -> Floats:
+    plain = np.asarray(values, dtype=np.float64)
+    return np.where(np.isnan(plain), _MISSING, plain)

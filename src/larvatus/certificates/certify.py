@@ -1,0 +1,69 @@
+"""The certificates of a release: the smallest bound that is proved for each kind of intruder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from larvatus.certificates.candidates import cells_of
+from larvatus.certificates.laws_of_steps import NoLaw, laws_of
+from larvatus.certificates.normal_forecast import normal_forecast
+from larvatus.certificates.proofs import EQUAL_S, Bound, equal_rows, equal_s, pairs_revealed, scored_one_by_one
+from larvatus.core.errors import LarvatusError
+from larvatus.data.certificate import FALSE_ALARM, Certificate, Certificates, CertifiedIntruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+
+_PARTS = 4  # bounds among which the smallest is taken; they share the false alarm
+
+
+def certify_release(original: Microdata, release: Release, false_alarm: float = FALSE_ALARM) -> Certificates:
+    """Certificates of a paired release; `original` is in the sub-groups of the release."""
+    part = false_alarm / _PARTS
+    whole, single, refusals = [equal_rows(release, part)], list[Bound](), list[str]()
+    try:
+        whole.append(equal_s(release, original, part)[0])
+    except NoLaw as why:
+        try:
+            laws = laws_of(release, original)
+            for into, bound in ((whole, pairs_revealed), (single, scored_one_by_one)):
+                try:
+                    into.append(partial(bound, laws, part)())
+                except NoLaw as missing:
+                    refusals.append(f"one by one: {missing}")
+        except LarvatusError as missing:
+            refusals += [f"equal S: {why}", f"law of the mask: {missing}"]
+    exact_equations = [s.name() for s in release.steps if s.exact_noise(release.data.confidential) is not None]
+    if exact_equations and whole[0].expected >= 1 and len(whole) == 1:
+        refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")
+    chance = cells_of(release).chance
+    out = Certificates([
+        _certificate("single target", [*single, *(_for_single(b, release) for b in whole)], chance, release.data.rows,
+                     false_alarm),
+        _certificate("whole file", whole, chance, release.data.rows, false_alarm),
+    ])
+    out.refusals, out.normal_law = tuple(refusals), _forecast(release, original)
+    return out
+
+
+def _certificate(
+    intruder: CertifiedIntruder, bounds: Sequence[Bound], chance: float, records: int, false_alarm: float
+) -> Certificate:
+    best = min(bounds, key=lambda b: b.expected)
+    upper = min(b.upper for b in bounds)
+    return Certificate(intruder, best.expected, upper, best.estimate, best.exact, best.proof, best.assumptions, chance, records,
+                       false_alarm)
+
+
+def _for_single(bound: Bound, release: Release) -> Bound:
+    """A bound on whoever knows more. It is exact only if one record suffices to reach it."""
+    reached = bound.proof == EQUAL_S or all(s.alone for s in release.steps)
+    return replace(bound, exact=bound.exact and reached)
+
+
+def _forecast(release: Release, original: Microdata) -> float | None:
+    try:
+        return normal_forecast(release, original)
+    except LarvatusError:
+        return None

@@ -1,0 +1,209 @@
+"""The law of the released rows of a release, record by record, if its steps draw each record on its own.
+
+Given X and S of all records, such steps draw the released rows independently. Everything that the records of a cell share, such
+as the fit on S, tells no two of them apart and is left out. A step after them may change what they drew, as long as it looks at
+nothing else of a record: whoever sees the result knows no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from larvatus.certificates.candidates import Cells, cells_of, original_values
+from larvatus.core.arrays import Floats, Ints, Matrix
+from larvatus.core.errors import LarvatusError
+from larvatus.data.contracts import Mask
+from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.steps import columns_of_step, is_key_step, view_of_step
+from larvatus.stats.link_bounds.record_laws import JointLaw, Levels, RandomFactor, RecordLaw, added_noise
+
+ROW_BY_ROW = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
+PROCESSING = ROW_BY_ROW | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
+
+
+class NoLaw(LarvatusError):
+    """Why no law of the released rows is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedLaws:
+    """The law of each cell, the cells, and whether each released row depends on its own record's draws only."""
+
+    laws: tuple[JointLaw, ...]
+    cells: Cells
+    row_by_row: bool
+
+
+def masking_steps(release: Release, original: Microdata) -> list[Mask]:
+    """The steps that mask confidential columns."""
+    return [s for s in release.steps if not is_key_step(s, original.roles)]
+
+
+def check_plain(release: Release, original: Microdata) -> None:
+    """Raise `NoLaw` if something other than the steps decides about the released rows, or what is known of them."""
+    if not release.steps:
+        raise NoLaw("the release was masked elsewhere, so its law is not known")
+    if release.internals.other_releases:
+        raise NoLaw("several releases are joined")
+    if len(release.rules):
+        raise NoLaw("rules changed what the steps drew")
+    if release.data.rows != original.rows or any(s.drops for s in release.steps):
+        raise NoLaw("records were removed")
+    where = [s.name() for s in masking_steps(release, original) if s.where is not None]
+    if where:
+        raise NoLaw(f"{where[0]} masks some records only (where)")
+    if original.roles.household is not None:
+        raise NoLaw("records of a household are masked together")
+    weight = original.roles.weight
+    if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
+        raise NoLaw("a step changed the survey weight")
+
+
+def zeros_kept_by(steps: Sequence[Mask], original: Microdata) -> tuple[str, ...]:
+    """Columns whose zeros may be recognised in the release."""
+    kept = (s for s in steps if keeps_zeros(s) or getattr(s, "zeros", None) == "sub_group")
+    return tuple(dict.fromkeys(n for s in kept for n in columns_of_step(s, original)))
+
+
+def check_first_steps(steps: Sequence[Mask], release: Release, original: Microdata) -> list[Mask]:
+    """The steps that mask a column first; raises `NoLaw` if later ones draw again, or a column is masked by none."""
+    first: list[Mask] = []
+    seen: set[str] = set()
+    for step in steps:
+        names = set(columns_of_step(step, original))
+        if step.name() in PROCESSING and names <= seen:
+            continue
+        if names & seen:
+            raise NoLaw(f"{step.name()} masks a column that another step masked before it")
+        first.append(step)
+        seen |= names
+    left = [n for n in release.data.confidential if n not in seen and n not in release.unmasked]
+    if left:
+        raise NoLaw(f"{left[0]} is masked by no step whose law is known")
+    return first
+
+
+def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
+    """The law of the released rows; raises `NoLaw` with the reason if none is known."""
+    check_plain(release, original)
+    if len(release.copies) > 1:
+        raise NoLaw("the release has several copies")
+    steps = masking_steps(release, original)
+    first = check_first_steps(steps, release, original)
+    cells = cells_of(release, zeros_kept_by(first, original))
+    parts = [_law_of_step(step, original) for step in first]
+    _, values = original_values(original, original.confidential)
+    laws = []
+    for rows in cells.rows():
+        group = int(cells.group[rows[0]])
+        made = [part for step in parts for part in step.of_cell(group, rows, values)]
+        laws.append(JointLaw(tuple(made), len(rows)))
+    later = {s.name() for s in steps if s not in first}
+    return ReleasedLaws(tuple(laws), cells, later <= ROW_BY_ROW)
+
+
+@dataclass(frozen=True, slots=True)
+class _StepLaw:
+    """The law of one step in every sub-group: linear, by factors, or between levels."""
+
+    step: str
+    columns: tuple[str, ...]
+    groups: tuple[GroupLaw, ...] = ()
+    factors: Mapping[str, FactorLaw] | None = None
+    moves: Mapping[str, Sequence[Matrix]] | None = None
+    zeros_kept: bool = False
+
+    def of_cell(self, group: int, rows: Ints, values: Mapping[str, Any]) -> list[RecordLaw]:
+        there = [n for n in self.columns if self._changes(values[n][rows[0]])]
+        if not there:
+            return []
+        if self.moves is not None:
+            codes = np.stack([values[n][rows].astype(np.int64) for n in there], axis=1)
+            return [Levels(codes, tuple(self.moves[n][group] for n in there))]
+        x = np.stack([values[n][rows].astype(np.float64) for n in there], axis=1)
+        if self.factors is not None:
+            return _by_factors([self.factors[n] for n in there], group, x)
+        return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
+
+    def _changes(self, value: float) -> bool:
+        missing = value < 0 if self.moves is not None else bool(np.isnan(value))
+        return not missing and not (self.zeros_kept and value == 0)
+
+    def _linear(self, law: GroupLaw, at: list[int], x: Floats) -> RecordLaw:
+        rest = [j for j in range(len(self.columns)) if j not in at]
+        if np.abs(law.on_x[np.ix_(at, rest)]).max(initial=0.0) > 0:
+            raise NoLaw(f"{self.step}: values are missing, and it mixes columns")
+        root = _root_of(law.covariance) if law.root is None else law.root
+        root = root[:, at]
+        found = added_noise(x @ law.on_x[np.ix_(at, at)].T, root[np.abs(root).max(axis=1) > 0], law.shape)
+        if found is None:
+            raise NoLaw(f"{self.step}: its noise is not normal and cannot be separated into independent draws")
+        return found
+
+
+def _root_of(covariance: Matrix) -> Matrix:
+    """A factor R with RᵀR = covariance, taken on the correlation scale."""
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale)
+
+
+def _by_factors(laws: Sequence[FactorLaw], group: int, x: Floats) -> list[RecordLaw]:
+    """Normal factors with normal noise; noise alone; lognormal factors alone, as noise on the logarithms."""
+    noise = np.array([f.noise_sd[group] for f in laws])
+    spread = np.array([f.bias_sd for f in laws])
+    plain, normal = spread == 0, np.array([f.bias == "normal" and f.noise == "normal" for f in laws])
+    logs = ~plain & ~normal & (noise == 0) & np.array([f.bias == "lognormal" for f in laws])
+    if not (plain | normal | logs).all():
+        raise NoLaw("bias_and_noise: no density is available for these distributions of factor and noise")
+    out: list[RecordLaw] = []
+    if (normal & ~plain).any():
+        mixed = normal & ~plain
+        out.append(RandomFactor(x[:, mixed], noise[mixed], spread[mixed]))
+    for j in np.flatnonzero(plain | logs).tolist():
+        value, sd = x[:, j : j + 1], noise[j]
+        if logs[j]:
+            out.append(_lognormal(value, float(np.sqrt(np.log1p(spread[j] ** 2)))))
+            continue
+        root = np.full((1, 1), sd) if sd > 0 else np.zeros((0, 1))
+        found = added_noise(value, root, laws[j].noise)
+        if found is not None:
+            out.append(found)
+    return out
+
+
+def _lognormal(value: Floats, sd: float) -> RecordLaw:
+    """y = x θ: the sign stays, zeros stay, and log |y| = log |x| + normal noise."""
+    zero = value == 0
+    size = np.log(np.where(zero, 1.0, np.abs(value)))
+    found = added_noise(np.hstack([size, np.sign(value)]), np.array([[sd, 0.0]]), "normal")
+    if found is None:
+        raise NoLaw("bias_and_noise: no density is available for this factor")
+    return found
+
+
+def _law_of_step(step: Mask, original: Microdata) -> _StepLaw:
+    """The law of a step that draws each record on its own."""
+    view, name = view_of_step(step, original), step.name()
+    if getattr(step, "positive", False):
+        raise NoLaw(f"{name} redraws until values are positive")
+    moves = step.transitions(view)
+    if moves is not None:
+        return _StepLaw(name, tuple(moves), moves=moves)
+    if not step.record_wise:
+        raise NoLaw(f"{name} does not draw each record on its own")
+    law = step.law(view)
+    if law is not None:
+        return _StepLaw(name, law.confidential, groups=law.groups, zeros_kept=law.zeros_kept)
+    factors = step.factor_law(view)
+    if factors is None:
+        raise NoLaw(f"{name} states no law of its draws")
+    kept = any(f.zeros_kept for f in factors.values())
+    return _StepLaw(name, tuple(factors), factors=factors, zeros_kept=kept)

@@ -1,0 +1,137 @@
+"""The bounds that can be proved for a release, each with its argument.
+
+    equal rows        whoever also knows the mask's random draws can tell all released rows apart but equal ones: the expected
+                      number of links is the number of distinct released rows. This holds for every mask.
+    equal S           the steps use X only through figures that do not change if records with equal S exchange their X. Given X,
+                      every pairing within a cell of equal S is then equally likely: one link per cell is expected.
+    pairs revealed    the links of all records outside a block of at most 12 similar ones are revealed; inside, the posterior
+                      of the pairing is exact. Knowing more cannot lower the success of the best intruder.
+    scored one by one the intruder's score of a candidate depends on the target and on this candidate's released row
+                      (`stats/link_bounds/score_rules`), within blocks of similar records.
+
+Limits for one release: links in different cells or blocks are independent. The number in a cell of equal rows is that of
+matches of a random pairing; in a block it is between 0 and the size of the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.certificates.candidates import Cells, cells_of, released_rows
+from larvatus.certificates.laws_of_steps import (
+    NoLaw,
+    ReleasedLaws,
+    check_first_steps,
+    check_plain,
+    masking_steps,
+    zeros_kept_by,
+)
+from larvatus.core.arrays import Ints
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.stats.link_bounds.matchings import MOST_MATCHED
+from larvatus.stats.link_bounds.record_laws import JointLaw
+from larvatus.stats.link_bounds.sampled_bounds import SampledMean, pairing_bound, score_rule_bound
+from larvatus.stats.link_bounds.tails import upper_random_pairing, upper_sum_of_blocks
+
+MOST_COMPARED = 1500  # records among which a score rule chooses; the answer is known to be among them
+_BLOCKS = (MOST_MATCHED, 40, 150)  # sizes of blocks for the limit in one release
+_DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
+_PAIRINGS = 3_000
+_SEED = 71
+INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
+EQUAL_S = "equal S, and a mask that uses no value of a single record"
+SHUFFLED_ROWS = "the released rows are in random order"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound on the share of links: in expectation, its estimate, and in one release; the share that is certain aside."""
+
+    expected: float
+    estimate: float
+    upper: float
+    proof: str
+    exact: bool = False
+    assumptions: tuple[str, ...] = (SHUFFLED_ROWS,)
+
+
+def equal_rows(release: Release, false_alarm: float) -> Bound:
+    """The bound on whoever also knows the random draws."""
+    code = released_rows(release)
+    known = not any(s.random for s in release.steps) and bool(release.steps) and not release.unmasked
+    return _of_sets(np.bincount(code), false_alarm, "equal released rows", exact=known)
+
+
+def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[Bound, Cells]:
+    """The bound on masks that forget who is who among records with the same S; raises `NoLaw` if some step does not."""
+    check_plain(release, original)
+    steps = masking_steps(release, original)
+    first = check_first_steps(steps, release, original)
+    bad = [s.name() for s in first if not s.forgets_pairing()]
+    if bad:
+        raise NoLaw(f"{bad[0]} uses the values of each record")
+    cells = cells_of(release, zeros_kept_by(first, original))
+    return _of_sets(cells.sizes, false_alarm, EQUAL_S, exact=True), cells
+
+
+def _of_sets(sizes: Ints, false_alarm: float, proof: str, exact: bool) -> Bound:
+    """One expected link for each set of records that nothing distinguishes."""
+    records, alone, sets = int(sizes.sum()), int((sizes == 1).sum()), int((sizes > 1).sum())
+    expected = (alone + sets) / max(records, 1)
+    upper = alone + upper_random_pairing(sets, records - alone, false_alarm)
+    return Bound(expected, expected, upper / max(records, 1), proof, exact)
+
+
+def pairs_revealed(found: ReleasedLaws, false_alarm: float) -> Bound:
+    """The bound on whole-file intruders."""
+    shared, alone, records = _shared(found)
+    if not shared:
+        return Bound(1.0, 1.0, 1.0, _REVEALED)
+    mean = pairing_bound(shared, MOST_MATCHED, _PAIRINGS, false_alarm / 2, _SEED)
+    upper = _in_one_release(mean, records - alone, false_alarm / 2)
+    expected, estimate, limit = (_with(share, alone, records) for share in (mean.upper, mean.estimate, upper))
+    return Bound(expected, estimate, limit, _REVEALED, assumptions=(SHUFFLED_ROWS, INDEPENDENT))
+
+
+_REVEALED = f"exact pairing of blocks of {MOST_MATCHED}, all other links revealed"
+
+
+def scored_one_by_one(found: ReleasedLaws, false_alarm: float) -> Bound:
+    """The bound on intruders who know one record."""
+    if not found.row_by_row:
+        raise NoLaw("a later step looks at several released rows at once")
+    shared, alone, records = _shared(found)
+    proof = "any score of the candidates one by one, under the law of the mask"
+    if not shared:
+        return Bound(1.0, 1.0, 1.0, proof)
+    draws = _DRAWS if records <= _MANY else _FEWER_DRAWS
+    mean = score_rule_bound(shared, MOST_COMPARED, draws, false_alarm / 2, _SEED)
+    part = false_alarm / 2 / len(_BLOCKS)
+    uppers = []
+    for size in _BLOCKS:
+        blocks = score_rule_bound(shared, size, _FEWER_DRAWS, part / 2, _SEED + size)
+        uppers.append(_in_one_release(blocks, records - alone, part / 2))
+    return Bound(
+        _with(mean.upper, alone, records), _with(mean.estimate, alone, records), _with(min(uppers), alone, records), proof,
+        assumptions=(SHUFFLED_ROWS, INDEPENDENT, "the other records are unknown: each candidate is judged by its own released "
+                     "row, or the others are a random draw from the file's own distribution"),
+    )
+
+
+def _shared(found: ReleasedLaws) -> tuple[list[JointLaw], int, int]:
+    """The laws of cells of two or more records, the records that S singles out, and all records."""
+    alone = int((found.cells.sizes == 1).sum())
+    return [law for law in found.laws if law.records > 1], alone, len(found.cells.code)
+
+
+def _with(share: float, alone: int, records: int) -> float:
+    """The share of all records, given the share among those that S does not single out."""
+    return min(1.0, (alone + share * (records - alone)) / records)
+
+
+def _in_one_release(mean: SampledMean, records: int, false_alarm: float) -> float:
+    """The limit of the share in one release, from the bound on its mean in blocks."""
+    return min(1.0, upper_sum_of_blocks(mean.upper * records, mean.blocks, mean.largest, false_alarm) / records)

@@ -1,0 +1,114 @@
+"""A certificate: an upper bound on the share of records that any intruder of a stated kind links to their released rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from larvatus.core.number_format import share
+from larvatus.data.score import Row, Rows
+
+CertifiedIntruder = Literal["single target", "whole file"]
+FALSE_ALARM = 1e-4
+KNOWS: Mapping[str, str] = {
+    "single target": "knows one person's record and the mask",
+    "whole file": "knows all original records and the mask, but not which released row belongs to whom",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """An upper bound for one kind of intruder.
+
+    - `expected`: bound on the expected share of records linked, over the draws of the mask
+    - `upper`: bound on the share linked in this very release; it fails with probability `false_alarm` at most
+    - `estimate`: the best estimate of the first bound; it differs from `expected` by the error of sampling
+    - `exact`: some intruder of this kind reaches the expected share
+    - `proof`: the argument, in a few words; `assumptions`: what it takes for granted
+    - `chance`: the share that a random guess among the records with the same S links
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> found = lv.certify(data, "data_shuffling").single_target
+        >>> found.exact, round(found.expected, 4) == round(2 / 300, 4)
+        (True, True)
+    """
+
+    intruder: CertifiedIntruder
+    expected: float
+    upper: float
+    estimate: float
+    exact: bool
+    proof: str
+    assumptions: tuple[str, ...]
+    chance: float
+    records: int
+    false_alarm: float = FALSE_ALARM
+
+    def sentence(self) -> str:
+        """The bound in one sentence."""
+        most = f"at most {share(self.expected)} of records in expectation, and at most {share(self.upper)} in this release"
+        if self.expected >= 1:
+            most = "all records: no smaller bound is proved"
+        return f"An intruder who {KNOWS[self.intruder]} links {most}."
+
+    def row(self) -> Row:
+        return {
+            "intruder": self.intruder, "expected": self.expected, "upper": self.upper, "chance": self.chance,
+            "exact": self.exact, "proof": self.proof,
+        }
+
+    def plain(self) -> dict[str, Any]:
+        """Everything, as JSON can store it."""
+        return {**self.row(), "estimate": self.estimate, "assumptions": list(self.assumptions), "records": self.records,
+                "false_alarm": self.false_alarm}
+
+
+class Certificates(tuple[Certificate, ...]):
+    """The certificates of a release, one for each kind of intruder.
+
+    `refusals` says which sharper bounds were not proved, and why. `normal_law` is the share that the best intruder who knows
+    one record would link if X were normal given S: a forecast under a model, not a bound for this file; None if the mask has
+    no such law.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(300), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> found = lv.certify(data, "additive_noise(variance=2.0)")
+        >>> found.single_target.expected <= found.whole_file.expected <= 1
+        True
+    """
+
+    refusals: tuple[str, ...] = ()
+    normal_law: float | None = None
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def summary(self) -> Rows:
+        """One row per kind of intruder."""
+        return Rows.of(c.row() for c in self)
+
+    def of(self, intruder: CertifiedIntruder) -> Certificate:
+        return next(c for c in self if c.intruder == intruder)
+
+    @property
+    def single_target(self) -> Certificate:
+        return self.of("single target")
+
+    @property
+    def whole_file(self) -> Certificate:
+        return self.of("whole file")
+
+    def plain(self) -> dict[str, Any]:
+        """Everything, as JSON can store it."""
+        return {"certificates": [c.plain() for c in self], "refusals": list(self.refusals), "normal_law": self.normal_law}
+
+    @classmethod
+    def from_plain(cls, stored: Mapping[str, Any]) -> Certificates:
+        """The certificates that `plain` gave."""
+        out = cls(Certificate(**{**c, "assumptions": tuple(c["assumptions"])}) for c in stored["certificates"])
+        out.refusals, out.normal_law = tuple(stored["refusals"]), stored["normal_law"]
+        return out

@@ -1,0 +1,65 @@
+"""Certificates of a release, or of what a list of steps would make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from larvatus.certificates.certify import certify_release
+from larvatus.core.errors import PairingError
+from larvatus.data.accepted_types import ReleaseLike, StepLike
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.certificate import Certificates
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import all_of
+from larvatus.data.microdata import Microdata, check_microdata
+from larvatus.data.pairing import as_release
+from larvatus.data.pairings.released_keys import with_released_keys, without_key_steps
+from larvatus.data.release import Release
+from larvatus.pipeline.make_release import mask
+
+
+def certify(
+    data: Microdata, release: ReleaseLike | StepLike | Sequence[StepLike], *,
+    steps: Sequence[StepLike] = (), pairing: str | Path | None = None,
+) -> Certificates:
+    """Upper bounds on the share of records that any intruder links, for a release or for the steps that would make one.
+
+    There is one bound for each kind of intruder: who knows one record, and who knows all records but not the pairing. No
+    attack is run. If steps are given in place of a release, one is made with a new secret. Of a file, `steps` states
+    how it was made; without them its bound is weaker. What is proved, and where it ends: docs/science/certificates.md.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> data = lv.read(lv.datasets.households(500), confidential=["home_value", "net_assets"], sub_groups=["gender"])
+        >>> release = lv.mask(data, "additive_noise(variance=4.0)")
+        >>> found = lv.certify(data, release)
+        >>> found.single_target.expected < 0.2 < found.whole_file.upper
+        True
+    """
+    check_microdata(data)
+    made = mask(data, release) if _is_steps(release) else as_release(data, release, pairing)  # type: ignore[arg-type]
+    if steps and not made.steps:
+        made = replace(made, steps=tuple(all_of(Mask, list(steps))))
+    return certificates_of(data, made)
+
+
+def certificates_of(data: Microdata, release: Release) -> Certificates:
+    """The certificates of a release that was made or read already."""
+    if not release.is_paired:
+        raise PairingError("the release is not paired with the original, as certificates require. Give its pairing file.")
+    seen, plain = with_released_keys(data, release), without_key_steps(release)
+    return certify_release(in_groups_of(seen, release.data), plain)
+
+
+def _is_steps(given: object) -> bool:
+    """Whether steps are given: masks, their tables, or texts that begin with the name of a mask."""
+    if isinstance(given, list | tuple):
+        return bool(given) and all(_is_steps(g) for g in given)
+    if isinstance(given, str):
+        from larvatus.core.discovery import discover
+
+        return given.partition("(")[0].strip() in discover("larvatus.masks")
+    return isinstance(given, Mask) or (isinstance(given, type) and issubclass(given, Mask)) or (
+        isinstance(given, dict) and "method" in given)

@@ -1,0 +1,71 @@
+"""What no intruder can do: the certificates of the releases beside the strongest attacks of the same intruders."""
+
+from __future__ import annotations
+
+from larvatus.comparison.comparison import Candidate
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.core.discovery import discover
+from larvatus.core.number_format import quote, share
+from larvatus.data.certificate import FALSE_ALARM, KNOWS, CertifiedIntruder
+from larvatus.data.score import Score
+from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, Story
+
+_TITLE = "What no intruder can do"
+_INTRUDERS: tuple[CertifiedIntruder, ...] = ("single target", "whole file")
+_COLUMNS = ("Release", "Intruder", "Bound, expected", "Bound, this release", "Strongest attack", "It links", "Proof")
+
+
+def certificates_story(subject: Subject) -> Story | None:
+    """The bounds of each release; None if no certificates were computed."""
+    certified = [(h.name, c) for h in subject.in_order if (c := subject.candidate(h)).certificates]
+    if not certified:
+        return None
+    rows = tuple(row for name, c in certified for row in _rows(name, c))
+    note = (f"The bound for this release fails with probability {FALSE_ALARM:g} at most. Both bounds concern links to released "
+            "rows, not values that an intruder infers. The sharper bounds need the stated law of the mask.")
+    table = ReportTable("Bounds on the share of records linked", _COLUMNS, rows, frozenset({0, 1, 4, 6}), note)
+    why = tuple(("information", f"{name}: not proved: {why}") for name, c in certified for why in _refusals(c))
+    beside: tuple[ReportBlock, ...] = (NotesList(why),) if why else ()
+    return Story(_TITLE, _finding(certified[0][0], certified[0][1]), (table,), (
+        Paragraph("A certificate holds for every intruder of its kind, also for attacks that nobody has thought of."),), beside)
+
+
+def strongest(candidate: Candidate, intruder: CertifiedIntruder) -> Score | None:
+    """The attack of this kind of intruder, or of one who knows less, that links most with one guess."""
+    kinds = _INTRUDERS[: _INTRUDERS.index(intruder) + 1]
+    classes = {name: getattr(attack, "intruder_class", "whole file") for name, attack in discover("larvatus.attacks").items()}
+    found = [s for s in candidate.of_kind("risk") if s.identifies and classes.get(s.method) in kinds]
+    return max(found, key=lambda s: s.value, default=None)
+
+
+def certificate_hint(candidate: Candidate) -> str:
+    """The bound on an intruder who knows one record, for the map; empty if there is no certificate."""
+    if candidate.certificates is None:
+        return ""
+    return f"; no intruder who {KNOWS['single target']} links more than {share(candidate.certificates.single_target.expected)}"
+
+
+def _finding(name: str, candidate: Candidate) -> str:
+    assert candidate.certificates is not None
+    single = candidate.certificates.single_target
+    attack = strongest(candidate, "single target")
+    beside = f"; the strongest such attack links {share(attack.value)}" if attack else ""
+    if single.expected >= 1:
+        return f"For {quote(name)} no bound below 100 % is proved{beside}."
+    return (f"In {quote(name)}, no intruder who {KNOWS['single target']} links more than {share(single.expected)} of records "
+            f"in expectation{beside}.")
+
+
+def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
+    assert candidate.certificates is not None
+    out = []
+    for one in candidate.certificates:
+        attack = strongest(candidate, one.intruder)
+        said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
+        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proof))
+    return out
+
+
+def _refusals(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.certificates.refusals if candidate.certificates else ()

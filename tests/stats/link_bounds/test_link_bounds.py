@@ -1,0 +1,169 @@
+"""Bounds on links: exact posteriors by enumeration, limits of tails by exact laws, score rules by simulation."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from larvatus.stats.link_bounds.matchings import expected_links, pairing_posteriors
+from larvatus.stats.link_bounds.record_laws import AddedNoise, JointLaw, Levels, RandomFactor, added_noise
+from larvatus.stats.link_bounds.sampled_bounds import pairing_bound, score_rule_bound
+from larvatus.stats.link_bounds.score_rules import constant_part, drawn_part, level_means, thresholds
+from larvatus.stats.link_bounds.similar_blocks import similar_blocks
+from larvatus.stats.link_bounds.tails import upper_mean, upper_random_pairing, upper_sum_of_blocks
+
+FALSE_ALARM = 1e-6
+
+
+def by_enumeration(log_density: np.ndarray) -> np.ndarray:
+    k = len(log_density)
+    out = np.zeros((k, k))
+    for order in permutations(range(k)):
+        weight = np.exp(sum(log_density[t, j] for t, j in enumerate(order)))
+        out[np.arange(k), order] += weight
+    return out / out[0].sum()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 7])
+def test_posterior_of_a_pairing_is_that_of_all_permutations(k):
+    log_density = np.random.default_rng(k).normal(0, 3, (4, k, k))
+    if k > 2:
+        log_density[1, 0, 1:] = -np.inf
+    found = pairing_posteriors(log_density)
+    for block, mine in zip(log_density, found, strict=True):
+        assert mine == pytest.approx(by_enumeration(block), abs=1e-12)
+    assert found.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_twelve_records_that_nothing_tells_apart_have_one_expected_link():
+    assert expected_links(np.zeros((1, 12, 12)))[0] == pytest.approx(1.0)
+    assert expected_links(np.where(np.eye(12) > 0, 0.0, -np.inf)[None])[0] == pytest.approx(12.0)
+    assert expected_links(np.full((1, 3, 3), -np.inf))[0] == 3.0
+    with pytest.raises(ValueError, match="at most 12"):
+        pairing_posteriors(np.zeros((1, 13, 13)))
+
+
+@pytest.mark.parametrize(("n", "p"), [(50, 0.02), (400, 0.3), (2000, 0.01)])
+def test_upper_mean_has_its_false_alarm(n, p):
+    """For a binomial mean, the exact probability that the limit is below p."""
+    missed = sum(stats.binom.pmf(k, n, p) for k in range(n + 1) if upper_mean(k / n, n, 1e-3) < p)
+    assert missed <= 1e-3
+    assert upper_mean(1.0, n, 1e-3) == 1.0
+
+
+def test_upper_sum_of_blocks_is_above_the_exact_quantile_of_all_or_nothing():
+    """Blocks in which all links succeed or fail together are the worst case."""
+    blocks, size, mean = 90, 12, 0.2 * 90 * 12
+    limit = upper_sum_of_blocks(mean, blocks, size, 1e-4)
+    assert stats.binom.sf(limit / size, blocks, 0.2) <= 1e-4
+    assert limit < 2.5 * mean
+    assert upper_sum_of_blocks(0.0, 0, 1, 1e-4) == 0.0
+
+
+def test_upper_random_pairing_is_above_the_matches_of_random_permutations():
+    """Sets of three: 0, 1 or 3 matches with probability 1/3, 1/2 and 1/6; the sum over sets is convolved exactly."""
+    one = np.array([1 / 3, 1 / 2, 0.0, 1 / 6])
+    law = np.ones(1)
+    for _ in range(40):
+        law = np.convolve(law, one)
+    limit = upper_random_pairing(40, 120, 1e-4)
+    assert law[int(np.ceil(limit)) :].sum() <= 1e-4
+    assert upper_random_pairing(1, 2, 1e-4) == 2.0
+
+
+@pytest.mark.parametrize("c", [2, 30, 10**6])
+def test_cells_of_the_false_positive_rate(c):
+    """Their mean is E[α] = 1/c; with τ = 0 the bound is 1 for every draw."""
+    means = level_means(c)
+    assert means.mean() == pytest.approx(1 / c, rel=1e-6)
+    assert (np.diff(means) > 0).all()
+    none = np.full(len(means), np.inf)
+    assert constant_part(none, c) == 0.0
+    assert drawn_part(np.array([-3.0, 5.0]), none, c) == pytest.approx(1.0)
+
+
+def test_any_thresholds_bound_the_success_of_the_best_test():
+    """Two normal laws: the true integral over the best power is below the bound at good and bad thresholds."""
+    draws, c, shift = np.random.default_rng(1), 40, 2.0
+    y = draws.standard_normal(200_000) + shift
+    ratio = shift * y - shift**2 / 2
+    grid = (np.arange(4000) + 0.5) / 4000
+    level = 1 - (1 - grid) ** (1 / (c - 1))
+    best = stats.norm.cdf(stats.norm.ppf(level) + shift).mean()
+    error = stats.norm.ppf(1 - FALSE_ALARM) / np.sqrt(len(y))
+    pilot = shift * (draws.standard_normal(5000) + shift) - shift**2 / 2
+    good = thresholds(pilot, c)
+    for tau, slack in ((good, 0.02), (good * 3, 0.3), (good / 3, 0.3)):
+        bound = constant_part(tau, c) + drawn_part(ratio, tau, c).mean()
+        assert best - error <= bound <= best + slack
+
+
+@pytest.mark.parametrize("law", [
+    JointLaw((added_noise(np.random.default_rng(1).normal(size=(300, 3)), np.eye(3), "normal"),), 300),
+    JointLaw((added_noise(np.random.default_rng(2).exponential(size=(300, 2)), np.diag([0.5, 0.7]), "laplace"),), 300),
+    JointLaw((added_noise(np.random.default_rng(3).normal(size=(300, 2)), np.diag([0.3, 0.6]), "uniform"),), 300),
+    JointLaw((Levels(np.random.default_rng(4).integers(0, 4, (300, 3)), (np.full((4, 4), 0.1) + 0.6 * np.eye(4),) * 3),), 300),
+    JointLaw((RandomFactor(np.random.default_rng(5).lognormal(size=(300, 2)), np.full(2, 0.1), np.full(2, 0.3)),), 300),
+], ids=["normal", "laplace", "uniform", "levels", "factor"])
+def test_no_score_rule_and_no_matching_exceeds_the_bounds(law):
+    """The most probable candidate, over 40 releases: rule of f / m, rule of f, and the whole-file posterior in blocks."""
+    n, rows, draws = law.records, np.arange(law.records), np.random.default_rng(11)
+    found = {"ratio": [], "density": []}
+    for _ in range(40):
+        density = law.log_density(law.draw(rows, draws), rows)
+        weight = np.exp(density - density.max(axis=1, keepdims=True))
+        ratio = weight / weight.sum(axis=1, keepdims=True)
+        for name, score in (("ratio", ratio), ("density", np.exp(density))):
+            top = score.max(axis=0)
+            best = score >= top * (1 - 1e-9)
+            found[name].append((best[rows, rows] / best.sum(axis=0))[top > 0].sum() / n)
+    single = score_rule_bound([law], n, 6000, FALSE_ALARM, 3)
+    for shares in found.values():
+        error = stats.t.ppf(1 - FALSE_ALARM, 39) * np.std(shares, ddof=1) / np.sqrt(40)
+        assert np.mean(shares) - error <= single.upper
+    assert single.estimate < 2.5 * np.mean(found["ratio"]) + 0.02
+    whole = pairing_bound([law], 12, 600, FALSE_ALARM, 4)
+    assert whole.upper >= single.estimate - 0.02
+    assert 1 / 12 <= whole.estimate <= whole.upper <= 1
+
+
+def test_pairing_bound_of_pairs_is_the_exact_success():
+    """Two records, one normal column: the posterior success is Φ(|x₁ − x₂| / √2)."""
+    law = JointLaw((added_noise(np.array([[0.0], [1.3]]), np.eye(1), "normal"),), 2)
+    found = pairing_bound([law], 2, 40_000, FALSE_ALARM, 5)
+    exact = stats.norm.cdf(1.3 / np.sqrt(2))
+    assert abs(found.estimate - exact) < stats.norm.ppf(1 - FALSE_ALARM / 2) * 0.5 / np.sqrt(40_000)
+    assert exact <= found.upper
+
+
+def test_directions_without_noise_tell_records_apart():
+    """A column released as it is identifies records that differ in it, and a sum that noise keeps does too."""
+    x = np.random.default_rng(6).normal(size=(40, 2))
+    for root in (np.diag([1.0, 0.0]), np.array([[1.0, -1.0]])):
+        law = JointLaw((added_noise(x, root, "normal"),), 40)
+        assert pairing_bound([law], 12, 50, 1e-4, 1).estimate == pytest.approx(1.0)
+    same = np.column_stack([x[:, 0], np.ones(40)])
+    assert added_noise(same, np.diag([1.0, 0.0]), "normal").points.shape[1] == 1
+    assert added_noise(x, np.ones((3, 2)), "laplace") is None
+
+
+def test_correlated_noise_that_is_not_normal_is_unmixed():
+    """Density ratios agree with those of the recovered draws."""
+    root = np.array([[1.0, 0.6], [0.0, 0.8]])
+    law = added_noise(np.array([[0.0, 0.0], [1.0, 2.0]]), root, "laplace")
+    assert isinstance(law, AddedNoise)
+    assert law.shapes == ("laplace", "laplace")
+    u = (law.points[1] - law.points[0]) - np.array([1.0, 2.0]) @ np.linalg.inv(root)
+    assert u == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+def test_blocks_cover_all_records_once_and_are_similar():
+    points = np.random.default_rng(2).normal(size=(103, 3))
+    blocks = similar_blocks(points, 12)
+    assert np.array_equal(np.sort(np.concatenate(blocks)), np.arange(103))
+    assert sorted({len(b) for b in blocks}) == [7, 12]
+    assert np.mean([points[b].var(axis=0).sum() for b in blocks]) < 0.6 * points.var(axis=0).sum()
+    assert [len(b) for b in similar_blocks(np.zeros((5, 0)), 3)] == [3, 2]
