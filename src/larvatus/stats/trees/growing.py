@@ -62,9 +62,9 @@ def grow(
     """The node of each of `rows`, and for each node its column, left child, largest code on the left and smallest one on the
     right, place in the table of levels and impurity; then that table, with the side of each level.
 
-    The right child follows the left one. Column −1 marks a leaf. The place is −1 for cuts between codes. `order` has the rows in
-    the order of each column j with `slot[j]` ≥ 0; the others are counted by level. The target is `y`, or `classes` below `kinds`
-    if that is positive. A node with fewer than `least` rows is not divided.
+    The right child follows the left one. Column −1 marks a leaf. The place is −1 for cuts between codes. `order` has the rows
+    in the order of each column j with `slot[j]` ≥ 0; the others are counted by level. The target is `y`, or `classes` below
+    `kinds` if that is positive. A node with fewer than `least` rows is not divided.
     """
     m, p = len(rows), len(codes)
     most = 2 * (m // max(smallest, 1)) + 2
@@ -76,7 +76,8 @@ def grow(
     held, spare, node = rows.copy(), np.empty(m, dtype=np.int32), np.zeros(codes.shape[1], dtype=np.int64)
     side = np.zeros(codes.shape[1], dtype=np.uint8)
     widest = max(1, levels.max()) if p else 1
-    where, levels_here, count = np.full(widest, -1, dtype=np.int64), np.zeros(widest, dtype=np.int64), np.zeros(widest, dtype=np.int64)
+    where, levels_here = np.full(widest, -1, dtype=np.int64), np.zeros(widest, dtype=np.int64)
+    count = np.zeros(widest, dtype=np.int64)
     by, total, chosen = np.zeros(widest, dtype=np.int64), np.zeros(widest), np.zeros(widest, dtype=np.bool_)
     best_side = np.zeros(widest, dtype=np.uint8)
     table = np.zeros((widest, max(kinds, 1)), dtype=np.int64)

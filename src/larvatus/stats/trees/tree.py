@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.trees.growing import Flags, grow
+from larvatus.stats.trees.growing import RIGHT, Flags, grow
 from larvatus.stats.trees.number_cuts import Codes
 
 DEEPEST = 30  # as rpart
@@ -27,8 +27,8 @@ _COUNTED = 256  # a column with at most this number of values is counted by leve
 class Predictor:
     """A column by which records are divided: its codes 0, 1, … in the order of its values.
 
-    `values` has the number of each code; −∞ stands for a missing number, which is below all others. For a column of levels, which
-    are divided in any way if `nominal` and in their order if not, it has the codes.
+    `values` has the number of each code; −∞ stands for a missing number, which is below all others. For a column of levels it has
+    the codes. Levels are divided in any way if `nominal`, else in their order.
     """
 
     codes: Codes
@@ -75,7 +75,7 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Nodes of a tree: the column that divides each (−1: a leaf), its left child (the right one is next), and how it divides."""
+    """Nodes of a tree: the column that divides each (−1: a leaf), its left child (the right one is next) and how it divides."""
 
     column: Ints
     child: Ints
@@ -89,8 +89,8 @@ class Tree:
         """The leaf of each row, given the values of the predictors (see `comparable`)."""
         if self.leaf[0] == 0:
             return np.zeros(rows, dtype=np.int64)
-        return np.asarray(_walk(np.array(values).reshape(len(values), rows), self.column, self.child, self.threshold, self.place,
-                                self.sides, self.leaf))
+        table = np.array(values).reshape(len(values), rows)
+        return np.asarray(_walk(table, self.column, self.child, self.threshold, self.place, self.sides, self.leaf))
 
 
 def fit_tree(
@@ -101,7 +101,7 @@ def fit_tree(
 
     Each leaf has at least `smallest` rows. A node with fewer than `least` is not divided (default: three leaves, as rpart).
     """
-    rows = np.asarray(rows, dtype=np.int32)
+    here: Codes = np.asarray(rows, dtype=np.int32)
     n = len(target)
     codes = np.array([p.codes for p in predictors], dtype=np.int32).reshape(len(predictors), n)
     levels = np.array([p.levels for p in predictors], dtype=np.int64)
@@ -109,16 +109,16 @@ def fit_tree(
     sort = [j for j, p in enumerate(predictors) if not p.nominal and p.levels > _COUNTED]
     slot = np.full(len(predictors), -1, dtype=np.int64)
     slot[sort] = np.arange(len(sort))
-    order = np.empty((len(sort), len(rows)), dtype=np.int32)
+    order = np.empty((len(sort), len(here)), dtype=np.int32)
     for s, j in enumerate(sort):
-        order[s] = rows[np.argsort(codes[j, rows], kind="stable")]
+        order[s] = here[np.argsort(codes[j, here], kind="stable")]
     if kind == "classes":
         y, classes = np.zeros(1), np.asarray(target, dtype=np.int32)
         kinds = int(classes[rows].max(initial=0)) + 1
     else:
         y, classes, kinds = _scaled(np.asarray(target, dtype=np.float64), rows), np.zeros(1, dtype=np.int32), 0
     node, column, child, at, beyond, place, impurity, sides = grow(
-        codes, levels, nominal, order, slot, rows, y, classes, kinds, smallest, least or 3 * smallest, deepest)
+        codes, levels, nominal, order, slot, here, y, classes, kinds, smallest, least or 3 * smallest, deepest)
     top = _pruned(column, child, impurity, complexity * impurity[0])
     threshold = np.zeros(len(column))
     for j, predictor in enumerate(predictors):
@@ -169,10 +169,7 @@ def _walk(
         i = 0
         while leaf[i] < 0:
             v = values[column[i], r]
-            if place[i] >= 0:
-                right = sides[place[i] + int(v)] == 1
-            else:
-                right = v > threshold[i]
+            right = sides[place[i] + int(v)] == RIGHT if place[i] >= 0 else v > threshold[i]
             i = child[i] + 1 if right else child[i]
         out[r] = leaf[i]
     return out
