@@ -27,8 +27,8 @@ _COUNTED = 256  # a column with at most this number of values is counted by leve
 class Predictor:
     """A column by which records are divided: its codes 0, 1, … in the order of its values.
 
-    `values` has the number of each code; −∞ stands for a missing number, which is below all others. For a column of levels it has
-    the codes. Levels are divided in any way if `nominal`, else in their order.
+    `values` has the number of each code; −∞ stands for a missing number, which is below all others. For a column of levels it
+    has the codes. Levels are divided in any way if `nominal`, else in their order.
     """
 
     codes: Codes
@@ -101,7 +101,7 @@ def fit_tree(
 
     Each leaf has at least `smallest` rows. A node with fewer than `least` is not divided (default: three leaves, as rpart).
     """
-    here: Codes = np.asarray(rows, dtype=np.int32)
+    here = np.array(rows, dtype=np.int32)
     n = len(target)
     codes = np.array([p.codes for p in predictors], dtype=np.int32).reshape(len(predictors), n)
     levels = np.array([p.levels for p in predictors], dtype=np.int64)
