@@ -20,17 +20,17 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, reduce_groups
 
-_NOTABLE = 0.5
+_NOTABLE, _NAMED = 0.5, 5
 
 
 class SequentialTrees(Mask):
     """Replace the confidential columns, one after another, by values of records that are alike in S and in the columns before.
 
     This is the synthesis that synthpop made common. Each column gets a classification or regression tree on S and the columns
-    before it. A record finds its leaf by S and by the values already drawn for it, and takes the value of a record of that leaf.
-    Distributions keep their shape, and relations that trees can express are preserved, non-linear ones and those with
-    categories too. Zeros and missing values are drawn first. Exact identities, such as a total that is the sum of its parts, are
-    lost unless a rule restores them.
+    before it. A record finds its leaf by S and by the values already drawn for it, and takes the value of a record of that
+    leaf. Distributions keep their shape, and relations that trees can express are preserved, also non-linear ones and those
+    with categories. Zeros and missing values are drawn first. Exact identities, such as a total that is the sum of its parts,
+    are lost unless a rule restores them.
 
     Columns declared non-confidential are released as they are: the file is partially synthetic. If every column is
     confidential, the file is fully synthetic, and its records have nothing to do with persons. Released values are original
@@ -83,7 +83,8 @@ class SequentialTrees(Mask):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(smoothing="density", missing="keep", order="fewest_levels"), cls(copies=2, scope="file", smallest_leaf=10)
+        smooth = cls(smoothing="density", missing="keep", order="fewest_levels")
+        return cls(), smooth, cls(copies=2, scope="file", smallest_leaf=10)
 
     @property
     def copy_count(self) -> int:
@@ -109,15 +110,15 @@ class SequentialTrees(Mask):
 
         made = [Column(settled(n), "number", missing=False) for n in names]
         masked = map_groups(current, replace_values, list(dict.fromkeys([*kept, *names])), made)
-        return Masked(masked, [*self._notes(kept, names), *_determined(masked, names, [settled(n) for n in names])])
+        return Masked(masked, [*self._notes(kept, names), *_determined(masked, names, [settled(n) for n in names], kept)])
 
     def change_clause(self) -> str:
         return "relations that trees with small leaves cannot express, exact identities between columns and tails may differ"
 
     def public_sentence(self) -> str:
-        near = "near values" if self.smoothing == "density" else "values"
-        said = (f"Confidential values were replaced, column by column, by {near} of at least {self.smallest_leaf} records that are "
-                "alike in the other columns, chosen at random")
+        near = "values near those" if self.smoothing == "density" else "values"
+        said = (f"Confidential values were replaced, column by column, by {near} of records drawn at random from groups of at "
+                f"least {self.smallest_leaf} that are alike in other columns")
         if self.copies == 1:
             return f"{said}."
         return f"{said}, in {self.copies} copies. Analyse each copy separately and combine the results."
@@ -128,7 +129,8 @@ class SequentialTrees(Mask):
         for field, told in (("semicontinuous", self.semicontinuous or {}), ("order", self.order)):
             for name in told if not isinstance(told, str) else ():
                 if name not in names:
-                    raise MaskError(f"{self.name()}.{field}: {name!r} is not a column of this step; {nearest_names(name, names)}")
+                    near = nearest_names(name, names)
+                    raise MaskError(f"{self.name()}.{field}: {name!r} is not a column of this step; {near}")
         if self.order == "given":
             return names
         if self.order == "fewest_levels":
@@ -147,14 +149,16 @@ class SequentialTrees(Mask):
         return notes
 
 
-def _determined(data: Microdata, names: Sequence[str], marks: Sequence[str]) -> list[Note]:
-    """Notes on values drawn from leaves in which all records have the same value."""
+def _determined(data: Microdata, names: Sequence[str], marks: Sequence[str], kept: Sequence[str]) -> list[Note]:
+    """A note on values drawn from leaves in which all records have the same value."""
     def count(group: int, block: Block) -> Array:
-        return np.array([*(int(block[m].sum()) for m in marks), len(block)], dtype=np.int64)
+        return np.array([int(block[m].sum()) for m in marks], dtype=np.int64)
 
-    *sure, rows = np.sum(reduce_groups(data, list(marks), count, np.add), axis=0).tolist()
-    return [
-        Note(f"{n:,} of {rows:,} values of {name} come from leaves in which all records have the same value: there, S and the "
-             "columns before determine it", "warning" if n > _NOTABLE * rows else "information")
-        for name, n in zip(names, sure, strict=True) if n
-    ]
+    sure = dict(zip(names, np.sum(reduce_groups(data, list(marks), count, np.add), axis=0).tolist(), strict=True))
+    if not any(sure.values()):
+        return []
+    most = [n for n in sorted(names, key=lambda n: -sure[n]) if sure[n] > _NOTABLE * data.rows]
+    named = f", more than half of those of {', '.join(most[:_NAMED])}{' …' if len(most) > _NAMED else ''}" if most else ""
+    by = "S and the columns before determine" if kept else "the columns before determine"
+    return [Note(f"{sum(sure.values()):,} of {len(names) * data.rows:,} values come from leaves in which all records have the "
+                 f"same value{named}: there, {by} it", "warning" if most and kept else "information")]

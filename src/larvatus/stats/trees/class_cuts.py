@@ -148,7 +148,8 @@ def cut_levels_classes(
     """The gain of the best division of the levels; `chosen` tells which of them are on the left.
 
     Numbers are cut in their order. For two classes nominal levels are put in one order, by the share of a class. For more
-    classes every division of few levels is tried. Many levels are put in orders by the share of each of the five most frequent classes.
+    classes every division of few levels is tried, and many levels are put in orders by the share of each of the five most
+    frequent classes.
     """
     present = 0
     for c in range(len(counts)):

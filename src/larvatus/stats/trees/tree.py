@@ -122,8 +122,8 @@ def fit_tree(
     top = _pruned(column, child, impurity, complexity * impurity[0])
     threshold = np.zeros(len(column))
     for j, predictor in enumerate(predictors):
-        here = np.flatnonzero((column == j) & (place < 0))
-        threshold[here] = _middles(predictor.values[at[here]], predictor.values[beyond[here]])
+        cuts = np.flatnonzero((column == j) & (place < 0))
+        threshold[cuts] = _middles(predictor.values[at[cuts]], predictor.values[beyond[cuts]])
     own = top[node]
     reached, number = np.unique(own, return_inverse=True)
     leaf = np.full(len(column), -1, dtype=np.int64)
