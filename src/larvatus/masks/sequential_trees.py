@@ -1,4 +1,6 @@
-"""Draw the columns one after another from the leaves of classification and regression trees (Reiter 2005; synthpop).
+"""Draw the columns one after another from the leaves of classification and regression trees (Reiter 2005).
+
+This is the synthesis of synthpop (Nowok, Raab and Dibben 2016):
 
     y_ij = x_dj,      d drawn from the records in the leaf of (s_i, y_i1, …, y_i,j−1)
 
@@ -95,7 +97,7 @@ class SequentialTrees(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.masks.trees.columns import tree_columns
-        from larvatus.masks.trees.synthesis import TreeSettings, settled, synthesise
+        from larvatus.masks.trees.synthesis import TreeSettings, mark_name, synthesise
 
         names = self._ordered(current)
         outside = self.scope == "file"
@@ -108,9 +110,9 @@ class SequentialTrees(Mask):
         def replace_values(group: int, block: Block) -> Mapping[str, Array]:
             return synthesise(block, predictors, drawn, settings, random)
 
-        made = [Column(settled(n), "number", missing=False) for n in names]
+        made = [Column(mark_name(n), "number", missing=False) for n in names]
         masked = map_groups(current, replace_values, list(dict.fromkeys([*kept, *names])), made)
-        return Masked(masked, [*self._notes(kept, names), *_determined(masked, names, [settled(n) for n in names], kept)])
+        return Masked(masked, [*self._notes(kept, names), *_determined(masked, names, [mark_name(n) for n in names], kept)])
 
     def change_clause(self) -> str:
         return "relations that trees with small leaves cannot express, exact identities between columns and tails may differ"

@@ -1,4 +1,4 @@
-"""PO50: how many more than half of the records a model assigns to the right file (synthpop; Raab, Nowok and Dibben 2021).
+"""PO50: how many more than half of the records a model assigns to the right file (Raab, Nowok and Dibben 2021).
 
     PO50 = ½ [share of released records with p > c + share of original records with p ≤ c] − ½
 

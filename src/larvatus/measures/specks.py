@@ -1,4 +1,4 @@
-"""SPECKS: the largest distance between the distributions of the propensity scores of both files (Bowen and Snoke 2021).
+"""SPECKS: the largest distance between the distributions of the propensity scores of both files (Bowen, Liu and Su 2021).
 
     SPECKS = max_p |F_original(p) − F_released(p)|
 """

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from larvatus.stats.trees.class_cuts import MOST_TRIED
-from larvatus.stats.trees.tree import Predictor, Tree, comparable, fit_tree
+from larvatus.stats.trees.tree import Predictor, Tree, fit_tree, tree_values
 
 R = shutil.which("Rscript")
 
@@ -97,7 +97,7 @@ def test_rows_end_in_the_leaf_that_they_were_grown_in_whatever_is_missing():
         tree = fit_tree(predictors, wanted, kind, np.arange(800), 5)
         assert tree.leaves.sizes.min() >= 5
         assert len(tree.leaves.sizes) > 20
-        assert (tree.leaf_of([comparable(c) for c in (x, g, order)], 800) == leaf_of_rows(tree)).all()
+        assert (tree.leaf_of([tree_values(c) for c in (x, g, order)], 800) == leaf_of_rows(tree)).all()
 
 
 def test_missing_numbers_are_parted_from_the_others_where_that_is_best():
@@ -110,7 +110,7 @@ def test_missing_numbers_are_parted_from_the_others_where_that_is_best():
 def test_a_level_that_a_node_never_saw_goes_to_the_larger_side():
     g = np.array([0] * 10 + [1] * 30, dtype=np.int32)
     tree = fit_tree([Predictor.of_levels(g, 3, True)], (g == 0).astype(float), "number", np.arange(40), 5)
-    leaf = tree.leaf_of([comparable(np.array([0, 1, 2, -1], dtype=np.int32))], 4)
+    leaf = tree.leaf_of([tree_values(np.array([0, 1, 2, -1], dtype=np.int32))], 4)
     assert leaf[0] != leaf[1] == leaf[2] == leaf[3]
 
 

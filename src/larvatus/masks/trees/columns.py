@@ -13,7 +13,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.stats.trees.tree import Predictor
 
 SPIKE = 0.05  # a column has zeros that are drawn first if at least this share of its values are zero
-MISSING = 0
+ABSENT_STAGE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class TreeColumn:
             return np.ones(len(values), dtype=np.int64), np.zeros(0)
         gone = np.isnan(values)
         spikes = np.array(self._spikes(values[~gone]))
-        at = np.where(gone, MISSING, len(spikes) + 1)
+        at = np.where(gone, ABSENT_STAGE, len(spikes) + 1)
         for i, spike in enumerate(spikes):
             at[values == spike] = i + 1
         if 0 < int((at > len(spikes)).sum()) < smallest:
-            return np.where(gone, MISSING, 1), np.zeros(0)
+            return np.where(gone, ABSENT_STAGE, 1), np.zeros(0)
         return at, spikes
 
     def _spikes(self, values: Floats) -> tuple[float, ...]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
-from larvatus.core.scratch_names import scratch
+from larvatus.core.scratch_names import scratch, stream_text
 from larvatus.data.contracts import Array, Block
-from larvatus.masks.trees.columns import MISSING, TreeColumn
+from larvatus.masks.trees.columns import ABSENT_STAGE, TreeColumn
 from larvatus.masks.trees.leaf_draws import draw_donors, one_valued, smoothed
-from larvatus.stats.trees.tree import Predictor, comparable, fit_tree
+from larvatus.stats.trees.tree import Predictor, fit_tree, tree_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TreeSettings:
     draw_missing: bool
 
 
-def settled(name: str) -> str:
+def mark_name(name: str) -> str:
     """The column that is 1 for records whose value was drawn from a leaf in which all have the same value."""
     return scratch("settled", name)
 
@@ -39,17 +39,17 @@ def settled(name: str) -> str:
 def synthesise(
     block: Block, kept: Sequence[TreeColumn], drawn: Sequence[TreeColumn], settings: TreeSettings, random: RecordRandom
 ) -> Mapping[str, Array]:
-    """New values of the columns `drawn`, in their order, and for each the column `settled`."""
+    """New values of the columns `drawn`, in their order, and for each the column `mark_name`."""
     so_far = _SoFar(block.record, settings, random, [c.predictor(block[c.name]) for c in kept],
-                    [comparable(block[c.name]) for c in kept])
+                    [tree_values(block[c.name]) for c in kept])
     out: dict[str, Array] = {}
     for i, column in enumerate(drawn):
         x = block[column.name]
         y, sure = so_far.column(column, x)
-        out[column.name], out[settled(column.name)] = y, sure.astype(np.float64)
+        out[column.name], out[mark_name(column.name)] = y, sure.astype(np.float64)
         if i + 1 < len(drawn):
             so_far.predictors.append(column.predictor(x))
-            so_far.values.append(comparable(y))
+            so_far.values.append(tree_values(y))
     return out
 
 
@@ -73,11 +73,12 @@ class _SoFar:
             stage[fitted], sure[fitted] = self._draw(column, "stage", at, at.astype(np.float64), fitted, fitted)
         y = x.copy()
         if column.is_number:
-            y[stage == MISSING] = np.nan
-            y[(stage > MISSING) & (stage <= len(spikes))] = spikes[stage[(stage > MISSING) & (stage <= len(spikes))] - 1]
+            y[stage == ABSENT_STAGE] = np.nan
+            first = (stage > ABSENT_STAGE) & (stage <= len(spikes))
+            y[first] = spikes[stage[first] - 1]
         wanted = fitted & (stage > len(spikes))
         if wanted.any():
-            y[wanted], same = self._draw(column, "value", None, x, fitted & (at > len(spikes)), wanted)
+            y[wanted], same = self._draw(column, "leaf", None, x, fitted & (at > len(spikes)), wanted)
             sure[wanted] &= same
         return y, sure
 
@@ -92,10 +93,10 @@ class _SoFar:
         tree = fit_tree(self.predictors, target, kind, rows, self.settings.smallest, self.settings.complexity)  # type: ignore[arg-type]
         leaf = tree.leaf_of([v[wanted] for v in self.values], int(wanted.sum()))
         record = self.record[wanted]
-        donors = draw_donors(tree.leaves, leaf, self.random.uniform(record, purpose=f"{what} of {column.name}")[0])
-        same = one_valued(tree.leaves, comparable(x))[leaf]
+        donors = draw_donors(tree.leaves, leaf, self.random.uniform(record, purpose=f"{what} {stream_text(column.name)}")[0])
+        same = one_valued(tree.leaves, tree_values(x))[leaf]
         if kind == "number" and self.settings.smooth:
-            noise = self.random.normal(record, purpose=f"smoothing of {column.name}")[0]
+            noise = self.random.normal(record, purpose=f"smoothing {stream_text(column.name)}")[0]
             y = smoothed(x, tree.leaves, leaf, donors, noise)
             return np.rint(y) if column.integer else y, same
         return x[donors] if classes is None else classes[donors], same

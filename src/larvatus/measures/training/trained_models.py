@@ -13,7 +13,7 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.contracts import Array, Column
 from larvatus.data.microdata import Microdata, collect
-from larvatus.stats.trees.tree import Predictor, comparable, fit_tree
+from larvatus.stats.trees.tree import Predictor, fit_tree, tree_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TrainingFile:
 
     def content_order(self) -> Ints:
         """The records by their values, so that the order of the file does not matter."""
-        return np.lexsort([np.nan_to_num(comparable(self.values[n]), nan=-np.inf) for n in sorted(self.values, reverse=True)])
+        return np.lexsort([np.nan_to_num(tree_values(self.values[n]), nan=-np.inf) for n in sorted(self.values, reverse=True)])
 
 
 def training_files(files: Sequence[Microdata], names: Sequence[str]) -> list[TrainingFile]:
@@ -68,7 +68,7 @@ def predicted(train: TrainingFile, test: TrainingFile, target: str, smallest: in
         for n in others
     ]
     tree = fit_tree(predictors, y, "number" if number else "classes", there, min(smallest, len(there)), complexity)
-    leaf = tree.leaf_of([comparable(test.values[n]) for n in others], len(test.record))
+    leaf = tree.leaf_of([tree_values(test.values[n]) for n in others], len(test.record))
     number_of_leaf = np.repeat(np.arange(len(tree.leaves.sizes)), tree.leaves.sizes)
     held = y[tree.leaves.rows]
     if number:

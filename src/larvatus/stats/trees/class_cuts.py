@@ -12,7 +12,7 @@ import numpy as np
 
 from larvatus.core.arrays import Bools, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.trees.number_cuts import ABOVE, Codes
+from larvatus.stats.trees.number_cuts import SURELY_MORE, CutCodes
 
 MOST_TRIED = 8  # levels of which every division is tried; more are put in orders, one for each of some classes
 _CLASSES = 5
@@ -20,7 +20,7 @@ _CLASSES = 5
 
 @kernel(error_model="numpy")
 def cut_sorted_classes(
-    order: Codes, codes: Codes, classes: Codes, low: int, high: int, counts: Ints, left: Ints, smallest: int
+    order: CutCodes, codes: CutCodes, classes: CutCodes, low: int, high: int, counts: Ints, left: Ints, smallest: int
 ) -> tuple[float, int]:
     """Rows in the order of a column: the gain of the best cut and the largest code on its left; gain 0 if there is none.
 
@@ -44,15 +44,15 @@ def cut_sorted_classes(
         code = codes[r]
         if codes[order[q + 1]] != code:
             gain = mine / below + others / (n - below) - alone
-            if gain > best * ABOVE:
+            if gain > best * SURELY_MORE:
                 best, at = gain, code
     return best, at
 
 
 @kernel()
-def counts_by_level(
-    rows: Codes, codes: Codes, classes: Codes, low: int, high: int, place: Ints, levels: Ints, count: Ints, table: Ints,
-    width: int,
+def class_counts_by_level(
+    rows: CutCodes, codes: CutCodes, classes: CutCodes, low: int, high: int, place: Ints, levels: Ints, count: Ints,
+    table: Ints, width: int,
 ) -> int:
     """Fill the levels of a column that occur in a node and their frequencies by class; return their number."""
     there = 0
@@ -92,7 +92,7 @@ def _best_prefix(
         if below < smallest or n - below < smallest:
             continue
         gain = mine / below + others / (n - below) - whole / n
-        if gain > best * ABOVE:
+        if gain > best * SURELY_MORE:
             best, at = gain, i + 1
     return best, at
 
@@ -135,7 +135,7 @@ def _every_division(
             mine += left[c] * left[c]
             others += (counts[c] - left[c]) * (counts[c] - left[c])
         gain = mine / below + others / (n - below) - whole / n
-        if gain > best * ABOVE:
+        if gain > best * SURELY_MORE:
             best, at = gain, bits
     return best, at
 
@@ -171,7 +171,7 @@ def cut_levels_classes(
             used[c] = True
         _order_by_share(there, levels, count, table, c, by)
         gain, at = _best_prefix(there, n, count, table, counts, smallest, by, left)
-        if gain > best * ABOVE:
+        if gain > best * SURELY_MORE:
             best = gain
             for i in range(there):
                 chosen[by[i]] = i < at

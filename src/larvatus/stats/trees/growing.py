@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.kernels import kernel
-from larvatus.stats.trees.class_cuts import counts_by_level, cut_levels_classes, cut_sorted_classes
-from larvatus.stats.trees.number_cuts import ABOVE, Codes, cut_levels_number, cut_sorted_number, sums_by_level
+from larvatus.stats.trees.class_cuts import class_counts_by_level, cut_levels_classes, cut_sorted_classes
+from larvatus.stats.trees.number_cuts import SURELY_MORE, CutCodes, cut_levels_number, cut_sorted_number, sums_by_level
 
 Flags = NDArray[np.uint8]
 LEFT, RIGHT, ABSENT = 0, 1, 2
 
 
 @kernel()
-def _divide(held: Codes, low: int, high: int, side: Flags, spare: Codes) -> int:
+def _divide(held: CutCodes, low: int, high: int, side: Flags, spare: CutCodes) -> int:
     """Move the rows of the right child behind those of the left one, each in their order; return where the right ones begin."""
     put, back = low, 0
     for q in range(low, high):
@@ -36,7 +36,7 @@ def _divide(held: Codes, low: int, high: int, side: Flags, spare: Codes) -> int:
 
 @kernel()
 def _local_classes(
-    rows: Codes, classes: Codes, low: int, high: int, place: Ints, found: Ints, counts: Ints, local: Codes
+    rows: CutCodes, classes: CutCodes, low: int, high: int, place: Ints, found: Ints, counts: Ints, local: CutCodes
 ) -> int:
     """Number the classes of a node from 0 in the order in which they appear; return how many there are."""
     there = 0
@@ -56,8 +56,8 @@ def _local_classes(
 
 @kernel()
 def grow(
-    codes: Codes, levels: Ints, nominal: Bools, order: Codes, slot: Ints, rows: Codes, y: Floats, classes: Codes, kinds: int,
-    smallest: int, least: int, deepest: int,
+    codes: CutCodes, levels: Ints, nominal: Bools, order: CutCodes, slot: Ints, rows: CutCodes, y: Floats, classes: CutCodes,
+    kinds: int, smallest: int, least: int, deepest: int,
 ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Floats, Flags]:
     """The node of each of `rows`, and for each node its column, left child, largest code on the left and smallest one on the
     right, place in the table of levels and impurity; then that table, with the side of each level.
@@ -119,11 +119,11 @@ def grow(
                         gain, cut = cut_sorted_classes(own, codes[j], local, a, b, counts[:width], left, smallest)
                     else:
                         gain, cut = cut_sorted_number(own, codes[j], y, a, b, mean, smallest)
-                    if gain > best * ABOVE:
+                    if gain > best * SURELY_MORE:
                         best, chosen_column, code, levels_best = gain, j, cut, 0
                     continue
                 if kinds:
-                    there = counts_by_level(held, codes[j], local, a, b, where, levels_here, count, table, width)
+                    there = class_counts_by_level(held, codes[j], local, a, b, where, levels_here, count, table, width)
                     gain = 0.0
                     if there > 1:
                         gain = cut_levels_classes(
@@ -135,7 +135,7 @@ def grow(
                         gain, cut = cut_levels_number(there, n, levels_here, count, total, nominal[j], smallest, by)
                         for k in range(there):
                             chosen[by[k]] = k < cut
-                if gain > best * ABOVE:
+                if gain > best * SURELY_MORE:
                     best, chosen_column, code, levels_best = gain, j, -1, levels[j]
                     best_side[: levels[j]] = ABSENT
                     for k in range(there):

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
-Codes: TypeAlias = NDArray[np.int32]
-ABOVE = 1 + 1e-12  # a later cut must gain more than rounding errors
+CutCodes: TypeAlias = NDArray[np.int32]
+SURELY_MORE = 1 + 1e-12  # a later cut must gain more than rounding errors
 
 
 @kernel(error_model="numpy")
 def cut_sorted_number(
-    order: Codes, codes: Codes, y: Floats, low: int, high: int, mean: float, smallest: int
+    order: CutCodes, codes: CutCodes, y: Floats, low: int, high: int, mean: float, smallest: int
 ) -> tuple[float, int]:
     """Rows in the order of a column: the gain of the best cut and the largest code on its left; gain 0 if there is none."""
     n, left, best, at = high - low, 0.0, 0.0, -1
@@ -34,14 +34,14 @@ def cut_sorted_number(
         code = codes[r]
         if codes[order[q + 1]] != code:
             gain = left * left * n / (below * float(n - below))
-            if gain > best * ABOVE:
+            if gain > best * SURELY_MORE:
                 best, at = gain, code
     return best, at
 
 
 @kernel()
 def sums_by_level(
-    rows: Codes, codes: Codes, y: Floats, low: int, high: int, mean: float, place: Ints, levels: Ints,
+    rows: CutCodes, codes: CutCodes, y: Floats, low: int, high: int, mean: float, place: Ints, levels: Ints,
     count: Ints, total: Floats,
 ) -> int:
     """Fill the levels of a column that occur in a node, with the count and the sum of y − ȳ of each; return their number.
@@ -93,6 +93,6 @@ def cut_levels_number(
         if below < smallest or n - below < smallest:
             continue
         gain = left * left * n / (below * float(n - below))
-        if gain > best * ABOVE:
+        if gain > best * SURELY_MORE:
             best, at = gain, i + 1
     return best, at

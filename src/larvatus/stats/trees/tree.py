@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.trees.growing import RIGHT, Flags, grow
-from larvatus.stats.trees.number_cuts import Codes
+from larvatus.stats.trees.number_cuts import CutCodes
 
-DEEPEST = 30  # as rpart
+_DEEPEST = 30  # as rpart
 _COUNTED = 256  # a column with at most this number of values is counted by level, and not held in order
 
 
@@ -31,7 +31,7 @@ class Predictor:
     has the codes. Levels are divided in any way if `nominal`, else in their order.
     """
 
-    codes: Codes
+    codes: CutCodes
     levels: int
     nominal: bool
     values: Floats
@@ -52,11 +52,11 @@ class Predictor:
 
     @classmethod
     def of_levels(cls, codes: NDArray[np.int32], levels: int, nominal: bool) -> Predictor:
-        """Codes of levels, −1 if missing. A missing value is a level of its own, the lowest one if there is an order."""
+        """CutCodes of levels, −1 if missing. A missing value is a level of its own, the lowest one if there is an order."""
         return cls((codes + 1).astype(np.int32), levels + 1, nominal, np.arange(levels + 1.0))
 
 
-def comparable(column: NDArray[np.float64] | NDArray[np.int32]) -> Floats:
+def tree_values(column: NDArray[np.float64] | NDArray[np.int32]) -> Floats:
     """Numbers, or codes of levels with −1 for missing, as a tree compares them."""
     return np.asarray(column if column.dtype.kind == "f" else column + 1, dtype=np.float64)
 
@@ -86,7 +86,7 @@ class Tree:
     leaves: Leaves
 
     def leaf_of(self, values: Sequence[Floats], rows: int) -> Ints:
-        """The leaf of each row, given the values of the predictors (see `comparable`)."""
+        """The leaf of each row, given the values of the predictors (see `tree_values`)."""
         if self.leaf[0] == 0:
             return np.zeros(rows, dtype=np.int64)
         table = np.array(values).reshape(len(values), rows)
@@ -94,8 +94,8 @@ class Tree:
 
 
 def fit_tree(
-    predictors: Sequence[Predictor], target: Floats | Codes, kind: Literal["number", "classes"], rows: Ints, smallest: int,
-    complexity: float = 0.0, least: int = 0, deepest: int = DEEPEST,
+    predictors: Sequence[Predictor], target: Floats | CutCodes, kind: Literal["number", "classes"], rows: Ints, smallest: int,
+    complexity: float = 0.0, least: int = 0, deepest: int = _DEEPEST,
 ) -> Tree:
     """Fit a tree to some rows. `target` has a number, or a class 0, 1, …, for each row.
 
