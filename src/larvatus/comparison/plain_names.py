@@ -130,6 +130,9 @@ _MEASURES = {
     "propensity": PlainName(
         "propensity score", _DISTRIBUTIONS, "How well a model separates released from original records.",
         looks_at="the joint distribution by propensity score"),
+    "po50": PlainName(
+        "records assigned to the right file", _DISTRIBUTIONS, "How many more records than half a model assigns to the right "
+        "file.", looks_at="which file a record is from"),
     "rank_correlation": PlainName(
         "rank correlations", _CORRELATIONS, "Mean change of the correlations between ranks.", looks_at="rank correlations"),
     "regression_overlap": PlainName(
@@ -138,9 +141,18 @@ _MEASURES = {
     "scatter": PlainName(
         "scatter plots", _CORRELATIONS, "Share of records that would have to move to another cell of a scatter plot.",
         looks_at="scatter plots"),
+    "specks": PlainName(
+        "distance between propensity scores", _DISTRIBUTIONS, "Largest distance between the propensity scores of both files.",
+        looks_at="the distribution of propensity scores"),
+    "synthetic_training": PlainName(
+        "models trained on the release", _REGRESSIONS, "How much worse a model predicts original records if it was trained on "
+        "released ones.", looks_at="predictions of models"),
     "table": PlainName(
         "cross-tabulations", _TABLES, "Share of records that would have to move to another cell of a table.",
         looks_at="cross-tabulations"),
+    "utility_tables": PlainName(
+        "tables of one and two columns", _TABLES, "Compares all tables of one and two columns, cell by cell.",
+        looks_at="tables of one and two columns"),
 }
 PLAIN: Mapping[str, PlainName] = {**_ATTACKS, **_MEASURES}
 

@@ -306,6 +306,7 @@ class Mask(Method):
       record per household for them (`data/households/household_steps.py`)
     - `masks_weight`: true if it changes the survey weight and no confidential column
     - `drops`, `blanks`: true if it removes records, or makes values missing
+    - `draws_missing`: true if it draws anew which values are missing
     - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
     - `handles`: kinds of columns that it can mask: "number", "nominal", "ordered" for categorical columns with an order, and
       "date" if it can mask dates but not other numbers
@@ -342,6 +343,7 @@ class Mask(Method):
     masks_weight: ClassVar[bool] = False
     drops: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
+    draws_missing: ClassVar[bool] = False
     as_needed: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     takes_dates: ClassVar[bool] = True

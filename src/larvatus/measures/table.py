@@ -12,21 +12,21 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Ints
 from larvatus.core.errors import UtilityError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups
-from larvatus.data.contracts import Array, Block, Measure
+from larvatus.data.contracts import Measure
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.data.verbs import as_one_group, reduce_groups
 from larvatus.measures.binning.bins import bin_difference
+from larvatus.measures.binning.table_categories import TableCategories, table_counts
 from larvatus.measures.scoring.correlation_pairs import by_variable
 
 _Names = tuple[str, ...]
-_MOST_CELLS, _FEW = 1_000_000, 10
+_MOST_CELLS = 1_000_000
 
 
 class Table(Measure):
@@ -61,9 +61,9 @@ class Table(Measure):
         released = release.data
         tables, left_out = self._tables(original, released)
         columns = list(dict.fromkeys(n for t in tables for n in t))
-        cuts = {n: _Categories.of(original, released, n) for n in columns}
+        cuts = {n: TableCategories.of(original, released, n) for n in columns}
         _check_size(tables, cuts)
-        before, after = (_counted(d, tables, [cuts[n].codes[k] for n in columns], columns, cuts)
+        before, after = (table_counts(d, tables, [cuts[n].codes[k] for n in columns], columns, cuts)
                          for k, d in enumerate((original, released)))
         whole = [[np.sum([g[i] for g in side], axis=0) for i in range(len(tables))] for side in (before, after)]
         rows: list[Row] = [
@@ -105,7 +105,7 @@ class Table(Measure):
         return [tuple(p) for p in pairs] or [(masked[0],)], many
 
     def _cells(
-        self, tables: Sequence[_Names], cuts: Mapping[str, _Categories], before: Sequence[Ints], after: Sequence[Ints]
+        self, tables: Sequence[_Names], cuts: Mapping[str, TableCategories], before: Sequence[Ints], after: Sequence[Ints]
     ) -> Rows:
         """The cells of all tables whose share changed most."""
         found: list[tuple[float, int, int]] = []
@@ -123,76 +123,7 @@ class Table(Measure):
         return Rows.of(out)
 
 
-class _Categories:
-    """The categories of a column in a table: the categories of both files, or classes of numbers; then missing."""
-
-    def __init__(self, names: Sequence[str], codes: Sequence[Array], numeric: bool) -> None:
-        self.names, self.codes, self.numeric = names, codes, numeric
-
-    @classmethod
-    def of(cls, original: Microdata, released: Microdata, name: str) -> _Categories:
-        both = [d.table.columns[name] for d in (original, released)]
-        if both[0].kind == "number":
-            cuts = _cuts(original, name)
-            inside = max(len(cuts) - 1, 1)
-            classes = [f"class {i + 1} of {inside}" for i in range(inside)]
-            names = ["below the original range", *classes, "above the original range"] if len(cuts) else classes
-            return cls(names, [cuts, cuts], True)
-        levels = {v: i for i, v in enumerate(dict.fromkeys(v for c in both for v in c.levels))}
-        return cls([str(v) for v in levels], [np.array([*(levels[v] for v in c.levels), len(levels)]) for c in both], False)
-
-    @property
-    def size(self) -> int:
-        return len(self.names) + 1
-
-    def name(self, code: int) -> str:
-        return [*self.names, "missing"][code]
-
-    def place(self, values: Array, codes: Array) -> Ints:
-        """The category of every value; the last is missing."""
-        if not self.numeric:
-            return np.asarray(codes[values])
-        return np.where(np.isnan(values), self.size - 1, np.searchsorted(codes, values, side="left"))
-
-
-def _cuts(data: Microdata, name: str) -> Floats:
-    """Upper ends of classes: below the range, one class for each of few values or four by quartiles, and above the range.
-
-    An inner cut lies half-way between two original values, so that no value lies on it. If a quartile is the largest value,
-    the cut separates it from the values below, so that a column with one dominant value has a class for the others.
-    """
-    whole = as_one_group(data)
-
-    def seen(group: int, block: Block) -> Floats:
-        return np.unique(block[name][~np.isnan(block[name])])[: _FEW + 1]
-
-    def ends(group: int, block: Block) -> Floats:
-        values = block[name][~np.isnan(block[name])]
-        return np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
-
-    few = reduce_groups(whole, [name], seen, lambda one, other: np.union1d(one, other)[: _FEW + 1])[0]
-    if not len(few):
-        return np.zeros(0)
-    low, high = reduce_groups(whole, [name], ends, np.maximum)[0] * [-1, 1]
-    inside = (few[1:] + few[:-1]) / 2 if len(few) <= _FEW else _quartile_cuts(whole, name, high)
-    return np.array([np.nextafter(low, -np.inf), *inside, high])
-
-
-def _quartile_cuts(whole: Microdata, name: str, high: float) -> Floats:
-    quartiles = whole.table.quantiles(name, [0.25, 0.5, 0.75])[0]
-
-    def around(group: int, block: Block) -> Floats:
-        values = block[name]
-        lower = [values[(values <= q) & (values < high)].max(initial=-np.inf) for q in quartiles]
-        return np.array([lower, [values[values > q].min(initial=high) for q in quartiles]])
-
-    def nearer(one: Floats, other: Floats) -> Floats:
-        return np.array([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
-
-    return np.unique(reduce_groups(whole, [name], around, nearer)[0].mean(axis=0))
-
-
-def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> None:
+def _check_size(tables: Sequence[_Names], cuts: Mapping[str, TableCategories]) -> None:
     for t in tables:
         cells = int(np.prod([float(cuts[n].size) for n in t]))
         if cells > _MOST_CELLS:
@@ -200,18 +131,3 @@ def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> No
                 f"{' × '.join(t)} has {cells:,} cells; at most {_MOST_CELLS:,} are allowed. List fewer columns (tables).",
                 subject="table",
             )
-
-
-def _counted(
-    data: Microdata, tables: Sequence[_Names], codes: Sequence[Array], columns: Sequence[str], cuts: Mapping[str, _Categories]
-) -> list[list[Ints]]:
-    """Per sub-group, the cell counts of every table."""
-    def count(group: int, block: Block) -> list[Ints]:
-        place = {n: cuts[n].place(block[n], c) for n, c in zip(columns, codes, strict=True)}
-        sizes = [[cuts[n].size for n in t] for t in tables]
-        return [
-            np.bincount(np.ravel_multi_index([place[n] for n in t], s), minlength=int(np.prod(s)))
-            for t, s in zip(tables, sizes, strict=True)
-        ]
-
-    return reduce_groups(data, columns, count, lambda one, other: [a + b for a, b in zip(one, other, strict=True)])

@@ -58,7 +58,7 @@ def _figure(drawn: Sequence[ScoredRelease], left_out: str, where: str = "") -> l
     some = f" The figure shows the {_MOST_COLUMNS} of {plural(len(names), 'column')} that changed most."
     sentence = _sentence(panels) + (some if len(names) > _MOST_COLUMNS else "") + left_out
     order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]
-    largest = _scale(max(inside, default=0.0))
+    largest = round_end(max(inside, default=0.0))
     return [Figure(title, sentence, draw_correlations(title, sentence, order, original, panels, largest))]
 
 
@@ -98,7 +98,7 @@ def _most(difference: CorrelationCells) -> tuple[float, tuple[str, str]]:
     return max((abs(v), pair) for pair, v in difference.items())
 
 
-def _scale(largest: float) -> float:
+def round_end(largest: float) -> float:
     """The next round number, as the end of the colour scale for differences; 1 if there are none."""
     if largest < EXACT:
         return 1.0
@@ -139,15 +139,15 @@ def draw_correlations(
         some = panels[start : start + each]
         wide = cell * len(names) + _GAP
         for i, (name, matrix) in enumerate([("original", original), *((p.name, p.released) for p in some)]):
-            body.append(_matrix(name, names, matrix, left + i * wide, y, cell, 1.0))
-        body += [_names(names, 0, y, cell, left), _names(names, wide, y + high, cell, left)]
+            body.append(draw_matrix(name, names, matrix, left + i * wide, y, cell, 1.0))
+        body += [draw_names(names, 0, y, cell, left), draw_names(names, wide, y + high, cell, left)]
         for i, p in enumerate(some):
-            body.append(_matrix("difference", names, p.difference, left + (i + 1) * wide, y + high, cell, largest))
+            body.append(draw_matrix("difference", names, p.difference, left + (i + 1) * wide, y + high, cell, largest))
         y += 2 * high
     return document(title, sentence, WIDTH, y, "".join(body))
 
 
-def _names(names: Sequence[str], x: float, y: float, cell: float, left: float) -> str:
+def draw_names(names: Sequence[str], x: float, y: float, cell: float, left: float) -> str:
     out = []
     for i, name in enumerate(names):
         said = f"{i + 1} {name}"
@@ -156,7 +156,9 @@ def _names(names: Sequence[str], x: float, y: float, cell: float, left: float) -
     return "".join(out)
 
 
-def _matrix(name: str, names: Sequence[str], matrix: CorrelationCells, x: float, y: float, cell: float, largest: float) -> str:
+def draw_matrix(
+    name: str, names: Sequence[str], matrix: CorrelationCells, x: float, y: float, cell: float, largest: float
+) -> str:
     out = [heading(x, y + 14, cell * len(names) + _GAP - 6, name)]
     places: dict[tuple[str, int], list[str]] = {}
     texts: list[str] = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement
 from typing import Literal
 
@@ -74,6 +75,8 @@ def recipe_of(
     atoms: Sequence[Atom], degree: int, interactions: Interactions, most: int, squared_pairs: bool = False
 ) -> Recipe:
     """Terms of these atoms, at most `most` in addition to the masked columns; lower-order terms come first."""
+    used = Counter(a.name for a in atoms)  # a column may be called as the indicator of another one
+    atoms = [a if used[a.name] == 1 else replace(a, name=f"{a.name} ({a.part})") for a in atoms]
     given, masked = [a for a in atoms if not a.masked], [a for a in atoms if a.masked]
     order = (*given, *masked)
     row = {a.name: i if i < len(given) else i + 1 for i, a in enumerate(order)}

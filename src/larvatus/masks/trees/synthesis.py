@@ -1,0 +1,102 @@
+"""Synthesise the columns of a sub-group one after another, each given S and the columns before it.
+
+    y_j ~ leaf of (s, y_1, …, y_{j−1})   in the tree of x_j on (s, x_1, …, x_{j−1})
+
+Trees are fitted to original values. Records find their leaf by S and the values that were drawn for them before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch, stream_text
+from larvatus.data.contracts import Array, Block
+from larvatus.masks.trees.columns import ABSENT_STAGE, TreeColumn
+from larvatus.masks.trees.leaf_draws import draw_donors, one_valued, smoothed
+from larvatus.stats.trees.tree import Predictor, fit_tree, tree_values
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """What the columns of a synthesis have in common."""
+
+    smallest: int
+    complexity: float
+    smooth: bool
+    draw_missing: bool
+
+
+def mark_name(name: str) -> str:
+    """The column that is 1 for records whose value was drawn from a leaf in which all have the same value."""
+    return scratch("settled", name)
+
+
+def synthesise(
+    block: Block, kept: Sequence[TreeColumn], drawn: Sequence[TreeColumn], settings: TreeSettings, random: RecordRandom
+) -> Mapping[str, Array]:
+    """New values of the columns `drawn`, in their order, and for each the column `mark_name`."""
+    so_far = _SoFar(block.record, settings, random, [c.predictor(block[c.name]) for c in kept],
+                    [tree_values(block[c.name]) for c in kept])
+    out: dict[str, Array] = {}
+    for i, column in enumerate(drawn):
+        x = block[column.name]
+        y, sure = so_far.column(column, x)
+        out[column.name], out[mark_name(column.name)] = y, sure.astype(np.float64)
+        if i + 1 < len(drawn):
+            so_far.predictors.append(column.predictor(x))
+            so_far.values.append(tree_values(y))
+    return out
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """A synthesis after some columns: original predictors, and the values of the synthetic records."""
+
+    record: Ints
+    settings: TreeSettings
+    random: RecordRandom
+    predictors: list[Predictor]
+    values: list[Floats] = field(default_factory=list)
+
+    def column(self, column: TreeColumn, x: Array) -> tuple[Array, Bools]:
+        """New values of a column, and whether each comes from a leaf in which all records have the same value."""
+        at, spikes = column.stages(x, self.settings.smallest)
+        absent = np.isnan(x) if column.is_number else x < 0
+        fitted = np.full(len(x), True) if self.settings.draw_missing else ~absent
+        stage, sure = at.copy(), np.full(len(x), True)
+        if len(np.unique(at[fitted])) > 1:
+            stage[fitted], sure[fitted] = self._draw(column, "stage", at, at.astype(np.float64), fitted, fitted)
+        y = x.copy()
+        if column.is_number:
+            y[stage == ABSENT_STAGE] = np.nan
+            first = (stage > ABSENT_STAGE) & (stage <= len(spikes))
+            y[first] = spikes[stage[first] - 1]
+        wanted = fitted & (stage > len(spikes))
+        if wanted.any():
+            y[wanted], same = self._draw(column, "leaf", None, x, fitted & (at > len(spikes)), wanted)
+            sure[wanted] &= same
+        return y, sure
+
+    def _draw(
+        self, column: TreeColumn, what: str, classes: Ints | None, x: Array, fitted: Bools, wanted: Bools
+    ) -> tuple[Array, Bools]:
+        """Draws for the records `wanted` from the leaves of a tree that is fitted to the rows `fitted`."""
+        kind, target = ("classes", classes) if classes is not None else ("number", x)
+        if classes is None and not column.is_number:
+            kind, target = "classes", x + 1
+        rows = np.flatnonzero(fitted)
+        tree = fit_tree(self.predictors, target, kind, rows, self.settings.smallest, self.settings.complexity)  # type: ignore[arg-type]
+        leaf = tree.leaf_of([v[wanted] for v in self.values], int(wanted.sum()))
+        record = self.record[wanted]
+        donors = draw_donors(tree.leaves, leaf, self.random.uniform(record, purpose=f"{what} {stream_text(column.name)}")[0])
+        same = one_valued(tree.leaves, tree_values(x))[leaf]
+        if kind == "number" and self.settings.smooth:
+            noise = self.random.normal(record, purpose=f"smoothing {stream_text(column.name)}")[0]
+            y = smoothed(x, tree.leaves, leaf, donors, noise)
+            return np.rint(y) if column.integer else y, same
+        return x[donors] if classes is None else classes[donors], same

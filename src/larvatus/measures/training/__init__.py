@@ -1,0 +1,1 @@
+"""Models trained on one file and tested on another."""
