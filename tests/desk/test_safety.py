@@ -143,6 +143,7 @@ def test_the_local_page_is_for_its_owner_and_goes_away(desk: RunningDesk):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     page = path.read_text()
     assert token in page
+    assert '<form method="post"' in page, "else the token would be in the next address"
     assert not re.search(rf"(href|url|action)=[^ >]*{re.escape(token)}", page), "a token is in no address"
     desk.post("/enter", {"token": token}, Origin="null", Cookie=None)
     assert not path.exists()
