@@ -174,7 +174,9 @@ def test_odd_names_are_neither_listed_nor_opened(desk: RunningDesk, root: Path, 
 
 
 @pytest.mark.parametrize("plain", [
-    {"source": "postgresql://localhost/x"}, {"source": "../survey.sav", "catalog": "../../outside.csv"},
+    {"source": "postgresql://localhost/x"}, {"source": "postgresql://localhost/x.csv"}, {"source": "file:///etc/x.csv"},
+    {"source": {"file": "s3://bucket/x.csv"}}, {"source": "../base.duckdb"}, {"source": "../base.db", "table": "x"},
+    {"source": "../survey.sav", "catalog": "../../outside.csv"},
     {"source": "../survey.sav", "password_file": "../../outside.csv"},
     {"source": "../survey.sav", "intruder": {"file": "../../outside.csv"}},
     {"source": "../survey.sav", "intruder": {"other_releases": ["../../outside.csv"]}},
