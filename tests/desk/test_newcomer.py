@@ -119,6 +119,49 @@ def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
         assert "seems to be a survey weight" in desk.get(f"{place}/{page}").text, page
 
 
+@pytest.mark.parametrize(("column", "role", "said"), [
+    ("age", "weight", "does not look like a survey weight"), ("sex", "weight", "this column is read as categories"),
+    ("age", "record_id", "must differ in every record"),
+])
+def test_a_role_that_does_not_suit_a_column_is_a_warning(desk: RunningDesk, place: str, column: str, role: str, said: str):
+    assert said not in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column=column, role=role)
+    for page in ("roles", "run"):
+        assert f"<b>{column}</b>: " in desk.get(f"{place}/{page}").text
+        assert said in desk.get(f"{place}/{page}").text
+
+
+def test_an_amount_that_is_read_as_categories_is_a_warning(desk: RunningDesk, place: str):
+    assert "different values. If it is an amount" not in desk.get(f"{place}/roles").text
+    desk.act(place, "open/kind", column="age", kind="category")
+    assert "different values. If it is an amount" in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column="age", role="none")
+    assert "different values. If it is an amount" not in desk.get(f"{place}/roles").text, "it is not released"
+
+
+def test_without_results_the_pages_lead_to_the_run(desk: RunningDesk, place: str):
+    for page in ("compare", "decide"):
+        assert f'class="button" href="{place}/run"' in desk.get(f"{place}/{page}").text
+
+
+def test_a_question_about_other_roles_is_dropped(desk: RunningDesk, place: str):
+    """The next question need not wait until the worker has answered one that nobody asks any more."""
+    worker, study = desk.server.desk.worker, desk.server.desk.study(place.rpartition("/")[2])
+    for change in (("roles/role", {"column": "age", "role": "none"}), ("history/undo", {}), ("history/redo", {})):
+        desk.act(place, "masks/look")
+        desk.act(place, "keys/look")
+        running, waiting = worker.latest(study.id, "advise"), worker.latest(study.id, "keys")
+        assert not waiting.is_over
+        desk.act(place, change[0], **change[1])
+        assert waiting.state == "cancelled", change
+        desk.wait(place)
+        assert running.state == "cancelled", change
+    desk.act(place, "keys/look")
+    desk.act(place, "open/purpose", purpose="teaching")
+    desk.wait(place)
+    assert worker.latest(study.id, "keys").state == "done", "the purpose has no bearing on the keys"
+
+
 def test_without_confidential_columns_the_page_says_what_to_do(desk: RunningDesk, place: str):
     for column in ("income", "mood"):
         desk.act(place, "roles/role", column=column, role="none")

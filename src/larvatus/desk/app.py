@@ -247,8 +247,7 @@ class _Pages:
             _check_version(study, form)
         except StaleStudy as error:
             return self._page(request, study, step, {}, error)
-        study.undo() if request.path_params["way"] == "undo" else study.redo()
-        self.desk.events.tell(study.id, "study", {"number": study.history.number})
+        self.desk.go_in_history(study, request.path_params["way"])
         return _to(study, step)
 
     async def order(self, request: Request) -> Response:

@@ -21,6 +21,7 @@ from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
 _KEPT = ("advise", "keys", "coarser", "search", "verify")
+_ABOUT_ROLES = ("advise", "keys", "coarser")  # what nobody waits for any more once a role has changed
 RUNNING = "running"  # what a study notes while its releases are made, so that it can be continued
 
 
@@ -117,7 +118,20 @@ class Desk:
         """Change a study. Files that it names must be below the root or in its folder."""
         self._check_files(study, plain)
         study.change(plain, *change)
+        self._after_change(study)
+
+    def go_in_history(self, study: StudyFolder, way: str) -> None:
+        """Undo the last change of a study, or do it again."""
+        study.undo() if way == "undo" else study.redo()
+        self._after_change(study)
+
+    def _after_change(self, study: StudyFolder) -> None:
+        """Tell all pages, and end the jobs whose question is out of date, so that the next one need not wait for them."""
         self.events.tell(study.id, "study", {"number": study.history.number})
+        key = self.data_key(study)
+        for job in self.worker.open_jobs(study.id):
+            if job.name in _ABOUT_ROLES and job.arguments.get("key") != key:
+                self.worker.drop(job)
 
     def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
         refuse_other_kinds(source_name(plain))
