@@ -162,6 +162,42 @@ def test_a_question_about_other_roles_is_dropped(desk: RunningDesk, place: str):
     assert worker.latest(study.id, "keys").state == "done", "the purpose has no bearing on the keys"
 
 
+def test_every_release_has_a_name_of_its_own(desk: RunningDesk, place: str):
+    for name in ("noise", "swap"):
+        desk.act(place, "masks/add", method="additive_noise", name=name)
+    for name, said in ((" ", "Give the release a name."), ("swap", "Another release is called ‘swap’.")):
+        answer = desk.act(place, "masks/rename", release="0", name=name)
+        assert answer.status == 422
+        assert said in answer.text
+    assert desk.act(place, "masks/rename", release="0", name="noise").status == 303, "its own name"
+
+
+def test_problems_of_releases_lead_to_the_masks(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.change(with_release(study.plain, "", [{"method": "additive_noise"}]), "release")
+    assert f'<p><a href="{place}/masks">Change the masks</a></p>' in desk.get(f"{place}/run").text
+    desk.act(place, "roles/role", column="income", role="none")
+    desk.act(place, "roles/role", column="mood", role="none")
+    assert f'<p><a href="{place}/roles">Go to Roles</a></p>' in desk.get(f"{place}/run").text
+
+
+@pytest.mark.parametrize(("language", "typed", "made"), [
+    ("de", "0,25", [0.25]), ("fr", "0,1; 0,2", [0.1, 0.2]), ("de", "0.5", [0.5]), ("en", "0.5", [0.5]), ("en", "0,5", None),
+])
+def test_numbers_are_typed_as_the_language_writes_them(
+    desk: RunningDesk, place: str, language: str, typed: str, made: list[float] | None
+):
+    desk.act(place, "masks/add", method="additive_noise", name="noise")
+    version = desk.version(place)
+    answer = desk.post(f"{place}/masks/set", {"version": version, "release": "0", "step": "0", "setting.variance": typed},
+                       Accept_Language=language)
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    if made is None:
+        assert "must be a number, got &#39;0,5&#39;" in answer.text
+    else:
+        assert [r["steps"][0]["variance"] for r in study.plain["release"]] == made
+
+
 def test_without_confidential_columns_the_page_says_what_to_do(desk: RunningDesk, place: str):
     for column in ("income", "mood"):
         desk.act(place, "roles/role", column=column, role="none")

@@ -18,6 +18,8 @@ from larvatus.desk.refusals import problem_in
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording, languages
 
+_OF_RELEASES = ("release", "two releases")  # how problems of planned releases begin
+
 
 @cache
 def _templates() -> Environment:
@@ -50,6 +52,7 @@ def frame_of(desk: Desk, study: StudyFolder, step: str) -> dict[str, Any]:
     checked = study.check()
     return {
         "study": study, "step": step, "toml": study.text(), "problems": checked.problems, "done": steps_done(desk, study),
+        "mend_at": "masks" if all(p.startswith(_OF_RELEASES) for p in checked.problems) else "roles",
         "history": study.history, "busy": [j for j in desk.worker.open_jobs(study.id) if j.name == "run"],
     }
 
