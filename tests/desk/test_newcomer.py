@@ -182,7 +182,7 @@ def test_problems_of_releases_lead_to_the_masks(desk: RunningDesk, place: str):
 
 
 @pytest.mark.parametrize(("language", "typed", "made"), [
-    ("de", "0,25", [0.25]), ("fr", "0,1; 0,2", [0.1, 0.2]), ("de", "0.5", [0.5]), ("en", "0.5", [0.5]), ("en", "0,5", None),
+    ("de", "0,35", [0.35]), ("fr", "0,1; 0,2", [0.1, 0.2]), ("de", "0.5", [0.5]), ("en", "0.5", [0.5]), ("en", "0,5", None),
 ])
 def test_numbers_are_typed_as_the_language_writes_them(
     desk: RunningDesk, place: str, language: str, typed: str, made: list[float] | None

@@ -55,12 +55,12 @@ class Wording:
         """What the beginning of a line of progress is called, by what it is called in English."""
         return {name.replace("_", " "): said for name, said in self._own["doing"].items()}
 
-    def as_typed(self, text: str) -> str:
+    def as_typed(self, typed: str) -> str:
         """Numbers as someone types them in this language, such as 0,1; 0,5 in German, with decimal points; else the text."""
         mark = self._format["decimal"]
-        parts = [p.strip() for p in text.split(";")]
+        parts = [p.strip() for p in typed.split(";")]
         is_number = all(re.fullmatch(rf"[-+]?\d+(\{mark}\d+)?", p) for p in parts)
-        return "; ".join(p.replace(mark, ".") for p in parts) if is_number else text
+        return "; ".join(p.replace(mark, ".") for p in parts) if is_number else typed
 
     def count(self, value: int) -> str:
         """A whole number."""
