@@ -12,7 +12,7 @@ import pytest
 from desk.desk_browser import Visitor, axe_findings, needs_browser, open_browser
 from desk.running_desk import RunningDesk, running_desk
 from labelled_sample import survey, write_spss
-from larvatus.desk.study_edits import with_release
+from larvatus.desk.study_edits import columns_without_steps, with_release
 
 QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}]}
 
@@ -110,6 +110,15 @@ def test_if_the_unmasked_columns_alone_find_too_much_the_page_says_so(desk: Runn
     assert "from the unmasked columns alone" in page
     assert "Release fewer columns unmasked" in page
     assert "Mask more strongly" not in page
+    assert re.search("Unmasked are [a-z, ]+[.]", page)
+    decide = desk.get(f"{place}/decide").text
+    assert f'No release passes. The page Compare says what you can do. <a href="{place}/compare">' in decide
+    assert " checked>" not in decide, "no release that does not pass is chosen beforehand"
+    named = {"method": "local_suppression", "columns": columns_without_steps(study.plain)}
+    study.change(with_release({**study.plain, "release": []}, "noise", [named, {"method": "additive_noise"}]), "release")
+    page = desk.get(f"{place}/compare").text
+    assert "Unmasked are" not in page
+    assert "The steps that make the keys coarser do not suffice." in page
 
 
 def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
