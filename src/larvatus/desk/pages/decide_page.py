@@ -34,8 +34,8 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
     folder = at.study.results()
     chosen, passing = selected_release(run.comparison)[0], passing_names(results)
     return {
-        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen if chosen in passing else "",
-        "passing": passing, "verdicts": verdict_texts(subject, at.say),
+        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own],
+        "selected": chosen if chosen in passing else "", "passing": passing, "verdicts": verdict_texts(subject, at.say),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
