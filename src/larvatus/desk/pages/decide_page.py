@@ -92,6 +92,8 @@ def _export(at: PageRequest) -> None:
     target = at.study.path / "shared" / name
     if not at.study.holds(target):  # a link leads out of the folder
         raise Refusal("files.outside")
+    if target.exists() and not at.value("overwrite"):
+        raise Refusal("decide.exists", name=name)
     target.parent.mkdir(exist_ok=True)
     at.desk.worker.submit(at.study.id, "export", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "target": os.fspath(target),
