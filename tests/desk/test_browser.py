@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -198,7 +199,7 @@ def test_the_whole_walk_in_few_actions(browser, tmp_path: Path, file: str):
         approval, = open_run(study.results()).approvals().values()
         assert approval.by == "A. Keeper"
         assert {p.suffix for p in (study.path / "shared").iterdir()} >= {".sav" if file else ".csv", ".json"}
-        for step, scheme, wide in ((s, c, w) for s in STEPS for c, w in (("light", 1400), ("dark", 390))):
+        for step, scheme, wide in itertools.product(STEPS, ("light", "dark"), (1400, 390)):
             visitor.page.emulate_media(color_scheme=scheme)
             visitor.page.set_viewport_size({"width": wide, "height": 900})
             visitor.page.goto(f"{desk.origin}/study/{study.id}/{step}")

@@ -12,7 +12,7 @@ import pytest
 from desk.desk_browser import Visitor, axe_findings, needs_browser, open_browser
 from desk.running_desk import RunningDesk, running_desk
 from labelled_sample import survey, write_spss
-from larvatus.desk.study_edits import with_release
+from larvatus.desk.study_edits import columns_without_steps, with_release
 
 QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}]}
 
@@ -110,6 +110,15 @@ def test_if_the_unmasked_columns_alone_find_too_much_the_page_says_so(desk: Runn
     assert "from the unmasked columns alone" in page
     assert "Release fewer columns unmasked" in page
     assert "Mask more strongly" not in page
+    assert re.search("Unmasked are [a-z, ]+[.]", page)
+    decide = desk.get(f"{place}/decide").text
+    assert f'No release passes. The page Compare says what you can do. <a href="{place}/compare">' in decide
+    assert " checked>" not in decide, "no release that does not pass is chosen beforehand"
+    named = {"method": "local_suppression", "columns": columns_without_steps(study.plain)}
+    study.change(with_release({**study.plain, "release": []}, "noise", [named, {"method": "additive_noise"}]), "release")
+    page = desk.get(f"{place}/compare").text
+    assert "Unmasked are" not in page
+    assert "The steps that make the keys coarser do not suffice." in page
 
 
 def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
@@ -117,6 +126,85 @@ def test_a_weight_with_another_role_is_a_warning(desk: RunningDesk, place: str):
     desk.act(place, "roles/role", column="weight", role="confidential")
     for page in ("roles", "run"):
         assert "seems to be a survey weight" in desk.get(f"{place}/{page}").text, page
+
+
+@pytest.mark.parametrize(("column", "role", "said"), [
+    ("age", "weight", "does not look like a survey weight"), ("sex", "weight", "this column is read as categories"),
+    ("age", "record_id", "must differ in every record"),
+])
+def test_a_role_that_does_not_suit_a_column_is_a_warning(desk: RunningDesk, place: str, column: str, role: str, said: str):
+    assert said not in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column=column, role=role)
+    for page in ("roles", "run"):
+        assert f"<b>{column}</b>: " in desk.get(f"{place}/{page}").text
+        assert said in desk.get(f"{place}/{page}").text
+
+
+def test_an_amount_that_is_read_as_categories_is_a_warning(desk: RunningDesk, place: str):
+    assert "different values. If it is an amount" not in desk.get(f"{place}/roles").text
+    desk.act(place, "open/kind", column="age", kind="category")
+    assert "different values. If it is an amount" in desk.get(f"{place}/roles").text
+    desk.act(place, "roles/role", column="age", role="none")
+    assert "different values. If it is an amount" not in desk.get(f"{place}/roles").text, "it is not released"
+
+
+def test_without_results_the_pages_lead_to_the_run(desk: RunningDesk, place: str):
+    for page in ("compare", "decide"):
+        assert f'class="button" href="{place}/run"' in desk.get(f"{place}/{page}").text
+
+
+def test_a_question_about_other_roles_is_dropped(desk: RunningDesk, place: str):
+    """The next question need not wait until the worker has answered one that nobody asks any more."""
+    worker, study = desk.server.desk.worker, desk.server.desk.study(place.rpartition("/")[2])
+    for change in (("roles/role", {"column": "age", "role": "none"}), ("history/undo", {}), ("history/redo", {})):
+        desk.act(place, "masks/look")
+        desk.act(place, "keys/look")
+        running, waiting = worker.latest(study.id, "advise"), worker.latest(study.id, "keys")
+        assert not waiting.is_over
+        desk.act(place, change[0], **change[1])
+        assert waiting.state == "cancelled", change
+        desk.wait(place)
+        assert running.state == "cancelled", change
+    desk.act(place, "keys/look")
+    desk.act(place, "open/purpose", purpose="teaching")
+    desk.wait(place)
+    assert worker.latest(study.id, "keys").state == "done", "the purpose has no bearing on the keys"
+
+
+def test_every_release_has_a_name_of_its_own(desk: RunningDesk, place: str):
+    for name in ("noise", "swap"):
+        desk.act(place, "masks/add", method="additive_noise", name=name)
+    for name, said in ((" ", "Give the release a name."), ("swap", "Another release is called ‘swap’.")):
+        answer = desk.act(place, "masks/rename", release="0", name=name)
+        assert answer.status == 422
+        assert said in answer.text
+    assert desk.act(place, "masks/rename", release="0", name="noise").status == 303, "its own name"
+
+
+def test_problems_of_releases_lead_to_the_masks(desk: RunningDesk, place: str):
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    study.change(with_release(study.plain, "", [{"method": "additive_noise"}]), "release")
+    assert f'<p><a href="{place}/masks">Change the masks</a></p>' in desk.get(f"{place}/run").text
+    desk.act(place, "roles/role", column="income", role="none")
+    desk.act(place, "roles/role", column="mood", role="none")
+    assert f'<p><a href="{place}/roles">Go to Roles</a></p>' in desk.get(f"{place}/run").text
+
+
+@pytest.mark.parametrize(("language", "typed", "made"), [
+    ("de", "0,35", [0.35]), ("fr", "0,1; 0,2", [0.1, 0.2]), ("de", "0.5", [0.5]), ("en", "0.5", [0.5]), ("en", "0,5", None),
+])
+def test_numbers_are_typed_as_the_language_writes_them(
+    desk: RunningDesk, place: str, language: str, typed: str, made: list[float] | None
+):
+    desk.act(place, "masks/add", method="additive_noise", name="noise")
+    version = desk.version(place)
+    answer = desk.post(f"{place}/masks/set", {"version": version, "release": "0", "step": "0", "setting.variance": typed},
+                       Accept_Language=language)
+    study = desk.server.desk.study(place.rpartition("/")[2])
+    if made is None:
+        assert "must be a number, got &#39;0,5&#39;" in answer.text
+    else:
+        assert [r["steps"][0]["variance"] for r in study.plain["release"]] == made
 
 
 def test_without_confidential_columns_the_page_says_what_to_do(desk: RunningDesk, place: str):

@@ -265,6 +265,24 @@ def test_a_click_before_the_scripts_are_loaded_works(browser, desk: RunningDesk,
     visitor.context.close()
 
 
+def test_a_choice_before_the_scripts_are_loaded_is_sent(visitor: Visitor, place: str):
+    page, study = visitor.page, study_at(visitor.desk, place)
+    waiting: list = []
+    page.route("**/static/desk.js", lambda route: waiting.append(route))
+    page.goto(f"{visitor.desk.origin}{place}/roles", wait_until="commit")
+    page.get_by_label("Role of age").select_option("none")
+    assert "age" in study.plain["roles"]["non_confidential"]
+    waiting[0].continue_()
+    page.locator("aside code").filter(has_not_text='"age"').wait_for()
+    assert "age" not in study.plain["roles"]["non_confidential"]
+    before = study.history.number
+    page.unroute("**/static/desk.js")
+    page.reload()
+    page.get_by_label("Role of age").wait_for()
+    page.wait_for_timeout(500)
+    assert study.history.number == before, "to look at a page sends nothing"
+
+
 def test_the_end_of_a_job_is_noticed_without_its_event(visitor: Visitor, place: str):
     """An event that came too early, or a broken connection, leaves no page that waits for ever."""
     visitor.page.route("**/events", lambda route: route.abort())

@@ -96,8 +96,9 @@ def test_approval_export_and_verification(desk: RunningDesk):
     place, study = ready_study(desk)
     desk.act(place, "run/start")
     desk.wait(place)
-    assert desk.act(place, "decide/approve", release="noise 2", by="", reason="x").status == 422
     own = {"release": "noise 2", "by": "A. Keeper", "reason": "It serves the course."}
+    for empty in own:
+        assert desk.act(place, "decide/approve", **{**own, empty: " "}, despite="1").status == 422, empty
     refused = desk.act(place, "decide/approve", **own)
     assert refused.status == 422, "a release that is not shown to be safe needs a tick"
     assert "tick that you approve it all the same" in refused.text
@@ -110,6 +111,11 @@ def test_approval_export_and_verification(desk: RunningDesk):
     desk.wait(place)
     shared = study.path / "shared" / "shared.csv"
     assert shared.read_bytes() == next((study.results() / "releases").glob("noise-2.csv")).read_bytes()
+    again = desk.act(place, "decide/export", release="noise 2", name="shared", format=".csv")
+    assert again.status == 422
+    assert "shared.csv exists already. Choose another name, or tick" in again.text
+    assert desk.act(place, "decide/export", release="noise 2", name="shared", format=".csv", overwrite="1").status == 303
+    desk.wait(place)
     where = desk.server.desk.root.relative(shared)
     desk.act(place, "decide/verify", path=where, release="noise 2")
     desk.wait(place)

@@ -27,6 +27,8 @@ _LIMITS = {
     "greater_than": ("above", "gt"), "greater_than_equal": ("at least", "ge"),
     "less_than": ("below", "lt"), "less_than_equal": ("at most", "le"),
 }
+_NO_NUMBER = {n: said for kind, said in (("float", "must be a number"), ("int", "must be a whole number"))
+              for n in (f"{kind}_type", f"{kind}_parsing")} | {"int_from_float": "must be a whole number"}
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -167,7 +169,9 @@ def _known(kind: type[Method], name: str) -> str:
 
 
 def _limit(item: ErrorDetails) -> str:
-    """The limit that a number does not keep, as help states it; empty if that is not the problem."""
+    """The limit that a number does not keep, as help states it, or that it is none; empty if that is not the problem."""
+    if item["type"] in _NO_NUMBER:
+        return _NO_NUMBER[item["type"]]
     word, key = _LIMITS.get(item["type"], ("", ""))
     limit = item.get("ctx", {}).get(key)
     return f"must be {word} {exact_number(limit)}" if isinstance(limit, int | float) else ""

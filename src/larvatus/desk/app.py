@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -43,7 +44,8 @@ _ORDERS = ("pause", "continue", "cancel")
 _REPORTS = {"internal": "report.html", "public": "report_public.html"}
 _MOST_ROWS = 200
 _DEMO = "households.csv"
-_SEE_OTHER = 303
+_SEE_OTHER, _TOO_LARGE = 303, 413
+_MOST_FIELDS = 5000
 
 
 def make_app(desk: Desk, entrance: Entrance, host: str, cookie: str, door: DoorPage | None = None) -> Guard:
@@ -70,7 +72,7 @@ def make_app(desk: Desk, entrance: Entrance, host: str, cookie: str, door: DoorP
         Route(f"{study}/{{step:str}}", pages.show), Route(f"{study}/{{step:str}}/{{action:str}}", pages.act, methods=["POST"]),
         Route("/charts.css", pages.charts), Mount("/static", StaticFiles(directory=str(files("larvatus.desk") / "static"))),
     ]
-    handlers = {Exception: _failed, NoSuchStudy: _not_found, 404: _not_found}
+    handlers = {Exception: _failed, NoSuchStudy: _not_found, 404: _not_found, _TOO_LARGE: _too_large}
     app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers)
     return Guard(app, host, cookie, entrance)
 
@@ -86,11 +88,20 @@ async def _not_found(request: Request, error: Exception | None = None) -> Respon
     return PlainTextResponse(say("frame.no_page"), 404)
 
 
+async def _too_large(request: Request, error: Exception | None = None) -> Response:
+    say = Wording(language_for(request.headers.get("accept-language", "")))
+    return PlainTextResponse(say("guard.large"), _TOO_LARGE)
+
+
 async def _form(request: Request) -> dict[str, list[str]]:
     """The fields of a form; the guard has limited its size."""
     raw = (await request.body()).decode("utf-8", "replace")
     out: dict[str, list[str]] = {}
-    for name, value in parse_qsl(raw, keep_blank_values=True, max_num_fields=5000):
+    try:
+        fields = parse_qsl(raw, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(_TOO_LARGE) from None
+    for name, value in fields:
         out.setdefault(name, []).append(value)
     return out
 
@@ -236,8 +247,7 @@ class _Pages:
             _check_version(study, form)
         except StaleStudy as error:
             return self._page(request, study, step, {}, error)
-        study.undo() if request.path_params["way"] == "undo" else study.redo()
-        self.desk.events.tell(study.id, "study", {"number": study.history.number})
+        self.desk.go_in_history(study, request.path_params["way"])
         return _to(study, step)
 
     async def order(self, request: Request) -> Response:

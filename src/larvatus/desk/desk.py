@@ -12,7 +12,8 @@ from larvatus.core.errors import LarvatusError
 from larvatus.core.files import file_suffix, stem_of_file
 from larvatus.desk.events import EventHub
 from larvatus.desk.finished_results import elsewhere_of, run_parts
-from larvatus.desk.root_folder import RootFolder, refuse_private
+from larvatus.desk.refusals import Refusal
+from larvatus.desk.root_folder import RootFolder, refuse_other_kinds, refuse_private
 from larvatus.desk.study_folder import StudyFolder, question_key, studies_below
 from larvatus.desk.work.preview_file import PreviewRows
 from larvatus.desk.worker import DeskJob, DeskWorker
@@ -20,6 +21,7 @@ from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
 _KEPT = ("advise", "keys", "coarser", "search", "verify")
+_ABOUT_ROLES = ("advise", "keys", "coarser")  # what nobody waits for any more once a role has changed
 RUNNING = "running"  # what a study notes while its releases are made, so that it can be continued
 
 
@@ -106,9 +108,7 @@ class Desk:
 
     def source(self, study: StudyFolder) -> Path:
         """The data of a study, which must be below the root or in the study's folder."""
-        stated = study.plain.get("source", "")
-        name = stated.get("file", "") if isinstance(stated, Mapping) else stated
-        path = Path(os.path.realpath(study.path / str(name)))
+        path = Path(os.path.realpath(study.path / source_name(study.plain)))
         refuse_private(path)
         if study.path in path.parents:
             return path
@@ -118,14 +118,30 @@ class Desk:
         """Change a study. Files that it names must be below the root or in its folder."""
         self._check_files(study, plain)
         study.change(plain, *change)
+        self._after_change(study)
+
+    def go_in_history(self, study: StudyFolder, way: str) -> None:
+        """Undo the last change of a study, or do it again."""
+        study.undo() if way == "undo" else study.redo()
+        self._after_change(study)
+
+    def _after_change(self, study: StudyFolder) -> None:
+        """Tell all pages, and end the jobs whose question is out of date, so that the next one need not wait for them."""
         self.events.tell(study.id, "study", {"number": study.history.number})
+        key = self.data_key(study)
+        for job in self.worker.open_jobs(study.id):
+            if job.name in _ABOUT_ROLES and job.arguments.get("key") != key:
+                self.worker.drop(job)
 
     def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
+        refuse_other_kinds(source_name(plain))
         for name in named_files(plain):
+            if "://" in name:  # a database, a store, or a file anywhere
+                raise Refusal("files.outside")
             path = Path(os.path.realpath(study.path / name))
             refuse_private(path)
-            if "://" in name or study.path not in path.parents:
-                self.root.check(study.path / name)
+            if study.path not in path.parents:
+                self.root.check(path)
 
     # --- what jobs find out -----------------------------------------------------------------------------------------------
 
@@ -216,10 +232,15 @@ class Desk:
             study.note_about(approved=job.found["release"])
 
 
+def source_name(plain: Mapping[str, Any]) -> str:
+    """The file of the data as a study names it."""
+    stated = plain.get("source", "")
+    return str(stated.get("file", "") if isinstance(stated, Mapping) else stated)
+
+
 def named_files(plain: Mapping[str, Any]) -> list[str]:
     """The files that a study names: its source and what belongs to it, the intruder's files, taxonomies, lists of records."""
-    source = plain.get("source", "")
-    found = [source.get("file") if isinstance(source, Mapping) else source, plain.get("catalog"), plain.get("password_file")]
+    found = [source_name(plain), plain.get("catalog"), plain.get("password_file")]
     intruder, roles = plain.get("intruder", {}), plain.get("roles", {})
     planned = [*plain.get("release", ()), *plain.get("search", ())]
     releases = [r.get("name") for r in planned]

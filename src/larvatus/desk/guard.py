@@ -67,7 +67,7 @@ class Guard:
         if "transfer-encoding" in headers:  # a body of unknown length; browsers state the length of forms and files
             return 411, "guard.length"
         length = headers.get("content-length", "0")
-        if method == "POST" and (not length.isdigit() or (path != "/upload" and int(length) > LARGEST_FORM)):
+        if method == "POST" and (not length.isdecimal() or (path != "/upload" and int(length) > LARGEST_FORM)):
             return 413, "guard.large"
         if path not in OPEN and not path.startswith(OPEN_FOLDER) and not self.entrance.knows(_cookie(headers, self.cookie)):
             return 401, "guard.enter"

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from larvatus.comparison.release_sentences import capitalise, plain_title
 from larvatus.desk.desk import STEPS, Desk
 from larvatus.desk.finished_results import results_of
+from larvatus.desk.history import check_study
 from larvatus.desk.refusals import problem_in
 from larvatus.desk.study_folder import StudyFolder
 from larvatus.desk.wording import Wording, languages
@@ -50,8 +51,15 @@ def frame_of(desk: Desk, study: StudyFolder, step: str) -> dict[str, Any]:
     checked = study.check()
     return {
         "study": study, "step": step, "toml": study.text(), "problems": checked.problems, "done": steps_done(desk, study),
+        "mend_at": _page_to_mend(study) if checked.problems else "",
         "history": study.history, "busy": [j for j in desk.worker.open_jobs(study.id) if j.name == "run"],
     }
+
+
+def _page_to_mend(study: StudyFolder) -> str:
+    """Where the problems of a study can be solved: where its releases are planned, if it has none without them."""
+    without = {name: value for name, value in study.plain.items() if name != "release"}
+    return "roles" if check_study(without, study.path).problems else "masks"
 
 
 def steps_done(desk: Desk, study: StudyFolder) -> set[str]:

@@ -46,8 +46,9 @@ class RootFolder:
         path = self.resolve(relative)
         if not path.exists():
             raise Refusal("files.gone")
-        if not path.is_file() or not path.name.lower().endswith(_TABLES):
+        if not path.is_file():
             raise Refusal("files.kind")
+        refuse_other_kinds(path.name)
         return path
 
     def check(self, path: Path) -> Path:
@@ -93,6 +94,12 @@ class RootFolder:
             out += [e.path for e in found if not e.is_folder and not e.name.endswith(_NO_DATA)]
             waiting += [(e.path, depth + 1) for e in found if e.is_folder and depth < deepest]
         return out[:most]
+
+
+def refuse_other_kinds(name: str) -> None:
+    """Refuse a file that is no table by its name, such as a database, which may lead to other files."""
+    if name and not name.lower().endswith(_TABLES):
+        raise Refusal("files.kind")
 
 
 def refuse_private(path: Path) -> None:

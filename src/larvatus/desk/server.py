@@ -105,10 +105,7 @@ class DeskServer:
             while not self._server.started and not serving.done():
                 await asyncio.sleep(0.02)
             on_start()
-            try:
-                await serving
-            finally:
-                self.door.remove()
+            await serving
 
         try:
             asyncio.run(work())

@@ -135,8 +135,13 @@ def without_release(plain: Plain, place: int) -> dict[str, Any]:
 
 
 def with_release_name(plain: Plain, place: int, name: str) -> dict[str, Any]:
-    """The study with another name of a release."""
-    return _with_release_at(plain, place, {**_release_at(plain, place), "name": name.strip()})
+    """The study with another name of a release. A release has a name of its own."""
+    name, others = name.strip(), [n for i, n in enumerate(release_names(plain)) if i != place]
+    if not name:
+        raise Refusal("masks.needs_name")
+    if name in others:
+        raise Refusal("masks.name_taken", name=name)
+    return _with_release_at(plain, place, {**_release_at(plain, place), "name": name})
 
 
 def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from datetime import datetime
@@ -53,6 +54,13 @@ class Wording:
     def stages(self) -> Mapping[str, str]:
         """What the beginning of a line of progress is called, by what it is called in English."""
         return {name.replace("_", " "): said for name, said in self._own["doing"].items()}
+
+    def as_typed(self, typed: str) -> str:
+        """Numbers as someone types them in this language, such as 0,1; 0,5 in German, with decimal points; else the text."""
+        mark = self._format["decimal"]
+        parts = [p.strip() for p in typed.split(";")]
+        is_number = all(re.fullmatch(rf"[-+]?\d+(\{mark}\d+)?", p) for p in parts)
+        return "; ".join(p.replace(mark, ".") for p in parts) if is_number else typed
 
     def count(self, value: int) -> str:
         """A whole number."""

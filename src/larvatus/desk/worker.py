@@ -106,13 +106,19 @@ class DeskWorker:
         """Pause, continue or cancel a job."""
         if job.is_over:
             return
-        if job is self._running:
+        if what == "cancel":
+            self.drop(job)
+        elif job is self._running:
             self._send({"order": what})
-            if what != "cancel":
-                job.state = "paused" if what == "pause" else "running"
-        elif what == "cancel":
-            job.state = "cancelled"
+            job.state = "paused" if what == "pause" else "running"
         await self._on_change(job)
+
+    def drop(self, job: DeskJob) -> None:
+        """Cancel a job: at once if it waits, and within two seconds if it runs."""
+        if job is self._running:
+            self._send({"order": "cancel"})
+        elif not job.is_over:
+            job.state = "cancelled"
 
     def _send(self, plain: dict[str, Any]) -> None:
         assert self._process is not None

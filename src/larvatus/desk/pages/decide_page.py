@@ -32,10 +32,10 @@ def show_decide(at: PageRequest) -> dict[str, Any]:
     own = [h for h in subject.in_order if h.name in run.releases]
     approvals = run.approvals()
     folder = at.study.results()
-    chosen = selected_release(run.comparison)[0]
+    chosen, passing = selected_release(run.comparison)[0], passing_names(results)
     return {
-        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own], "selected": chosen,
-        "passing": passing_names(results), "verdicts": verdict_texts(subject, at.say),
+        "results": results, "cards": [card_of(h, subject, in_full=True) for h in own],
+        "selected": chosen if chosen in passing else "", "passing": passing, "verdicts": verdict_texts(subject, at.say),
         "approvals": list(approvals.values()), "report": (folder / "report.html").is_file(),
         "public": (folder / "report_public.html").is_file(),
         "jobs": {n: at.desk.worker.latest(at.study.id, n) for n in ("approve", "export", "verify")},
@@ -92,6 +92,8 @@ def _export(at: PageRequest) -> None:
     target = at.study.path / "shared" / name
     if not at.study.holds(target):  # a link leads out of the folder
         raise Refusal("files.outside")
+    if target.exists() and not at.value("overwrite"):
+        raise Refusal("decide.exists", name=name)
     target.parent.mkdir(exist_ok=True)
     at.desk.worker.submit(at.study.id, "export", {
         "results": os.fspath(at.study.results()), "release": at.value("release"), "target": os.fspath(target),

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from larvatus.desk.page_request import Action, PageRequest
-from larvatus.desk.study_edits import ROLE_CHOICES, role_of, with_labels_of_released, with_part, with_role
+from larvatus.desk.pages.open_page import kind_of
+from larvatus.desk.study_edits import RELEASED_ROLES, ROLE_CHOICES, role_of, with_labels_of_released, with_part, with_role
 
 _FEW_WEIGHTS = 0.05  # different weights per record beyond which weights may single out records
+_MANY_VALUES = 50  # of a category; with more it may be an amount
+_WEIGHTS = ("survey weight", "another weight", "constant")
 _SMALL = ("pool", "refuse", "pool_all", "suppress")
 
 
@@ -26,9 +29,9 @@ def show_roles(at: PageRequest) -> dict[str, Any]:
 
 
 def columns_with_roles(at: PageRequest) -> list[dict[str, Any]]:
-    """Every column of the file with its role in the study; none while the file is being looked at."""
-    found = at.desk.columns(at.study) or {"columns": []}
-    return [{**c, "now": role_of(at.study.plain, c["name"])} for c in found["columns"]]
+    """Every column of the file with its role and type in the study; none while the file is being looked at."""
+    found, plain = at.desk.columns(at.study) or {"columns": []}, at.study.plain
+    return [{**c, "now": role_of(plain, c["name"]), "kind": kind_of(plain.get("roles", {}), c)} for c in found["columns"]]
 
 
 def releases_weight(plain: Mapping[str, Any]) -> bool:
@@ -46,6 +49,7 @@ def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[st
             out.append((c["name"], said, at.say.language))
         if c["what"] == "survey weight" and c["now"] in ("confidential", "non_confidential", "sub_group", "key"):
             out.append((c["name"], at.say("roles.is_a_weight"), at.say.language))
+        out += [(c["name"], said, at.say.language) for said in odd_types(c, at)]
     rows = max((c["records"] for c in columns), default=0)
     groups = [c for c in columns if c["now"] == "sub_group"]
     cells = 1
@@ -54,6 +58,22 @@ def warnings_on(columns: list[dict[str, Any]], at: PageRequest) -> list[tuple[st
     if groups and cells * 10 > rows:
         said = at.say("roles.many_groups", cells=cells, rows=rows)
         out.append((" × ".join(c["name"] for c in groups), said, at.say.language))
+    return out
+
+
+def odd_types(column: Mapping[str, Any], at: PageRequest) -> list[str]:
+    """What does not suit the role of a column in its type or its values: a reading of the data would fail, or mislead."""
+    now, distinct = column["now"], column["distinct"]
+    out = []
+    if now == "weight" and column["kind"] != "number":
+        out.append(at.say("roles.weight_is_text"))
+    elif now == "weight" and column["what"] not in _WEIGHTS:
+        out.append(at.say("roles.is_no_weight"))
+    if now == "record_id" and distinct < column["records"]:
+        out.append(at.say("roles.id_repeats", distinct=distinct, records=column["records"]))
+    is_odd = column["kind"] == "category" and column["numeric"] and distinct > max(_MANY_VALUES, 2 * len(column["values"]))
+    if is_odd and now in RELEASED_ROLES:
+        out.append(at.say("roles.many_values", distinct=distinct))
     return out
 
 

@@ -37,9 +37,10 @@ def typed_step(at: PageRequest) -> TypedStep:
     if not 0 <= number < len(steps):
         raise Refusal("masks.step_gone")
     method = mask_class(steps[number]["method"])
-    varied = {n.removeprefix(_FIELD): grid_values(v[0]) for n, v in at.form.items()
+    form = {n: [at.say.as_typed(text) for text in v] if n.startswith(_FIELD) else v for n, v in at.form.items()}
+    varied = {n.removeprefix(_FIELD): grid_values(v[0]) for n, v in form.items()
               if n.startswith(_FIELD) and len(v) == 1 and ";" in v[0]}
-    given = settings_from(method, {n: v for n, v in at.form.items() if n.removeprefix(_FIELD) not in varied})
+    given = settings_from(method, {n: v for n, v in form.items() if n.removeprefix(_FIELD) not in varied})
     made = [{**given, **dict(zip(varied, values, strict=True))} for values in itertools.product(*varied.values())]
     problems: dict[str, str] = {}
     for one in made:

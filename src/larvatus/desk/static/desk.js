@@ -134,6 +134,14 @@ function start() {
   showCurrentStep();
   document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }
+// A choice that was made before this script was loaded would be shown and not sent.
+function isChanged(control) {
+  if (control.type === "checkbox") return control.checked !== control.defaultChecked;
+  const own = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
+  return own !== undefined && !own.selected;
+}
+
 if ("inside" in document.body.dataset) location.replace("/");
 start();
+[...document.querySelectorAll("select[data-submit], input[type=checkbox][data-submit]")].find(isChanged)?.form.requestSubmit();
 startEvents(refresh);
