@@ -51,32 +51,32 @@ def limits_not_met(head: Headline, subject: Subject) -> list[BrokenLimit]:
 
     if subject.limits is not None and subject.limits.broken(head.name):
         rows = sorted(subject.limits.broken(head.name), key=lambda r: (order(str(r["score"])), _nearness(r)))
-        return [BrokenLimit(m := str(r["score"]), _figure_beyond(r, scores.get(m))) for r in rows]
+        return [BrokenLimit(m := str(r["score"]), _figure_beyond(r, scores.get(m), subject.out_of)) for r in rows]
     if head.attack is None or passes_rule(head, subject.limits):
         return []
     ruled = [r for r in rule_rows(candidate) if r["met"] is not True]
     ruled.sort(key=lambda r: (order(str(r["attack"])), -baseline_ratio(scores[str(r["attack"])])))
-    return [BrokenLimit(m := str(r["attack"]), _beyond_rule(r, scores[m], head)) for r in ruled]
+    return [BrokenLimit(m := str(r["attack"]), _beyond_rule(r, scores[m], head, subject.out_of)) for r in ruled]
 
 
-def _beyond_rule(row: Row, score: Score, head: Headline) -> str:
+def _beyond_rule(row: Row, score: Score, head: Headline, out_of: int | None) -> str:
     """The figure and what the default rule allows, or the reason if another figure is too high."""
     most = limit_on_value(score, None, head.name)
     if most is None or score.value <= most:
         return str(row["reason"])
-    return f"{_with_unit(score, score.value, most)[0]}, the rule allows {value_texts(score, most)[1]}"
+    return f"{_with_unit(score, score.value, most, out_of)[0]}, the rule allows {value_texts(score, most, out_of)[1]}"
 
 
-def _with_unit(score: Score, value: float, most: float) -> tuple[str, str]:
+def _with_unit(score: Score, value: float, most: float, out_of: int | None) -> tuple[str, str]:
     """A value of an attack and its limit; a value that is not a number says what it counts."""
-    reached, limit = value_texts(replace(score, value=value), most)
+    reached, limit = value_texts(replace(score, value=value), most, out_of)
     if score.unit == "correlation":
         return f"rank correlation {reached}", limit
     counted = plain_words(score.method, "risk", score.meaning).success.partition(" ")[0]
     return f"{reached} {counted}" if reached.endswith("all") else reached, limit
 
 
-def _figure_beyond(row: Row, score: Score | None) -> str:
+def _figure_beyond(row: Row, score: Score | None, out_of: int | None) -> str:
     """The figure and the limit in a few words; the appendix has the reason."""
     value, most = finite_number(row["value"]), finite_number(row["limit"])
     if value is None or most is None:
@@ -85,7 +85,7 @@ def _figure_beyond(row: Row, score: Score | None) -> str:
     what = LIMITED.get(figure, str(row["figure"]))
     upper = "up to " if row["figure"] == what + UPPER_END else ""
     if score is not None and figure == "at_most":
-        reached, limit = _with_unit(score, value, most)
+        reached, limit = _with_unit(score, value, most, out_of)
         return f"{upper}{reached}, limit {limit}"
     loss = "" if of_attack(row["score"]) else "loss "
     unit = "rank correlation " if is_correlation(row["score"]) else ""
