@@ -149,7 +149,8 @@ def test_what_s_alone_finds_comes_before_a_stronger_attack():
     text = first_screen(found_by_unmasked_columns().html())
     assert "No release may go out: the unmasked columns alone reveal too much" in text
     assert "The rule chooses no release: the unmasked columns alone reveal too much." in text
-    assert "all records are found from the unmasked columns alone (the limit is 200 in 1,000)." in text.split("speaks against")[1]
+    against = text.split("speaks against")[1]
+    assert "all records are found from the unmasked columns alone (the limit is 200 in 1,000)." in against
     assert "Warning The unmasked columns alone let an intruder single out all records (weight). No mask can pass:" in text
     assert text.count("all records are found from the unmasked columns alone") == 1, "once, outside the chart"
     cards = text.split("Strongest attack on the masked columns")[1:]
@@ -451,7 +452,7 @@ def test_a_sub_group_far_above_its_baseline_speaks_against_the_choice(comparison
 
 def test_a_sub_group_that_may_be_high_by_chance_is_not_named(comparison):
     """The interval of one sub-group is above what is allowed; over 40 sub-groups, such an interval is no surprise."""
-    few, many = [0.06] + [0.01], [0.06] + 39 * [0.01]
+    few, many = [0.06, 0.01], [0.06] + 39 * [0.01]
     said = [first_screen(scored(comparison(1), [by_area("exact_match", v)]).html()) for v in (few, many)]
     assert ["in the sub-group area=0" in s.split("speaks against")[1] for s in said] == [True, False]
 
