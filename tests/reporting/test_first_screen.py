@@ -457,6 +457,18 @@ def test_a_sub_group_that_may_be_high_by_chance_is_not_named(comparison):
     assert ["in the sub-group area=0" in s.split("speaks against")[1] for s in said] == [True, False]
 
 
+@pytest.mark.parametrize(("method", "high", "low"), [("rank_disclosure", 0.3, 0.12), ("value_disclosure", 0.15, 0.04)])
+def test_figures_without_an_interval_are_judged_by_the_size_of_the_sub_group(comparison, method, high, low):
+    """With 400 records and three sub-groups, z = 2.1: the lower end of a correlation of .12 is .01."""
+    said = []
+    for value in (high, low):
+        score = by_area(method, [0.01, value, 0.01])
+        rows = Rows.of({k: v for k, v in r.items() if k not in ("low", "high")} for r in score.by_group)
+        text = first_screen(scored(comparison(1), [replace(score, by_group=rows)]).html())
+        said.append("in the sub-group area=1" in text.split("speaks against")[1])
+    assert said == [True, False]
+
+
 def test_an_absolute_limit_is_explained_by_what_breaks_it(comparison):
     made = scored(comparison(1), [attack("exact_match", 0.004, 0.004, identifies=True)])
     giant = Rows.of([{"records": "all", "sub_group": None, "count": 0, "share": 0.0, "beyond": 0},
