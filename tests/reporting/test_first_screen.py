@@ -498,3 +498,20 @@ def test_what_the_unmasked_columns_reveal_is_not_said_of_a_baseline():
     text = first_screen(found_by_unmasked_columns().html())
     assert "by guessing from the unmasked columns" in text
     assert len(re.findall("from the unmasked columns alone", text)) == 1
+
+
+def test_the_worst_breach_comes_first_with_its_figure(comparison):
+    """A limit of the strongest attack that is just broken comes after one that is far beyond."""
+    made = scored(comparison(1), [attack("value_disclosure", 0.42, 0.1), attack("exact_match", 0.3, 0.05, identifies=True)])
+    text = first_screen(replace(made, limits=limits_of({"value_disclosure": 0.4, "exact_match": 0.02})).html())
+    against = text.split("speaks against")[1].split(". ")[0]
+    assert "on exact matching (up to 30 in 100, limit 2 in 100) and value disclosure" in against
+
+
+def test_a_release_that_is_not_shown_to_be_safe_is_not_said_to_be_unsafe(comparison):
+    good, wide = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.12, 0.1, width=0.2)
+    bad = attack("value_disclosure", 0.9, 0.1)
+    said = [first_screen(scored(comparison(2), [good], [other]).html()) for other in (wide, bad)]
+    assert "not shown to be safe" in said[0]
+    assert ["1 of 2 does not pass." in s for s in said] == [True, False]
+    assert ["1 of 2 must not go out." in s for s in said] == [False, True]

@@ -20,11 +20,13 @@ from larvatus.comparison.unmasked_columns import (
 from larvatus.core.frequencies import natural_frequency
 from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.reporting.board.cards import (
+    MUST_NOT,
     UNSAFE,
     badge_of,
     card_of,
     card_verdict,
     cards_key,
+    verdict_and_limits,
     worst_in_words,
 )
 from larvatus.reporting.board.figures_in_words import (
@@ -121,8 +123,10 @@ def _ties(as_good: Sequence[Headline]) -> str:
 
 def _others_fail(subject: Subject) -> str:
     """How many releases must not go out."""
-    failing = sum(not passes_rule(h, subject.limits) for h in subject.heads)
-    return f" {count(failing)} of {count(len(subject.heads))} must not go out." if failing else ""
+    failing = [h for h in subject.heads if not passes_rule(h, subject.limits)]
+    clear = all(verdict_and_limits(h, subject)[1] == MUST_NOT for h in failing)
+    what = "must not go out" if clear else "does not pass" if len(failing) == 1 else "do not pass"
+    return f" {count(len(failing))} of {count(len(subject.heads))} {what}." if failing else ""
 
 
 def _condition(limits: JudgedLimits | None) -> str:
