@@ -171,6 +171,8 @@ def test_up_to_six_releases_have_a_card_and_the_others_a_row(comparison, parsed,
     text = first_screen(comparison(many).html())
     assert all(f"noise {i}" in text for i in range(many))
     assert ("more releases" in text) == (many > MOST_CARDS + 1)
+    folded = "more releases: verdict, strongest attack and losses</summary>" in comparison(many).html()
+    assert folded == (many - MOST_CARDS > 12), "a long table does not push the stories away"
 
 
 def scored(made, *scores):

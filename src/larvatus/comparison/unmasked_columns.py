@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.key_figures import KEY_RISK, key_sentence, weight_sentence
-from larvatus.core.number_format import SPACE, finite_number, list_names, quote
+from larvatus.comparison.release_sentences import join_words
+from larvatus.core.number_format import SPACE, finite_number, quote
 from larvatus.data.exposure.computable_records import INSIDERS, computable_in_words, computable_share
 from larvatus.data.exposure.known_gaps import gaps_in_words
 from larvatus.data.exposure.singled_out import (
@@ -128,6 +129,7 @@ def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None)
         said_of = {name: unchanged_in_words([own]) for name, own in tables}
         for said in unchanged_in_words([rows]):
             names = [worst, *(name for name, own in said_of.items() if name != worst and said in own)]
-            out.append(said if len(names) == len(candidates) else f"In {list_names([quote(n) for n in names], _MOST_NAMED)}, "
-                       f"{said[0].lower()}{said[1:]}")
+            more = [f"{len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
+            where = join_words([*map(quote, names[:_MOST_NAMED]), *more])
+            out.append(said if len(names) == len(candidates) else f"In {where}, {said[0].lower()}{said[1:]}")
     return tuple(out)

@@ -39,6 +39,7 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
+from larvatus.reporting.page.tables import fold_table
 
 _WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"
@@ -231,7 +232,7 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
     columns = ("Release", "No.", "Verdict", "Strongest attack", "Success", "Mean loss", "Largest single loss")
     table = ReportTable(f"{plural(len(later), 'more release')}", columns, rows, frozenset({0, 2, 3, 4, 6}),
                         links=tuple(f"#{anchor(h)}" for h in later), stacked=True)
-    return (table,)
+    return (fold_table(f"{plural(len(later), 'more release')}: verdict, strongest attack and losses", table),)
 
 
 def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
