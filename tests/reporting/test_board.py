@@ -25,7 +25,7 @@ def test_every_part_is_there_in_order(comparison, parsed):
     report = compose_report(comparison(), "internal")
     assert tuple(story.title for story in report.stories) == STORIES
     assert tuple(section.title for section in report.appendix) == APPENDIX
-    text = parsed(comparison().html()).text.split("Purpose: teaching")[1]
+    text = parsed(comparison().html(chosen="noise 0")).text.split("Purpose: teaching")[1]
     places = [text.index(part) for part in (*STORIES, "Decision and signatures", "Everything that was computed")]
     assert places == sorted(places)
 
@@ -127,9 +127,15 @@ def test_reproduction_tells_neither_ids_nor_folders(comparison, parsed):
 
 
 def test_there_are_lines_to_sign(comparison, parsed):
-    text = parsed(comparison().html()).text
+    text = parsed(comparison().html(chosen="noise 0")).text
     for said in ("Role Name Decision Date Signature", "Methodologist", "Data owner", "Chair of the board"):
         assert said in text, said
+
+
+def test_there_is_nothing_to_sign_if_no_release_may_go_out(comparison, parsed):
+    text = parsed(comparison().html()).text
+    assert "No release may go out, so there is nothing to sign." in text
+    assert "Methodologist" not in text
 
 
 def test_counts_have_their_share_beside_them(comparison, parsed):

@@ -116,6 +116,7 @@ def test_a_link_opens_every_fold_around_the_page_it_leads_to(tab, files):
     tab.open(files["many"])
     folds = "[...document.querySelectorAll('details')].filter(d => d.contains(document.querySelector('#release-30')))"
     assert tab.run(f"{folds}.map(d => d.open)") == [False, False, False]
+    tab.run("document.querySelector('.rest details').open = true")
     link = "[...document.querySelectorAll('.rest table a[href=\\'#release-30\\']')][0]"
     tab.point_at(link, click=True)
     assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-30"
@@ -152,6 +153,7 @@ FOCUS = """(e => { const r = e.getBoundingClientRect(), all = [...document.query
 def test_the_tab_key_walks_through_contents_cards_map_and_table(tab, files):
     tab.open(files["forty"], 1400)
     tab.run("document.documentElement.style.scrollBehavior = 'auto'")
+    tab.run("document.querySelector('.decision details').open = true")
     seen = []
     for _ in range(60):
         tab.press("Tab", 9)

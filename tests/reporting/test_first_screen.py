@@ -54,7 +54,7 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
     shown = first_screen(f"<header>{card.split('</article>')[0]}")
     strongest = next(s for s in candidate.scores if s.method == head["strongest attack"])
     assert plain_title(strongest.method) in shown
-    assert " ".join(success_text(strongest).split()) in shown
+    assert " ".join(success_text(strongest, subject_of(made).out_of).split()) in shown
     losses = [s for s in candidate.of_kind("loss") if s.value >= 1e-9]
     worst = max(losses, key=lambda s: s.relative_loss, default=None)
     assert (plain_title(worst.method) if worst else "nothing is lost") in shown
@@ -72,7 +72,7 @@ def test_the_first_screen_names_choice_attack_loss_and_broken_limits(seed):
         assert any(plain_name(m) in against for m in beyond) or "unmasked columns alone" in against, beyond
     assert (f"“{name}”, which comes closest" in text) == (several and not passes)
     alone = any("singled_out" in s.details for c in made.candidates for s in c.scores)
-    assert ("single out 40 in 100 records" in text) == alone
+    assert bool(re.search("single out (40 in 100|400 in 1,000) records", text)) == alone
 
 
 def caption_of(made) -> str:
@@ -89,7 +89,7 @@ def with_detail(made, **details):
 def test_what_s_alone_reveals_is_a_warning(comparison):
     rows = Rows.of([{"column": "all", "singled_out": 0.4}, {"column": "age", "singled_out": 0.4}])
     text = first_screen(with_detail(comparison(2), singled_out=rows).html())
-    assert "Warning The unmasked columns alone let an intruder single out 40 in 100 records (age). No mask helps" in text
+    assert "Warning The unmasked columns alone let an intruder single out 400 in 1,000 records (age). No mask helps" in text
 
 
 def test_the_weight_is_named(comparison):
@@ -100,7 +100,7 @@ def test_key_variables_are_named(comparison):
     made = comparison(1)
     key = Score("key_risk", "risk", 0.04, settings={"keys": ["age", "region"]}, chance=0.01, identifies=True)
     scored = replace(made, candidates=(replace(made.candidates[0], scores=Scores([*made.candidates[0].scores, key])),))
-    assert "Matching by key variables (age, region): 4 in 100 records found, 1 in 100 by guessing." in first_screen(
+    assert "Matching by key variables (age, region): 40 in 1,000 records found, 10 in 1,000 by guessing." in first_screen(
         scored.html())
 
 
@@ -111,15 +111,15 @@ def test_sub_groups_that_are_not_masked_are_a_warning(comparison):
     ])
     text = first_screen(with_detail(comparison(2), unchanged_records=rows).html())
     assert "Warning In “noise 0”, 50 records are released with all confidential values unchanged" in text
-    assert "No confidential value is masked in this sub-group: area=1 (50 records)." in text
+    assert "In “noise 0”, no confidential value is masked in this sub-group: area=1 (50 records)." in text
 
 
 def test_broken_limits_stand_on_the_card(comparison):
     made = replace(comparison(2), limits=limits_of({"nearest_record": 0.3, "moments": 0.015}))
     text = first_screen(made.html())
     assert "noise 0 breaks 1 limit" in text
-    assert "Nearest-record linkage: up to 44 in 100, limit 30 in 100; the estimate" not in text
-    assert "Nearest-record linkage: up to 44 in 100, limit 30 in 100" in text
+    assert "Nearest-record linkage: up to 440 in 1,000, limit 300 in 1,000; the estimate" not in text
+    assert "Nearest-record linkage: up to 440 in 1,000, limit 300 in 1,000" in text
     assert "Means and standard deviations: loss 0.02, limit 0.015" in text
 
 
@@ -149,7 +149,8 @@ def test_what_s_alone_finds_comes_before_a_stronger_attack():
     text = first_screen(found_by_unmasked_columns().html())
     assert "No release may go out: the unmasked columns alone reveal too much" in text
     assert "The rule chooses no release: the unmasked columns alone reveal too much." in text
-    assert "all records are found from the unmasked columns alone (the limit is 20 in 100)." in text.split("speaks against")[1]
+    against = text.split("speaks against")[1]
+    assert "all records are found from the unmasked columns alone (the limit is 200 in 1,000)." in against
     assert "Warning The unmasked columns alone let an intruder single out all records (weight). No mask can pass:" in text
     assert text.count("all records are found from the unmasked columns alone") == 1, "once, outside the chart"
     cards = text.split("Strongest attack on the masked columns")[1:]
@@ -170,6 +171,8 @@ def test_up_to_six_releases_have_a_card_and_the_others_a_row(comparison, parsed,
     text = first_screen(comparison(many).html())
     assert all(f"noise {i}" in text for i in range(many))
     assert ("more releases" in text) == (many > MOST_CARDS + 1)
+    folded = "more releases: verdict, strongest attack and losses</summary>" in comparison(many).html()
+    assert folded == (many - MOST_CARDS > 12), "a long table does not push the stories away"
 
 
 def scored(made, *scores):
@@ -227,7 +230,7 @@ def test_a_release_is_named_among_failing_ones_only_if_it_breaks_the_fewest_limi
 
 def test_the_chart_says_that_the_unmasked_columns_alone_find_too_many():
     drawn = risk_map(subject_of(found_by_unmasked_columns()))
-    assert "above the unmasked columns alone, which find too many" in drawn.y_name
+    assert drawn.y_name.startswith("strongest attack on the masked columns: ")
     assert drawn.sentence.startswith("The height shows only what the masked columns add.")
 
 
@@ -367,7 +370,7 @@ def test_the_whole_map_is_shaded_if_the_unmasked_columns_alone_find_too_many():
     drawn = risk_map(subject_of(made))
     svg = draw_risk_map(drawn)
     words = " ".join(re.findall("<tspan[^>]*>([^<]*)", svg.split('class="reason"')[1].split("</text>")[0]))
-    assert words == ("All records are found from the unmasked columns alone (the limit is 20\u00a0in\u00a0100): "
+    assert words == ("All records are found from the unmasked columns alone (the limit is 200\u00a0in\u00a01,000): "
                      "no point may be released.")
     shaded = re.search('<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)" class="forbidden"', svg)
     sides = (SCREEN.left, SCREEN.top, SCREEN.right - SCREEN.left, SCREEN.bottom - SCREEN.top)
@@ -410,3 +413,107 @@ def test_a_name_with_a_hyphen_stays_on_one_line_of_the_title(comparison):
     made = comparison(1)
     html = replace(made, candidates=(replace(made.candidates[0], name="data-shuffled"),)).html()
     assert '<span class="whole">“data-shuffled”</span>' in html.split("</h1>")[0]
+
+
+COUNTED = re.compile(r"\d in (100|1,000|10,000)\b")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_records_are_counted_out_of_one_number(seed):
+    """Only figures that would look like each other are counted out of a larger one."""
+    made = generated_study(seed)
+    out_of = f"{subject_of(made).out_of or 100:,}"
+    used = COUNTED.findall(first_screen(made.html()).replace("\u00a0", " "))
+    assert used or subject_of(made).out_of is None
+    assert all(len(u) >= len(out_of) for u in used), (out_of, used)
+
+
+def test_releases_with_rare_and_frequent_success_are_compared_out_of_one_number(comparison):
+    made = scored(comparison(2), [attack("exact_match", 0.007, 0.005, identifies=True)],
+                  [attack("exact_match", 0.6, 0.05, identifies=True)])
+    text = first_screen(made.html())
+    assert "7 in 1,000 records found, 5 in 1,000 by guessing" in text
+    assert "600 in 1,000 records found, 50 in 1,000 by guessing" in text
+
+
+def by_area(method, figures, records=400):
+    rows = [{"sub_group": f"area={i}", "records": records, "value": v, "chance": 0.01, "s_alone": 0.01,
+             "low": max(v - 0.03, 0.0), "high": v + 0.03} for i, v in enumerate(figures)]
+    return replace(attack(method, 0.012, 0.01, identifies=True), by_group=Rows.of(rows))
+
+
+def test_a_sub_group_far_above_its_baseline_speaks_against_the_choice(comparison):
+    made = scored(comparison(1), [by_area("exact_match", [0.01, 0.15, 0.01]), by_area("nearest_record", [0.01, 0.01, 0.09])])
+    text = first_screen(made.html())
+    against = text.split("speaks against")[1].split(". ")[0]
+    assert "may be released" in text
+    assert ("in the sub-group area=1 (400 records), exact matching reaches 150 in 1,000 records found, 10 in 1,000 by guessing"
+            in against)
+    assert "area=2" not in against
+
+
+def test_a_sub_group_that_may_be_high_by_chance_is_not_named(comparison):
+    """The interval of one sub-group is above what is allowed; over 40 sub-groups, such an interval is no surprise."""
+    few, many = [0.06, 0.01], [0.06] + 39 * [0.01]
+    said = [first_screen(scored(comparison(1), [by_area("exact_match", v)]).html()) for v in (few, many)]
+    assert ["in the sub-group area=0" in s.split("speaks against")[1] for s in said] == [True, False]
+
+
+@pytest.mark.parametrize(("method", "high", "low"), [("rank_disclosure", 0.3, 0.12), ("value_disclosure", 0.15, 0.04)])
+def test_figures_without_an_interval_are_judged_by_the_size_of_the_sub_group(comparison, method, high, low):
+    """With 400 records and three sub-groups, z = 2.1: the lower end of a correlation of .12 is .01."""
+    said = []
+    for value in (high, low):
+        score = by_area(method, [0.01, value, 0.01])
+        rows = Rows.of({k: v for k, v in r.items() if k not in ("low", "high")} for r in score.by_group)
+        text = first_screen(scored(comparison(1), [replace(score, by_group=rows)]).html())
+        said.append("in the sub-group area=1" in text.split("speaks against")[1])
+    assert said == [True, False]
+
+
+def test_an_absolute_limit_is_explained_by_what_breaks_it(comparison):
+    made = scored(comparison(1), [attack("exact_match", 0.004, 0.004, identifies=True)])
+    giant = Rows.of([{"records": "all", "sub_group": None, "count": 0, "share": 0.0, "beyond": 0},
+                     {"records": "a value far from all others", "sub_group": "the largest value of tax", "count": 1,
+                      "share": 0.001, "beyond": 1}])
+    score = replace(made.candidates[0].scores[0], details={"unchanged_records": giant})
+    text = first_screen(scored(made, [score]).html())
+    assert "Exact matching: the largest value of tax can be read from the release" in text
+    assert "whatever the baseline" not in text
+
+
+def test_a_warning_names_the_releases_that_it_is_about(comparison):
+    giant = Rows.of([{"records": "a value far from all others", "sub_group": "the largest value of tax", "count": 1,
+                      "share": 0.001, "beyond": 1}])
+    text = first_screen(with_detail(comparison(3), unchanged_records=giant).html())
+    assert "Warning In “noise 0”, a value far from all others can be read from the release" in text
+
+
+def test_keys_without_names_are_not_listed(comparison):
+    key = Score("key_risk", "risk", 0.4, chance=0.01, identifies=True)
+    text = first_screen(scored(comparison(1), [key]).html())
+    assert "The keys identify 40.0 % of the records." in text.replace("\u00a0", " ")
+    assert "()" not in text
+
+
+def test_what_the_unmasked_columns_reveal_is_not_said_of_a_baseline():
+    text = first_screen(found_by_unmasked_columns().html())
+    assert "by guessing from the unmasked columns" in text
+    assert len(re.findall("from the unmasked columns alone", text)) == 1
+
+
+def test_the_worst_breach_comes_first_with_its_figure(comparison):
+    """A limit of the strongest attack that is just broken comes after one that is far beyond."""
+    made = scored(comparison(1), [attack("value_disclosure", 0.42, 0.1), attack("exact_match", 0.3, 0.05, identifies=True)])
+    text = first_screen(replace(made, limits=limits_of({"value_disclosure": 0.4, "exact_match": 0.02})).html())
+    against = text.split("speaks against")[1].split(". ")[0]
+    assert "on exact matching (up to 30 in 100, limit 2 in 100) and value disclosure" in against
+
+
+def test_a_release_that_is_not_shown_to_be_safe_is_not_said_to_be_unsafe(comparison):
+    good, wide = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.12, 0.1, width=0.2)
+    bad = attack("value_disclosure", 0.9, 0.1)
+    said = [first_screen(scored(comparison(2), [good], [other]).html()) for other in (wide, bad)]
+    assert "not shown to be safe" in said[0]
+    assert ["1 of 2 does not pass." in s for s in said] == [True, False]
+    assert ["1 of 2 must not go out." in s for s in said] == [False, True]

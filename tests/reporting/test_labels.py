@@ -63,6 +63,22 @@ def test_forty_points_have_their_numbers_and_no_lines_cross(shape, seed):
     assert not [1 for one in lines for x, y in at if hypot(x - one[0], y - one[1]) > FAR and distance(x, y, one) < NEAR]
 
 
+@pytest.mark.parametrize("shape", ["row", "corner", "heap", "spread"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_label_names_no_point_that_is_far_from_it(shape, seed):
+    """Sixty points; in a crowded heap, lines may cross instead."""
+    at = points(shape, 60, seed)
+    short = [str(i + 1) for i in range(60)]
+    labels = place_point_labels(at, [(s,) for s in short], FRAME, 230, short=short)
+    assert sorted(n for label in labels for n in numbers(label)) == list(range(1, 61))
+    for label in labels:
+        for n in numbers(label):
+            x, y = at[n - 1]
+            a, b = label.leader[:2] if label.leader else (min(max(x, label.box.left), label.box.right),
+                                                          min(max(y, label.box.top), label.box.bottom))
+            assert hypot(x - a, y - b) <= 66, "at most 52 from the point that the label is next to"
+
+
 def test_points_on_one_spot_share_a_label_and_a_run_is_a_range():
     at = [(300.0, 200.0)] * 5 + [(400.0, 200.0)] * 2
     labels = place_point_labels(at, [(str(n),) for n in (9, 3, 4, 5, 6, 1, 2)], FRAME, 230)

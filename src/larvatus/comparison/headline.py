@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from larvatus.comparison.absolute_limits import beyond_absolute
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.excess_risk import at_baseline, attack_excess, baseline, baseline_ratio, excess_risk
-from larvatus.comparison.tiers import DEFAULT, INTERVAL_ABOVE
+from larvatus.comparison.tiers import INTERVAL_ABOVE
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
 
@@ -48,29 +49,6 @@ def attack_near_baseline(score: Score) -> bool:
     high = finite_number(score.interval[1]) if score.interval else None
     wide = high is not None and high - (baseline(score) or 0.0) > INTERVAL_ABOVE + _EXACT
     return baseline_ratio(score) <= 1 + _EXACT and not wide and not beyond_absolute(score)
-
-
-def beyond_absolute(score: Score) -> bool:
-    """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is.
-
-    If only a sample of the targets was attacked, the upper end of the interval counts. If bounded work may understate the
-    value, that margin is added to it.
-    """
-    from larvatus.comparison.score_figures import figure_of, worst_sub_group
-
-    if (figure_of(score, "unmasked") or 0.0) > 0 or (figure_of(score, "worst_category") or 0.0) > DEFAULT.worst_group:
-        return True
-    if (figure_of(score, "computable") or 0.0) > 0:
-        return True
-    if not score.identifies:
-        return False
-    worst = worst_sub_group(score)
-    figures = (
-        (figure_of(score, "value", upper=True) if score.sampled else score.value + score.understated_by, DEFAULT.at_most),
-        (figure_of(score, "certain", upper=score.sampled), DEFAULT.certain),
-        (worst[1] if worst else None, DEFAULT.worst_group),
-    )
-    return any(value is not None and value > most + _EXACT for value, most in figures)
 
 
 def clearly_beyond(score: Score) -> bool:

@@ -30,8 +30,12 @@ def key_sentence(scores: Iterable[Score]) -> str:
     records, expected = _summary(score, "records") or 0, _summary(score, RE_IDENTIFICATIONS) or 0
     low, high = score.interval or (score.value, score.value)
     ends = f"; interval {interval_text(low, high)}" if high > low else ""
-    named = ", ".join(str(r["variable"]) for r in keys)
-    said = f"The keys ({named}) identify an expected {expected:,.0f} of {records:,.0f} records ({share(score.value)}{ends})."
+    listed = score.settings.get("keys")
+    names = [str(r["variable"]) for r in keys] or (list(map(str, listed)) if isinstance(listed, list | tuple) else [])
+    named = f" ({', '.join(names)})" if names else ""
+    many = f"an expected {expected:,.0f} of {records:,.0f} records ({share(score.value)}{ends})" if records else (
+        f"{share(score.value)} of the records")
+    said = f"The keys{named} identify {many}."
     if len(keys) < 2:
         return said
     return f"{said} Most of it is due to {keys[0]['variable']}: without it, {share(keys[0]['risk without it'])}."

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from larvatus.comparison.absolute_limits import absolute_breaches
 from larvatus.comparison.excess_risk import allowed_above, baseline, baseline_ratio
-from larvatus.comparison.headline import Headline, attack_near_baseline, beyond_absolute, headlines
+from larvatus.comparison.headline import Headline, attack_near_baseline, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.tiers import INTERVAL_ABOVE
 from larvatus.core.number_format import EXACT, finite_number
@@ -85,13 +86,10 @@ def rule_rows(candidate: Candidate) -> Rows:
 
 def _rule_row(score: Score) -> Row:
     base, high = baseline(score) or 0.0, finite_number(score.interval[1]) if score.interval else None
-    reasons = (
-        (high is not None and high - base > INTERVAL_ABOVE + EXACT,
-         f"the interval ends more than {100 * INTERVAL_ABOVE:.0f} percentage points above the baseline"),
-        (beyond_absolute(score), "it finds too many records, whatever the baseline is"),
-    )
+    wide = f"the interval ends more than {100 * INTERVAL_ABOVE:.0f} percentage points above the baseline"
+    reasons = [wide] if high is not None and high - base > INTERVAL_ABOVE + EXACT else []
     met = attack_near_baseline(score)
-    why = "" if met else "; ".join(text for there, text in reasons if there)
+    why = "" if met else "; ".join([*reasons, *absolute_breaches(score)])
     return {"attack": score.method, "value": score.value, "baseline": base, "at most": base + allowed_above(base),
             "met": met, "reason": why}
 

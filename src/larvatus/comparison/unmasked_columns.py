@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.key_figures import KEY_RISK, key_sentence, weight_sentence
+from larvatus.comparison.release_sentences import join_words
 from larvatus.core.number_format import SPACE, finite_number, quote
 from larvatus.data.exposure.computable_records import INSIDERS, computable_in_words, computable_share
 from larvatus.data.exposure.known_gaps import gaps_in_words
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import About, Candidate
 
 
-def singled_out_sentence(scores: Iterable[Score]) -> str:
-    """The share of records that the unmasked columns alone single out, with these columns; empty if there are none."""
-    return singled_out_in_words(s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details)
+def singled_out_sentence(scores: Iterable[Score], out_of: int | None = None) -> str:
+    """The share of records that the unmasked columns alone single out, with these columns; empty if there are none.
+
+    `out_of` is the number of all natural frequencies of a page, such as 1,000.
+    """
+    return singled_out_in_words((s.details[SINGLED_OUT] for s in scores if SINGLED_OUT in s.details), out_of)
 
 
 def singled_out_columns(scores: Iterable[Score]) -> tuple[str, ...]:
@@ -88,10 +92,10 @@ def other_columns_changed(candidates: Iterable[Candidate], about: About) -> tupl
     return (*(n for n in about.keys if n in named), *weight)
 
 
-def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
+def unmasked_in_words(scores: Iterable[Score], out_of: int | None = None) -> tuple[str, ...]:
     """Identification by keys, unmasked columns and missing cells, values that they predict, unmasked records, known gaps."""
     found = list(scores)
-    first = (key_sentence(found), singled_out_sentence(found) or weight_sentence(found), missing_cells_sentence(found),
+    first = (key_sentence(found), singled_out_sentence(found, out_of) or weight_sentence(found), missing_cells_sentence(found),
              known_values_sentence(found), known_orders_sentence(found))
     computable = [computable_in_words(s.details[INSIDERS]) for s in found if INSIDERS in s.details]
     return (*filter(None, (*first, *computable)),
@@ -99,7 +103,7 @@ def unmasked_in_words(scores: Iterable[Score]) -> tuple[str, ...]:
             *gaps_in_words(found))
 
 
-def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None) -> tuple[str, ...]:
     """For the first screen of a report: identification by keys and by unmasked columns, then what releases do not mask.
 
     If keys identify, or records are unchanged, in several releases, the worst of them speaks for all.
@@ -109,7 +113,7 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     keys = key_sentence(every)
     if keys and len(set(risks.values())) > 1:
         keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
-    first = (keys, singled_out_sentence(every) or weight_sentence(every), missing_cells_sentence(every),
+    first = (keys, singled_out_sentence(every, out_of) or weight_sentence(every), missing_cells_sentence(every),
              known_values_sentence(every), known_orders_sentence(every))
     out = [sentence for sentence in first if sentence]
     solved = [(computable_share(rows), c.name, rows) for c in candidates for s in c.scores
@@ -121,8 +125,11 @@ def release_warnings(candidates: Sequence[Candidate]) -> tuple[str, ...]:
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:
-        _, name, rows = max(some, key=lambda found: found[0])
-        where = f"In {quote(name)}, " if len(candidates) > 1 else ""
-        sentences = unchanged_in_words([rows])
-        out += [f"{where if said[0].isdigit() else ''}{said}" for said in sentences]
+        _, worst, rows = max(some, key=lambda found: found[0])
+        said_of = {name: unchanged_in_words([own]) for name, own in tables}
+        for said in unchanged_in_words([rows]):
+            names = [worst, *(name for name, own in said_of.items() if name != worst and said in own)]
+            more = [f"{len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
+            where = join_words([*map(quote, names[:_MOST_NAMED]), *more])
+            out.append(said if len(names) == len(candidates) else f"In {where}, {said[0].lower()}{said[1:]}")
     return tuple(out)

@@ -10,15 +10,18 @@ _OF = (100, 1_000, 10_000)
 _ROUNDED = 0.025  # part of a small value that rounding may add or take away
 
 
-def natural_frequency(value: Cell) -> str:
+def natural_frequency(value: Cell, out_of: int | None = None) -> str:
     """0.007 as "7 in 1,000"; 0 and 1 only if exact."""
-    return natural_frequencies([value])[0]
+    return natural_frequencies([value], out_of)[0]
 
 
-def natural_frequencies(values: Sequence[Cell]) -> list[str]:
-    """Several shares out of the same number, so that readers can compare them; larger if different shares would look alike."""
+def natural_frequencies(values: Sequence[Cell], out_of: int | None = None) -> list[str]:
+    """Several shares out of the same number, so that readers can compare them; larger if different shares would look alike.
+
+    `out_of` is the number to begin with: that of a whole page, from `common_denominator`.
+    """
     known = [finite_number(v) for v in values]
-    first = _OF.index(_common_denominator([v for v in known if v is not None]))
+    first = _OF.index(out_of or common_denominator([v for v in known if v is not None]))
     for of in _OF[first:]:
         said = [NONE if v is None else _said(v, of) for v in known]
         if len(set(said)) == len({v for v in known if v is None or v == v}):
@@ -26,7 +29,7 @@ def natural_frequencies(values: Sequence[Cell]) -> list[str]:
     return said
 
 
-def _common_denominator(values: Sequence[float]) -> int:
+def common_denominator(values: Sequence[float]) -> int:
     """The smallest of 100, 1,000 and 10,000 that shows the largest value with two digits, or with one if it is rare.
 
     It is 100 if that loses next to nothing: 44 and 5 in 100, rather than 440 and 50 in 1,000.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+EXTREMES: Final = "extremes"  # the smallest and the largest values of columns are released unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,14 @@ class Note:
     step: str = ""
     public: bool = False
     promise: bool = False
-    code: Literal["", "pooled"] = ""
+    code: Literal["", "pooled", "extremes"] = ""
     figures: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = f"{self.step}: " if self.step else ""
         return f"{head}{self.text}"
+
+
+def extremes_unchanged(columns: str = "every column") -> Note:
+    """The warning of a step that only exchanges values; the pipeline removes what later steps make untrue."""
+    return Note(f"the smallest and the largest value of {columns} are released unchanged", "warning", code=EXTREMES)

@@ -19,7 +19,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.notes import extremes_unchanged
 from larvatus.data.verbs import map_rows, place_by_rank
 from larvatus.masks.copula.draw import copula_notes, latent_values
 from larvatus.masks.copula.estimate import copula_of, rank_columns
@@ -80,8 +80,8 @@ class DataShuffling(Mask):
 
         drawn = map_rows(source.data, draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = place_by_rank(drawn, {n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
-        return Masked(placed, [ends, *source.notes, *copula_notes(data, copulas), *omission_notes(current, data, "zero")])
+        given_notes = [*source.notes, *copula_notes(data, copulas), *omission_notes(current, data, "zero")]
+        return Masked(placed, [extremes_unchanged(), *given_notes])
 
     def change_clause(self) -> str:
         return ""

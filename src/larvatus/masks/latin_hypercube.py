@@ -17,7 +17,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.notes import Note, extremes_unchanged
 from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, place_by_rank, with_table
 from larvatus.masks.copula.draw import copula_notes
 from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
@@ -115,7 +115,7 @@ def _weights(found: Array, copula: Copula) -> Array:
 
 
 def _notes(given: Sequence[str]) -> list[Note]:
-    notes = [Note("the smallest and the largest value of every column are released unchanged", "warning")]
+    notes = [extremes_unchanged()]
     if given:
         notes.append(Note(
             f"relations of confidential columns with {', '.join(given)} are not preserved beyond the sub-groups", "warning"

@@ -19,7 +19,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked, RecordTable
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.notes import Note, extremes_unchanged
 from larvatus.data.roles import has_order
 from larvatus.data.verbs import count_present, with_table
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern
@@ -231,7 +231,7 @@ def _unmodified(data: Microdata) -> list[Note]:
     notes = []
     if ends:
         of = "every column" if not plain else ", ".join(ends)
-        notes.append(Note(f"the smallest and the largest value of {of} are released unchanged", "warning"))
+        notes.append(extremes_unchanged(of))
     if plain:
         notes.append(Note(f"every category of {', '.join(plain)} is released as often as it occurs, rare ones too", "warning"))
     return notes

@@ -20,7 +20,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import LEAST_MOVED, Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.notes import Note, extremes_unchanged
 from larvatus.data.per_column import per_column
 from larvatus.data.verbs import add_ranks, count_present, map_groups, map_rows, place_by_rank
 from larvatus.masks.categories.ordered_levels import distinct_numbers, numbers_to_levels
@@ -93,7 +93,7 @@ class RankSwap(Mask):
         done = "exchanged with another record" if self.pairs else "moved to another record"
         notes = [Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were {done}") for n in names]
         notes += [Note(f"{count:,} values of {n} have no free partner and stay") for n, count in left.items() if count]
-        notes.append(Note("the smallest and the largest value of every column are released unchanged", "warning"))
+        notes.append(extremes_unchanged())
         if self.pairs:
             notes.append(Note(_IN_PAIRS, "warning"))
         elif self.distance == "window" and self._neighbours_only(numbers):

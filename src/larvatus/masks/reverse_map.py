@@ -17,7 +17,7 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import LEAST_MOVED, Mask, Masked
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.notes import extremes_unchanged
 from larvatus.data.verbs import place_by_rank
 from larvatus.masks.categories.ordered_levels import distinct_numbers, levels_to_numbers, numbers_to_levels
 
@@ -64,7 +64,7 @@ class ReverseMap(Mask):
         ranked, values = levels_to_numbers(current, original, names), distinct_numbers(original, original, names)
         placed = place_by_rank(ranked, {n: (n, n) for n in names}, random, values)
         placed = numbers_to_levels(placed, original, original, names)
-        return Masked(placed, [Note("the smallest and the largest value of every column are released unchanged", "warning")])
+        return Masked(placed, [extremes_unchanged()])
 
     def check_order(self, before: Sequence[Mask]) -> None:
         """Raise an error if no step comes before this one, or only steps that preserve ranks."""

@@ -39,6 +39,7 @@ from larvatus.pipeline.apply_step import (
     unmasked_reasons,
 )
 from larvatus.pipeline.engine_errors import in_main_thread, naming_method
+from larvatus.pipeline.extremes import unchanged_extremes
 from larvatus.pipeline.fingerprint import confidential_fingerprint
 
 _DRAWS, _FEW = 20, 1000  # draws of a file with few records, in which one may leave a column unchanged by chance
@@ -121,7 +122,7 @@ def mask(
                 raise
     if again:
         more.append(Note("values were drawn again, because the first draw left a column unchanged"))
-    notes = more
+    notes = unchanged_extremes(more, original, current, masks, rules is not None)
     notes += notes_of_copies([change_notes(found) for found in changes])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown

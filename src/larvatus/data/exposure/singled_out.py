@@ -75,14 +75,14 @@ def most_singled_out(tables: Iterable[Rows]) -> Rows:
     return max((rows for rows in tables if len(rows)), key=lambda rows: float(rows[0][SINGLED_OUT] or 0.0), default=Rows())
 
 
-def singled_out_in_words(tables: Iterable[Rows]) -> str:
+def singled_out_in_words(tables: Iterable[Rows], out_of: int | None = None) -> str:
     """The table with the largest share as one sentence; empty if hardly any record is alone."""
     rows = most_singled_out(tables)
     most = float(rows[0][SINGLED_OUT] or 0.0) if len(rows) else 0.0
     if most < TELLING:
         return ""
     columns = ", ".join(str(r["column"]) for r in rows[1:]) or "all masked columns together"
-    return f"The unmasked columns alone let an intruder single out {natural_frequency(most)} records ({columns})."
+    return f"The unmasked columns alone let an intruder single out {natural_frequency(most, out_of)} records ({columns})."
 
 
 def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequence[str]) -> Rows:

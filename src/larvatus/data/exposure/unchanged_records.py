@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.number_format import share
+from larvatus.core.number_format import plural, share
 from larvatus.data.households.record_units import RecordUnits
 from larvatus.data.score import Row, Rows
 from larvatus.data.sub_groups import Groups
@@ -20,6 +20,13 @@ TOLD_BY_BLANK = "a missing value stands for a value"
 KEPT_DIFFERENCE = "a difference that a rule keeps"
 GIANT = "a value far from all others"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
+_IN_SHORT = {
+    ALONE: "{count} that the unmasked columns identify: all values unchanged", WHOLE_GROUP: "no value is masked in {where}",
+    WHOLE_HOUSEHOLDS: "{count} in households without any masked value", WHOLE_COLUMN: "nearly unchanged: {where}",
+    TOLD_BY_BLANK: "missing values stand for a value: {where}", KEPT_DIFFERENCE: "a difference is released as it is: {where}",
+    GIANT: "{where} can be read from the release", NEAR_ALONE: "{count} that the unmasked columns identify: a value nearly "
+    "unchanged", NEAR_PAIR: "{count} with only one look-alike: a value nearly unchanged",
+}
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
 _SURE = 0.99  # quantile of the number of coincidences
@@ -123,6 +130,17 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
             said, keep = ("record shares its", "keeps") if near == 1 else ("records share their", "keep")
             out.append(f"{near:,} {said} unmasked values with {others} and {keep} a confidential value almost unchanged.")
     return tuple(out)
+
+
+def recognisable_in_words(rows: Rows) -> str:
+    """What is released recognisably, in a few words: the kind that concerns most records; empty if there is none."""
+    found = [r for r in rows if int(r["beyond"] or 0) > 0]
+    if not found:
+        return ""
+    worst = max(found, key=lambda r: int(r["beyond"] or 0))
+    template = _IN_SHORT.get(str(worst["records"]), "{count} are released recognisably")
+    number = int(worst["beyond"] or 0)
+    return template.format(count=plural(number, "record"), where=worst["sub_group"])
 
 
 def _named(rows: Rows, kind: str) -> tuple[int, str] | None:

@@ -52,14 +52,14 @@ def _finding(subject: Subject) -> str:
     if first is not None and all(b.method != head.attack.method for b in broken):
         return f"On {quote(head.name)} {first.name} breaks a limit: {first.figure}."
     if not beyond:
-        strongest = f"the strongest is {name}: {success_text(head.attack)}"
+        strongest = f"the strongest is {name}: {success_text(head.attack, subject.out_of)}"
         return f"On {quote(head.name)} no attack beats {_opponent(head.attack)}; {strongest}."
-    return f"On {quote(head.name)} the strongest attack is {name}: {success_text(head.attack)}."
+    return f"On {quote(head.name)} the strongest attack is {name}: {success_text(head.attack, subject.out_of)}."
 
 
 def _opponent(score: Score | None) -> str:
     """What an attack is compared with."""
-    return "guessing" if score is None or baseline_source(score) == GUESSING else "the unmasked columns alone"
+    return "guessing" if score is None or baseline_source(score) == GUESSING else "guessing from the unmasked columns"
 
 
 def _caption(subject: Subject, attacks: int) -> str:
@@ -99,7 +99,7 @@ def _lane(name: str, scores: Sequence[Score | None], subject: Subject) -> tuple[
             missing.append(head.number)
             continue
         beyond = score.decides and breaks_limit(score, subject.limits, head.name)
-        marks.append(ReleaseMark(head.number, max(value, 0.0), beyond, f"{head.name}: {success_text(score)}"))
+        marks.append(ReleaseMark(head.number, max(value, 0.0), beyond, f"{head.name}: {success_text(score, subject.out_of)}"))
         base = baseline(score)
         most = limit_on_value(score, subject.limits, head.name) if score.decides else None
         bases += [base] if base is not None else []
@@ -136,7 +136,7 @@ def _beside(subject: Subject) -> tuple[ReportBlock, ...]:
     beyond = attacks_above_baseline(attacks_in_rule(subject.candidate(head)))
     blocks: list[ReportBlock] = []
     if beyond:
-        items = tuple(f"{capitalise(plain_name(s.method))}: {success_text(s)}." for s in beyond[:_MOST])
+        items = tuple(f"{capitalise(plain_name(s.method))}: {success_text(s, subject.out_of)}." for s in beyond[:_MOST])
         more = len(beyond) - len(items)
         also = (f"{plural(more, 'other attack')} also {'beats its' if more == 1 else 'beat their'} baseline.",) if more else ()
         blocks += [Paragraph(f"Attacks on {quote(head.name)} that beat their baseline:"), Listing((*items, *also))]

@@ -70,14 +70,14 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
     """The card of a release. Broken limits beyond the first are named for the favourite or `in_full`, else counted."""
     candidate, many = subject.candidate(head), len(subject.measures)
     verdict, tone = card_verdict(head, subject)
+    success = success_text(head.attack, subject.out_of) if head.attack and head.risk is not None else ""
     attack = capitalise(plain_name(head.attack.method)) if head.attack and head.risk is not None else "No attack was run"
     lost = mean_loss_text(head.loss, many)
     broken, named = limits_not_met(head, subject), in_full or head.number == subject.favourite.number
     shown = _WITH_FIGURES[len(subject.on_cards) <= _FEW_CARDS] if named else 1
     return Card(
         head.number, head.name, f"#{anchor(head)}", badge_of(head, subject), verdict, tone, attack,
-        success_text(head.attack) if head.attack and head.risk is not None else "", _attack_bar(head, subject), lost,
-        _loss_bar(head, lost), worst_in_words(head, subject),
+        success, _attack_bar(head, subject), lost, _loss_bar(head, lost), worst_in_words(head, subject),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         *_broken_in_words(broken, shown, named, "limit" if broken_limits(head, subject.limits) else "attack"),
         attack_name=_STRONGEST + (_ON_MASKED if no_mask_passes(subject) else ""),
@@ -126,7 +126,7 @@ def _attack_bar(head: Headline, subject: Subject) -> Bar | None:
     base, most = baseline(score), limit_on_value(score, subject.limits, head.name)
     top = full_risk_bar(subject)
     beyond = breaks_limit(score, subject.limits, head.name)
-    reached, limit = value_texts(score, most)
+    reached, limit = value_texts(score, most, subject.out_of)
     said = f"Bar: {reached}; limit {limit}" if most is not None else f"Bar: {reached}; no limit"
     return Bar(_part(head.risk, top), said, "risk", None if base is None else _part(base, top),
                None if most is None else _part(most, top), beyond)

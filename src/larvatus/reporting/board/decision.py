@@ -17,14 +17,16 @@ from larvatus.comparison.unmasked_columns import (
     singled_out_columns,
     singled_out_sentence,
 )
-from larvatus.core.frequencies import natural_frequencies
+from larvatus.core.frequencies import natural_frequency
 from larvatus.core.number_format import count, list_names, plural, quote
 from larvatus.reporting.board.cards import (
+    MUST_NOT,
     UNSAFE,
     badge_of,
     card_of,
     card_verdict,
     cards_key,
+    verdict_and_limits,
     worst_in_words,
 )
 from larvatus.reporting.board.figures_in_words import (
@@ -37,12 +39,8 @@ from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes
 from larvatus.reporting.page.blocks import DecisionScreen, ReportBlock, ReportTable
 from larvatus.reporting.page.chart_rows import anchor
+from larvatus.reporting.page.tables import fold_table
 
-_DEFAULT_RULE = (
-    f"By the default rule an attack may find {AT_MOST_TIMES:g} times what guessing finds, or {100 * LEAST_ABOVE:.0f} point "
-    f"more if that is higher, but at most {100 * MOST_ABOVE:.0f} points more than guessing and "
-    f"{natural_frequencies([DEFAULT.at_most])[0]} records. The appendix has its further limits."
-)
 _WITHOUT_MASK = "the unmasked columns alone reveal too much"
 _NO_MASK = "release fewer or coarser columns"
 _WEIGHT = ", and group, round or leave out the weight"
@@ -126,8 +124,10 @@ def _ties(as_good: Sequence[Headline]) -> str:
 
 def _others_fail(subject: Subject) -> str:
     """How many releases must not go out."""
-    failing = sum(not passes_rule(h, subject.limits) for h in subject.heads)
-    return f" {count(failing)} of {count(len(subject.heads))} must not go out." if failing else ""
+    failing = [h for h in subject.heads if not passes_rule(h, subject.limits)]
+    clear = all(verdict_and_limits(h, subject)[1] == MUST_NOT for h in failing)
+    what = "must not go out" if clear else "does not pass" if len(failing) == 1 else "do not pass"
+    return f" {count(len(failing))} of {count(len(subject.heads))} {what}." if failing else ""
 
 
 def _condition(limits: JudgedLimits | None) -> str:
@@ -146,6 +146,14 @@ def _fails(head: Headline, limits: JudgedLimits | None) -> str:
     return f"does not keep {_COUNTED} near what guessing finds"
 
 
+def _default_rule(out_of: int | None) -> str:
+    """What the default rule allows, in short."""
+    most = natural_frequency(DEFAULT.at_most, out_of)
+    return (f"By the default rule an attack may find {AT_MOST_TIMES:g} times what guessing finds, or {100 * LEAST_ABOVE:.0f} "
+            f"point more if that is higher, but at most {100 * MOST_ABOVE:.0f} points more than guessing and {most} records. "
+            "The appendix has its further limits.")
+
+
 def _not_counted(subject: Subject) -> Iterator[str]:
     """The attacks that the rule ignores, each with its success on the release that the report is about."""
     aside = attacks_outside_rule(subject.candidates)
@@ -156,7 +164,7 @@ def _not_counted(subject: Subject) -> Iterator[str]:
     head = subject.favourite
     candidate = subject.candidate(head)
     beating = [s for s in candidate.of_kind("risk") if s.method in aside and attack_excess(s) > 0]
-    yield from (f"In {quote(head.name)}, {plain_name(s.method)}: {success_text(s)}." for s in beating)
+    yield from (f"In {quote(head.name)}, {plain_name(s.method)}: {success_text(s, subject.out_of)}." for s in beating)
 
 
 def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -164,11 +172,11 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     yield from (("warning", said) for said in subject.warned)
     about = subject.comparison.about
     scores = [s for c in subject.candidates for s in c.scores]
-    alone, columns = singled_out_sentence(scores), singled_out_columns(scores)
+    alone, columns = singled_out_sentence(scores, subject.out_of), singled_out_columns(scores)
     way = f"{_NO_MASK}{_WEIGHT if about.weight and (not columns or about.weight in columns) else ''}."
     without = no_mask_passes(subject)
     end = f"No mask {'can pass' if without else 'helps against that'}: {way}"
-    for said in release_warnings(subject.candidates):
+    for said in release_warnings(subject.candidates, subject.out_of):
         yield "warning", f"{said} {end}" if said == alone else said
     if without and not alone:
         yield "warning", f"{capitalise(without)}. {end}"
@@ -180,7 +188,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "information", f"The weight ({about.weight}) is released unchanged{where}; it can help to single out records."
     yield from (("information", said) for said in _keys(subject))
     if not subject.comparison.limits:
-        yield "information", f"The study sets no limits. {_DEFAULT_RULE}"
+        yield "information", f"The study sets no limits. {_default_rule(subject.out_of)}"
     aside = " ".join(_not_counted(subject))
     if aside:
         yield "information", aside
@@ -211,7 +219,7 @@ def _keys(subject: Subject) -> Iterator[str]:
         if score.method == "key_risk":
             keys = score.settings.get("keys") or ()
             named = f" ({list_names([str(k) for k in keys], 8)})" if isinstance(keys, list | tuple) and keys else ""
-            yield f"{capitalise(plain_name(score.method))}{named}: {success_text(score)}."
+            yield f"{capitalise(plain_name(score.method))}{named}: {success_text(score, subject.out_of)}."
 
 
 def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
@@ -224,12 +232,13 @@ def _rest(subject: Subject) -> tuple[ReportBlock, ...]:
     columns = ("Release", "No.", "Verdict", "Strongest attack", "Success", "Mean loss", "Largest single loss")
     table = ReportTable(f"{plural(len(later), 'more release')}", columns, rows, frozenset({0, 2, 3, 4, 6}),
                         links=tuple(f"#{anchor(h)}" for h in later), stacked=True)
-    return (table,)
+    return (fold_table(f"{plural(len(later), 'more release')}: verdict, strongest attack and losses", table),)
 
 
 def _row(head: Headline, subject: Subject, measures: int) -> tuple[str, ...]:
     verdict = card_verdict(head, subject)[0]
     badge = badge_of(head, subject)
-    attack = (plain_title(head.attack.method), success_text(head.attack)) if head.attack and head.risk is not None else ("", "")
+    known = head.attack if head.risk is not None else None
+    attack = (plain_title(known.method), success_text(known, subject.out_of)) if known else ("", "")
     return (head.name, str(head.number), f"{verdict} ({badge})" if badge else verdict, *attack,
             mean_loss_text(head.loss, measures), worst_in_words(head, subject))

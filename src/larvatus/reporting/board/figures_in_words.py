@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.excess_risk import at_baseline, baseline
 from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.risk_text import risk_text
-from larvatus.core.frequencies import natural_frequencies, natural_frequency
+from larvatus.core.frequencies import common_denominator, natural_frequencies, natural_frequency
 from larvatus.core.number_format import EXACT, Cell, finite_number, loss, plural, share
 from larvatus.data.score import Score
 
-GUESSING, _UNMASKED = "by guessing", "from the unmasked columns alone"
+GUESSING, _FROM_UNMASKED = "by guessing", "by guessing from the unmasked columns"  # baselines
+_ALONE = "from the unmasked columns alone"  # what they reveal, if that is too much
 _ZEROS = re.compile(r"(?<=\d)\.?0+(?=\s%)")
 
 
@@ -23,22 +25,33 @@ def short_share(value: Cell) -> str:
     return _ZEROS.sub("", said) if "." in said else said
 
 
-def success_text(score: Score) -> str:
-    """"7 in 1,000 records found, 5 in 1,000 by guessing"; shares and correlations for what is not counted."""
+def success_text(score: Score, out_of: int | None = None) -> str:
+    """"7 in 1,000 records found, 5 in 1,000 by guessing"; shares and correlations for what is not counted.
+
+    `out_of` is the number of all natural frequencies of a page, such as 1,000.
+    """
     base = baseline(score)
-    reached, guessed = value_texts(score, base)
+    reached, guessed = value_texts(score, base, out_of)
     success = plain_words(score.method, "risk", score.meaning).success
-    if base is not None and _as_many(score, base):
-        return f"{natural_frequency(score.value)} {success}, as many {baseline_source(score)}"
+    if base is not None and _as_many(score, base, out_of):
+        return f"{natural_frequency(score.value, out_of)} {success}, as many {baseline_source(score)}"
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
     if base == 0 and _is_counted(score, base):
         guessed = "none"
     return f"{said}, {guessed} {baseline_source(score)}{_luck(score, base)}" if base is not None else said
 
 
-def _as_many(score: Score, base: float) -> bool:
+def frequency_base(scores: Iterable[Score]) -> int | None:
+    """The number out of which a page says how many records or values attacks find; None if no attack counts them."""
+    pairs = ((s, baseline(s)) for s in scores)
+    found = [v for s, base in pairs if _is_counted(s, base) for v in (s.value, base or 0.0)]
+    return common_denominator(found) if found else None
+
+
+def _as_many(score: Score, base: float, out_of: int | None) -> bool:
     """Whether an attack that is not shown to beat its baseline counts, in round figures, as many as that."""
-    return _is_counted(score, base) and at_baseline(score) and natural_frequency(score.value) == natural_frequency(base)
+    same = natural_frequency(score.value, out_of) == natural_frequency(base, out_of)
+    return same and _is_counted(score, base) and at_baseline(score)
 
 
 def _luck(score: Score, base: float) -> str:
@@ -46,16 +59,16 @@ def _luck(score: Score, base: float) -> str:
     return " (the difference may be luck)" if score.value > base + EXACT and at_baseline(score) else ""
 
 
-def unmasked_success_text(score: Score, most: float | None) -> str:
+def unmasked_success_text(score: Score, most: float | None, out_of: int | None = None) -> str:
     """What the unmasked columns alone give and what is allowed, if that is less; empty if it is not."""
     base = baseline(score)
-    if base is None or most is None or base <= most or baseline_source(score) != _UNMASKED:
+    if base is None or most is None or base <= most or baseline_source(score) != _FROM_UNMASKED:
         return ""
     success = plain_words(score.method, "risk", score.meaning).success
-    guessed, limit = value_texts(replace(score, value=base), most)
+    guessed, limit = value_texts(replace(score, value=base), most, out_of)
     said = f"{success} {guessed}" if score.unit == "correlation" else f"{guessed} {_with_verb(success)}"
     how = " by linking whole households" if score.method.partition(" (")[0] == "household_linkage" else ""
-    return f"{said} {_UNMASKED}{how} (the limit is {limit})"
+    return f"{said} {_ALONE}{how} (the limit is {limit})"
 
 
 def _with_verb(success: str) -> str:
@@ -67,10 +80,10 @@ def _with_verb(success: str) -> str:
     return f"{what} are {done}" if done else success
 
 
-def value_texts(score: Score, other: float | None) -> tuple[str, str]:
+def value_texts(score: Score, other: float | None, out_of: int | None = None) -> tuple[str, str]:
     """The value of an attack and another value on its scale, both as natural frequencies if records or values are counted."""
     if _is_counted(score, other):
-        first, second = natural_frequencies([score.value, other])
+        first, second = natural_frequencies([score.value, other], out_of)
         return first, second
     return plain_risk(score, score.value), plain_risk(score, other)
 
@@ -89,7 +102,7 @@ def _is_counted(score: Score, other: float | None) -> bool:
 def baseline_source(score: Score) -> str:
     """Where the baseline comes from: a guess, or the columns that are released unmasked."""
     alone, chance = finite_number(score.s_alone), finite_number(score.chance)
-    return _UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
+    return _FROM_UNMASKED if alone is not None and alone > (chance or 0.0) + EXACT else GUESSING
 
 
 def relative_text(score: Score) -> str:

@@ -12,6 +12,8 @@ from larvatus.reporting.sections.limitations import limitations_section
 _TITLE = "What it rests on"
 DECISIONS = ("Released without conditions", "Released on these conditions: ", "Not released")
 BOARD = ("Methodologist", "Data owner", "Chair of the board")
+_NOTHING_TO_SIGN = "No release may go out, so there is nothing to sign. Mask more, or release less, and compare again."
+_RISK_UNKNOWN = "No attack was run, so there is nothing to sign. Attack the releases, and compare again."
 
 
 def foundations_story(subject: Subject) -> Story:
@@ -61,7 +63,10 @@ def _warnings(subject: Subject) -> list[ReportBlock]:
     return [NotesList((*(("warning", said) for said in found[:3]), *more))] if found else []
 
 
-def _sign_off(subject: Subject) -> SignOff:
+def _sign_off(subject: Subject) -> ReportBlock:
+    """Lines to sign; if no release may go out and none is proposed, what to do instead."""
+    if subject.chosen is None and subject.rules_choice is None:
+        return Paragraph(_NOTHING_TO_SIGN if any(h.risk is not None for h in subject.heads) else _RISK_UNKNOWN)
     what = f"the release {quote(subject.chosen)}" if subject.chosen else "a release"
     said = f"By signing, the board confirms that it has read this report and has decided on {what}."
     return SignOff(said, DECISIONS, "Decision and signatures", ("Role", "Name", "Decision", "Date", "Signature"), BOARD)

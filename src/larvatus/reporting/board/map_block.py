@@ -38,7 +38,7 @@ from larvatus.reporting.sections.certificates import certificate_hint
 
 EXCESS, MEAN = "excess risk", "mean loss"
 _Y_NAME = "strongest attack: percentage points above its baseline"
-_Y_WITHOUT = "strongest attack: points above the unmasked columns alone, which find too many"
+_Y_WITHOUT = "strongest attack on the masked columns: percentage points above its baseline"
 _Y_OPTION = "strongest attack, above its baseline"
 _FRAMES = (SCREEN, PHONE)
 
@@ -90,7 +90,7 @@ def _x_name(subject: Subject) -> str:
 
 
 def _y_name(subject: Subject) -> str:
-    """The name of the axis of risk, with a remark if the unmasked columns alone find more than is allowed."""
+    """The name of the axis of risk, which is about the masked columns if the others find too many."""
     return _Y_WITHOUT if no_mask_passes(subject) else _Y_NAME
 
 

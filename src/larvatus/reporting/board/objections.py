@@ -1,4 +1,4 @@
-"""What speaks against the release that the report is about: one risk, warnings, and one loss."""
+"""What speaks against the release that the report is about: risks, warnings, and one loss."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.number_format import count, plural, quote
 from larvatus.reporting.board.broken_limits import BrokenLimit, limits_not_met
 from larvatus.reporting.board.figures_in_words import relative_text, success_text, worst_loss
+from larvatus.reporting.board.sub_group_risk import worst_sub_group_in_words
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.board.unmasked_success import no_mask_passes, success_without_mask
 
@@ -23,12 +24,13 @@ MOST_BROKEN = 4  # names of broken limits in a sentence
 
 
 def against_sentence(subject: Subject) -> str:
-    """What speaks against the release that the report is about: one risk, warnings, and one loss."""
+    """What speaks against the release that the report is about: one risk, a sub-group, warnings, and one loss."""
     head = subject.favourite
     worst = worst_loss(subject.candidate(head))
     found = [s for s in (next(_risks_against(head, subject), ""),) if s]
     passes = passes_rule(head, subject.limits)
-    found += _warnings(head, subject) if passes else []
+    if passes:
+        found += [*filter(None, [worst_sub_group_in_words(head, subject)]), *_warnings(head, subject)]
     if worst is not None and (passes or worst.relative_loss >= _LARGE or not found):
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
     if not found:
@@ -55,15 +57,15 @@ def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
     if head.risk is None:
         yield "no attack was run on it"
     elif broken and head.attack is not None:
-        yield without or _beyond_rule(head, broken)
-    for said in unmasked_in_words(subject.candidate(head).scores):
+        yield without or _beyond_rule(head, broken, subject)
+    for said in unmasked_in_words(subject.candidate(head).scores, subject.out_of):
         yield f"{said[:1].lower()}{said[1:]}".rstrip(".")
 
 
-def _beyond_rule(head: Headline, broken: Sequence[BrokenLimit]) -> str:
+def _beyond_rule(head: Headline, broken: Sequence[BrokenLimit], subject: Subject) -> str:
     """The attack that the default rule does not accept: the strongest one or, if that is accepted, the furthest beyond."""
     if head.attack is not None and broken[0].method == head.attack.method:
-        return f"{broken[0].name} reaches {success_text(head.attack)}"
+        return f"{broken[0].name} reaches {success_text(head.attack, subject.out_of)}"
     return f"{broken[0].name}: {broken[0].figure}"
 
 

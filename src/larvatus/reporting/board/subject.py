@@ -13,6 +13,7 @@ from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.selection_rule import closeness, closest_release, passes_rule, preferred_release
 from larvatus.comparison.subset import ComparisonLike
 from larvatus.data.score import Score
+from larvatus.reporting.board.figures_in_words import frequency_base
 
 MOST_CARDS = 6
 
@@ -64,6 +65,11 @@ class Subject:
     def on_cards(self) -> tuple[Headline, ...]:
         """The releases that have a card and are drawn in the pictures."""
         return self.in_order[:MOST_CARDS]
+
+    @property
+    def out_of(self) -> int | None:
+        """The number of all natural frequencies of the report: that of the strongest attacks."""
+        return frequency_base(h.attack for h in self.heads if h.attack is not None and h.risk is not None)
 
     def candidate(self, head: Headline) -> Candidate:
         return self.candidates[head.number - 1]

@@ -13,7 +13,7 @@ from larvatus.reporting.board.subject import Subject
 def success_without_mask(head: Headline, subject: Subject) -> str:
     """The attack that finds most from the unmasked columns alone, in words; empty if all of them stay within their limits."""
     found = [(s.identifies, baseline(s) or 0.0, said) for s in attacks_in_rule(subject.candidate(head))
-             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name)))]
+             if (said := unmasked_success_text(s, limit_on_value(s, subject.limits, head.name), subject.out_of))]
     return max(found, default=(False, 0.0, ""))[2]
 
 

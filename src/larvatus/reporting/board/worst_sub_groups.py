@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name
@@ -11,6 +10,7 @@ from larvatus.comparison.risk_text import risk_text
 from larvatus.core.number_format import EXACT, cell_text, count, finite_number, plural, quote, share
 from larvatus.data.score import Row, Score
 from larvatus.reporting.board.figures_in_words import success_text, worst_loss
+from larvatus.reporting.board.sub_group_risk import score_of_row
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.charts.panels import PanelDot, Panels, draw_panels
 from larvatus.reporting.charts.scales import LinearScale, scale_of_risks
@@ -35,7 +35,7 @@ def sub_groups_story(subject: Subject) -> Story:
         pictures.append(_risk_figure(subject, head.attack, risks))
     if len(losses) >= 2 and worst is not None:
         pictures.append(_loss_figure(subject, worst, losses))
-    return Story(_TITLE, _finding(head, risks, worst, losses), tuple(pictures), _beside(subject))
+    return Story(_TITLE, _finding(head, risks, worst, losses, subject.out_of), tuple(pictures), _beside(subject))
 
 
 def _rows_of(score: Score | None) -> list[Row]:
@@ -44,25 +44,19 @@ def _rows_of(score: Score | None) -> list[Row]:
     return sorted(found, key=lambda r: -(finite_number(r["value"]) or 0.0))
 
 
-def _finding(head: Headline, risks: Sequence[Row], worst: Score | None, losses: Sequence[Row]) -> str:
+def _finding(
+    head: Headline, risks: Sequence[Row], worst: Score | None, losses: Sequence[Row], out_of: int | None
+) -> str:
     """The sub-group with the highest risk; if there is none, the one with the largest loss."""
     if len(risks) >= 2 and head.attack is not None and (finite_number(risks[0]["value"]) or 0.0) > EXACT:
         first = risks[0]
         records = first.get("records")
         size = f" ({plural(records, 'record')})" if isinstance(records, int) else ""
         where = f"the sub-group {first['sub_group']}{size}"
-        return f"In {quote(head.name)} risk is highest in {where}: {success_text(_score_of(first, head.attack))}."
+        return f"In {quote(head.name)} risk is highest in {where}: {success_text(score_of_row(first, head.attack), out_of)}."
     if len(losses) >= 2 and worst is not None:
         return f"In {quote(head.name)} {plain_name(worst.method)} change most in the sub-group {losses[0]['sub_group']}."
     return f"In {quote(head.name)} no sub-group is at risk beyond 0."
-
-
-def _score_of(row: Row, whole: Score) -> Score:
-    """The attack in one sub-group, as a score."""
-    low, high = finite_number(row.get("low")), finite_number(row.get("high"))
-    ends = (low, high) if low is not None and high is not None else None
-    return replace(whole, value=finite_number(row["value"]) or 0.0, chance=finite_number(row.get("chance")),
-                   s_alone=finite_number(row.get("s_alone")), interval=ends)
 
 
 def _panels_of(subject: Subject, score: Score) -> list[tuple[str, Score]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, cos, hypot, pi, sin
+from math import ceil, cos, hypot, inf, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ _STEP, _TURNS, _RINGS = 14.0, 16, 11
 _POINT, _SPOT, _MOST = 7.0, 3.0, 8
 _ABOVE, _BELOW, _SLACK, _APART = 12.0, 4.0, 0.01, 6.0
 _CLOSE = 14.0  # a line may leave its point through the points next to it
+_REACH = 52.0  # how far a point may be from the one that its label is next to
 _RUN = 3  # numbers in a row that are written as a range
 PLACES = {"near": _NEAR, "point": _POINT, "above": _ABOVE, "below": _BELOW, "line": LINE, "letter": LETTER}  # for the script
 
@@ -41,11 +42,13 @@ class PointLabel:
 
 
 class _Spot(NamedTuple):
-    """A place with the names of all points on it."""
+    """A place with the names of all points on it, and of those that share its label, which are at most `reach` away."""
 
     x: float
     y: float
     names: tuple[Sequence[str], ...]
+    members: tuple[tuple[float, float], ...]
+    reach: float = 0.0
 
 
 def place_point_labels(
@@ -56,8 +59,8 @@ def place_point_labels(
 
     Labels stay off what is `taken` and, if there is another place, off `lines`. No line to a label crosses another line,
     label or point. A point whose label finds no such place is tried before all others; if that does not help, it shares the
-    label of its nearest neighbour. If names do not fit even so, `short` names are used, and only if these do not fit, lines
-    cross.
+    label of its nearest neighbour. If names do not fit even so, `short` names are used. If a number would share the label of
+    a point far away, lines may cross instead.
     """
     taken = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     ground = _Ground(frame, as_rows(taken), as_rows(lines), widest, {})
@@ -70,7 +73,14 @@ def place_point_labels(
             placed, again = _place_all([left, *(s for s in spots if s is not left)], ground)
             if again is None:
                 return placed
-            spots = _merge_spot(spots, left)
+            near = _merge_spots(spots, left, _REACH)
+            if near or not _is_number(left.names[0]):
+                spots = near
+                continue
+            crossed = _place_all(spots, ground, crossing=True)[0]
+            if len(crossed) == len(spots):
+                return crossed
+            spots = _merge_spots(spots, left)
     return _place_all(_join_spots(points, said), ground, crossing=True)[0]
 
 
@@ -189,19 +199,35 @@ def _join_spots(points: Sequence[tuple[float, float]], names: Sequence[Sequence[
     for (x, y), said in zip(points, names, strict=True):
         here = next((i for i, s in enumerate(spots) if abs(s.x - x) < _SPOT and abs(s.y - y) < _SPOT), None)
         if here is None:
-            spots.append(_Spot(x, y, (said,)))
+            spots.append(_Spot(x, y, (said,), ((x, y),)))
         else:
             spots[here] = spots[here]._replace(names=(*spots[here].names, said))
     return spots
 
 
-def _merge_spot(spots: Sequence[_Spot], left: _Spot) -> list[_Spot]:
-    """The spots without one, whose names the nearest of the same kind takes; none if no other is of its kind."""
-    others = [s for s in spots if s is not left and _is_number(s.names[0]) == _is_number(left.names[0])]
-    if not others:
-        return []
-    near = min(others, key=lambda s: hypot(s.x - left.x, s.y - left.y))
-    return [s._replace(names=(*s.names, *left.names)) if s is near else s for s in spots if s is not left]
+def _merge_spots(spots: Sequence[_Spot], left: _Spot, most: float = inf) -> list[_Spot]:
+    """The spots without one, whose names the nearest of the same kind takes; none if there is none, or a point is too far."""
+    found = _nearest_pair([(s, left) for s in spots if s is not left])
+    return _replace_pair(spots, *found) if found is not None and found[2].reach <= most else []
+
+
+def _nearest_pair(pairs: Sequence[tuple[_Spot, _Spot]]) -> tuple[_Spot, _Spot, _Spot] | None:
+    """The pair of one kind that is nearest to each other, and both as one spot; None if no two are of one kind."""
+    alike = [(a, b) for a, b in pairs if _is_number(a.names[0]) == _is_number(b.names[0])]
+    near = min(alike, key=lambda ab: hypot(ab[0].x - ab[1].x, ab[0].y - ab[1].y), default=None)
+    return None if near is None else (*near, _joined(*near))
+
+
+def _joined(one: _Spot, other: _Spot) -> _Spot:
+    """Two spots as one, in the place of the first."""
+    members = (*one.members, *other.members)
+    reach = max(hypot(x - one.x, y - one.y) for x, y in members)
+    return _Spot(one.x, one.y, (*one.names, *other.names), members, reach)
+
+
+def _replace_pair(spots: Sequence[_Spot], one: _Spot, other: _Spot, both: _Spot) -> list[_Spot]:
+    """The spots with two of them as one."""
+    return [both if s is one else s for s in spots if s is not other]
 
 
 def _is_number(name: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from larvatus.reporting.charts.wrapping import LINE, lines_width, text_lines, wr
 from larvatus.reporting.figures.svg import document, element, line, text, text_width
 
 _SCREEN_WIDTH, NARROW = 900.0, 380.0
-_BASELINE = "baseline: guessing, or the unmasked columns alone"
+_BASELINE = "baseline: guessing, also from the unmasked columns"
 _RADIUS = 8.5
 _SMALL = 6.6  # mean width of a letter of small type
 _NAMES = 250.0

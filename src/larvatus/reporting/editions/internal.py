@@ -85,7 +85,7 @@ def _glossary(subject: Subject) -> tuple[tuple[str, str], ...]:
 
 def _rule(subject: Subject) -> Section:
     """The rule in full, with its result."""
-    aside, said = attacks_outside_rule(subject.candidates), release_warnings(subject.candidates)
+    aside, said = attacks_outside_rule(subject.candidates), release_warnings(subject.candidates, subject.out_of)
     text = verdict(subject.heads, len(subject.measures), subject.limits, aside, said)
     return Section("The rule and its result", (Paragraph(text),))
 

@@ -12,10 +12,11 @@ from larvatus.comparison.plain_names import plain_words
 from larvatus.comparison.release_sentences import plain_name
 
 TERMS = (
-    ("baseline", "What an intruder finds without the masked columns: by guessing, or from the unmasked columns alone."),
+    ("baseline", "What an intruder finds without the masked columns: by guessing, also from the unmasked columns."),
     ("by guessing", "The success of the attack by chance, without the release."),
-    ("from the unmasked columns alone", "The success of the attack with the columns that are released unmasked. No mask can "
-     "reduce it."),
+    ("by guessing from the unmasked columns", "The success of the attack by chance, helped by the columns that are released "
+     "unmasked."),
+    ("from the unmasked columns alone", "Without the masked columns. No mask can reduce it."),
     ("the rule", "The stated way to choose: among the releases that pass, the one with the least mean loss. A release passes "
      "if it meets the limits or, without limits, keeps every attack near its baseline. It does not replace a decision."),
     ("Strongest attack", "The counted attack that comes furthest above its baseline, in percentage points."),

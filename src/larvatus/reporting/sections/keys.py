@@ -38,7 +38,7 @@ def _finding(found: Sequence[tuple[Headline, Score]]) -> str:
     worst, score = max(found, key=lambda pair: pair[1].value)
     said = key_sentence([score])
     if not said:
-        return f"The keys ({list_names(names)}) identify few records."
+        return f"The keys{f' ({list_names(names)})' if names else ''} identify few records."
     if all(s.value == score.value for _, s in found):
         return said
     return f"In {quote(worst.name)}, {said[0].lower()}{said[1:]}"
