@@ -237,11 +237,11 @@ def with_engine(study: Study, engine: str | None, memory: str | None, master: st
     return study.model_copy(update=given)
 
 
-def data_of(source: str, study: Study) -> Microdata:
-    """The source with the study's roles."""
+def data_of(source: str, study: Study, secret: bytes | None = None) -> Microdata:
+    """The source with the study's roles, without the records that are held out."""
     from larvatus.pipeline.read_source import read_for_study
 
-    return read_for_study(source, study)
+    return read_for_study(source, study, secret)
 
 
 def source_from(folder: Path, source: str) -> str:

@@ -53,11 +53,12 @@ def compare(
 ) -> Comparison:
     """Score several releases of the same data side by side.
 
-    A release is a Release, a data frame, a file, or a table `{"name": …, "steps": […]}` as in a study, with `grid` and
-    `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
-    in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
-    The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
-    null_resamples and combine. `execution` says how many processes work in parallel and where finished releases are stored.
+    A release is a Release, a data frame, a file, or a table as in a study: `{"name": …, "steps": […]}`, with `grid` and
+    `reverse_mapped`, or `{"name": …, "file": …, "paired": False}` for a file whose rows are no records of the original. Planned
+    releases are made here with the secret, one after another, and discarded. A release that fails is listed in `not_made` with
+    the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring. The intruder's
+    `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses, null_resamples
+    and combine. `execution` says how many processes work in parallel and where finished releases are stored.
 
     Examples:
         >>> import larvatus as lv
@@ -87,7 +88,7 @@ def _given(data: Microdata, releases: Any) -> list[Any]:
     """Releases to compare: planned ones spread out, others as they are."""
     out: list[Any] = []
     for r in releases:
-        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
+        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and ("steps" in r or "file" in r)):
             out += plan_releases([r])
         else:
             out.append(r if isinstance(r, str | Path) else as_release(data, r))
@@ -148,6 +149,10 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
         return work.beside[job.label]
     if not isinstance(job.given, PlannedRelease):
         return as_release(work.data, job.given)
+    if job.given.file is not None:
+        start, one = work.folder or Path(), job.given
+        pairing = None if one.pairing is None else start / one.pairing
+        return as_release(work.data, start / job.given.file, pairing, name=job.label, paired=one.paired)
     made = mask(
         work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
         progress=progress,
@@ -314,7 +319,7 @@ def _write(work: Work, release: Release, place: Path, target: Path) -> None:
     inside = place / FILES / INSIDE
     (place / FILES / target.parent).mkdir()
     inside.mkdir(mode=0o700)
-    pairing = place / FILES / pairing_path(target) if work.pairings else None
+    pairing = place / FILES / pairing_path(target) if work.pairings and release.is_paired else None
     if pairing is not None:
         pairing.parent.mkdir(mode=0o700)
     release.write(place / FILES / target, work.row_order, pairing, spreadsheet=work.spreadsheet)
