@@ -223,7 +223,7 @@ class AttackedRelease:
         try:
             return AttackOutcome(_once(method, self._whole, self.who, 0.0, 0.0))
         except (RiskError, UtilityError, EngineError) as error:
-            return self._refused(method, error)
+            return self._refused(method, RiskError(error.reason_for(method.name()), subject=method.name()))
 
     def _is_asked(self, method: Attack) -> bool:
         return method in self.must or method.name() in self.limits.scores
