@@ -1,4 +1,4 @@
-"""What every attack that needs no pairs must keep: success on the training records, none on an honest file, deaf to row order."""
+"""What attacks that need no pairs must keep: success on the training records, none on an honest file, deaf to row order."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ NEEDS_NO_HOLDOUT = {"key_attribution"}
 def people(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, 4)) @ np.linalg.cholesky(0.5 * np.eye(4) + 0.5).T
-    return pd.DataFrame({"g": rng.integers(0, 3, n), "job": rng.choice(list("pqrst"), n), **dict(zip("abcd", z.T, strict=True))})
+    columns = dict(zip("abcd", z.T, strict=True))
+    return pd.DataFrame({"g": rng.integers(0, 3, n), "job": rng.choice(list("pqrst"), n), **columns})
 
 
 def keyed(attack: lv.Attack) -> lv.Attack:
     """An attack by keys gets one that singles out every record."""
-    return attack.model_copy(update={"keys": ("a", "b", "c"), "quantiles": 1000}) if attack.name() in NEEDS_NO_HOLDOUT else attack
+    if attack.name() not in NEEDS_NO_HOLDOUT:
+        return attack
+    return attack.model_copy(update={"keys": ("a", "b", "c"), "quantiles": 1000})
 
 
 @cache

@@ -24,7 +24,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_SEED = 1
+_SEED, ALARM = 1, 0.05
 
 
 class NearCopies(Attack):
@@ -74,12 +74,20 @@ class NearCopies(Attack):
             by_group=Rows.of(by_group),
             details={
                 "test": Rows.of([{"released rows": len(mine), "real records compared": len(fresh), "p_value": p_value}]),
-                "copies": Rows.of(_copy_rows(files, rows, training, held, counted, near[1][:, 0])),
+                "copied_rows": Rows.of(_copy_rows(files, rows, training, held, counted, near[1][:, 0])),
                 "ratios": Rows.of(_ratio_rows(mine, fresh)),
                 "outliers": _outliers(files, copied, base),
             },
-            notes=("the baseline is the share of real records that are as near to another one without copying", *files.notes),
+            identifies=True, certain=max(0.0, value - base) if p_value <= ALARM else 0.0,
+            notes=(*_warning(p_value),
+                   "the baseline is the share of real records that are as near to another one without copying", *files.notes),
         )
+
+
+def _warning(p_value: float) -> tuple[str, ...]:
+    if p_value > ALARM:
+        return ()
+    return (f"WARNING: released rows are nearer to single training records than real records are (p = {p_value:.3g})",)
 
 
 def _copy_rows(

@@ -69,7 +69,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "without_key"): "Risk without each key",
     ("membership_inference", "false_positives"): "Training records recognised, by false positives allowed",
     ("mixed_linkage", "links"): "Records linked alone, and one to one",
-    ("near_copies", "copies"): "Copies of records",
+    ("near_copies", "copied_rows"): "Copies of records",
     ("near_copies", "ratios"): "By distance to the nearest record over that to the fifth nearest",
     ("near_copies", "test"): "Test that rows are no nearer to single records than real records are",
     ("nearest_record", "distance"): "By distance",

@@ -21,6 +21,8 @@ from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.data.verbs import take_rows
 
 FEWEST = 50  # records on either side of the split
+NO_HOLDOUT = ("give records that the generator did not see ([holdout] share or file in a study, --holdout FILE, or "
+              "lv.hold_out(data, …))")
 
 
 class Holdout(SettingsModel):

@@ -19,6 +19,7 @@ from larvatus.core.progress import Progress, current_progress, silent
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
 from larvatus.data.contracts import Attack, Measure, sendable
+from larvatus.data.holdout import NO_HOLDOUT
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
@@ -148,17 +149,24 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
     if job.label in work.beside:
         return work.beside[job.label]
     if not isinstance(job.given, PlannedRelease):
-        return as_release(work.data, job.given)
+        return _judgeable(work, as_release(work.data, job.given))
     if job.given.file is not None:
         start, one = work.folder or Path(), job.given
         pairing = None if one.pairing is None else start / one.pairing
-        return as_release(work.data, start / job.given.file, pairing, name=job.label, paired=one.paired)
+        return _judgeable(work, as_release(work.data, start / job.given.file, pairing, name=job.label, paired=one.paired))
     made = mask(
         work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
         progress=progress,
     )
     kept = [Note("rows are released in the original order", "warning", "row order")] if work.row_order == "keep" else []
     return replace(made, notes=(*made.notes, *kept))
+
+
+def _judgeable(work: Work, release: Release) -> Release:
+    """The release; one without pairs is refused if no attack is named and there is no holdout, as it would look safe."""
+    if not release.is_paired and work.data.holdout is None and not work.must:
+        raise RiskError(f"the file is not paired with the original. To compare it with others, {NO_HOLDOUT}")
+    return release
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from larvatus.attacks.scoring.credits import outlying_tenth
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.data.contracts import Array, Column
+from larvatus.data.holdout import NO_HOLDOUT
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.sub_groups import Groups
 
-NO_HOLDOUT = ("it compares records that the generator saw with records that it did not see, and there is no holdout. Give one: "
-              "[holdout] share or file in a study, --holdout FILE, or lv.hold_out(data, …)")
+_NEEDED = f"it compares records that the generator saw with others, and there is no holdout: {NO_HOLDOUT}"
 _ONE_HOT = 24  # levels up to which every level has a coordinate of its own
 _UNUSED = ("file", "error", "presence", "guesses", "published")
 
@@ -58,7 +58,7 @@ class ComparedFiles:
     def of(cls, original: Microdata, release: Release, intruder: Intruder, needs_holdout: bool = True) -> ComparedFiles:
         """Read the three files. Without a holdout, an attack that needs one is refused."""
         if needs_holdout and original.holdout is None:
-            raise RiskError(NO_HOLDOUT)
+            raise RiskError(_NEEDED)
         names, left_out = _common_columns(original, release.data, intruder)
         every = [original, release.data, *([original.holdout] if original.holdout is not None else [])]
         columns = {n: original.table.columns[n] for n in names}
@@ -86,7 +86,7 @@ class ComparedFiles:
     def holdout(self) -> Part:
         """The records held out."""
         if self.held_out is None:
-            raise RiskError(NO_HOLDOUT)
+            raise RiskError(_NEEDED)
         return self.held_out
 
     def points(self, part: Part, names: Sequence[str] | None = None) -> Floats:
