@@ -2,8 +2,9 @@
 
     T = min over j of P(K_j ≥ k_j),   k_j = number among the j smallest that are of the first sample,  K_j hypergeometric
 
-The p-value compares T with its distribution if all orders of the two samples are equally likely. Only the smallest fifth is
-scanned, because the samples may differ elsewhere.
+The p-value compares T with its distribution if all orders of the two samples are equally likely, with the first sample counted
+as (1 + excess) times its size: so much more often its values may be small. Only the smallest fifth is scanned, because the
+samples may differ elsewhere.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ _DRAWS = 1999
 _FEWEST, _PLACES, _SCANNED = 3, 25, 5
 
 
-def tail_scan(first: Floats, second: Floats, seed: int) -> float:
+def tail_scan(first: Floats, second: Floats, seed: int, excess: float = 0.0) -> float:
     """The p-value; ties count as if the second sample came first."""
     values, own = np.concatenate([second, first]), np.concatenate([np.zeros(len(second)), np.ones(len(first))])
     sorted_own = own[np.argsort(values, kind="stable")].astype(np.int64)
     at = _places(len(values))
-    tables = [_log_tail(len(values), len(first), int(j)) for j in at]
+    marked = round((1 + excess) * len(first))
+    total = len(second) + marked
+    tables = [_log_tail(total, marked, int(j)) for j in at]
     seen = _smallest(np.cumsum(sorted_own)[at - 1][None], tables)[0]
-    drawn = _smallest(_drawn_counts(len(values), len(first), at, np.random.Generator(np.random.Philox(seed))), tables)
+    drawn = _smallest(_drawn_counts(total, marked, at, np.random.Generator(np.random.Philox(seed))), tables)
     return float((1 + np.sum(drawn <= seen + 1e-12)) / (_DRAWS + 1))
 
 
