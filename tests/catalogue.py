@@ -27,9 +27,11 @@ CLUSTERS = SPARK, SAIL = "spark", "sail"
 ALL_MASKS = examples("larvatus.masks")
 WEIGHT_MASKS = [m for m in ALL_MASKS if m.values[0].masks_weight]  # they change the weight and no confidential column
 MASKS = [m for m in ALL_MASKS if m not in WEIGHT_MASKS]
-ATTACKS = examples("larvatus.attacks")
+EVERY_ATTACK = examples("larvatus.attacks")
+ATTACKS = [a for a in EVERY_ATTACK if a.values[0].paired]
+UNPAIRED_ATTACKS = [a for a in EVERY_ATTACK if not a.values[0].paired]
 MEASURES = examples("larvatus.measures")
-METHODS = [*ALL_MASKS, *ATTACKS, *MEASURES]
+METHODS = [*ALL_MASKS, *EVERY_ATTACK, *MEASURES]
 # Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
 KNOWS_STEPS = {
     "date_intervals": ("date_shift(where='a > \"1900-01-01\"')", "date_shift"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from larvatus.data.accepted_types import AttackLike, MeasureLike, ReleaseLike, SourceLike, StepLike
     from larvatus.data.certificate import Certificate, Certificates
     from larvatus.data.contracts import Attack, Block, Column, Engine, Mask, Masked, Measure
+    from larvatus.data.holdout import Holdout
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from larvatus.data.score import Score, Scores
     from larvatus.measures.analyses.spec import Analysis
     from larvatus.measures.scoring.domains import Domain
-    from larvatus.pipeline import advise, certify, check, compare, mask, read, risk, run, search, utility
+    from larvatus.pipeline import advise, certify, check, compare, hold_out, mask, read, risk, run, search, utility
     from larvatus.searching.goal import Goal
     from larvatus.searching.result import SearchResult
     from larvatus.searching.space import SearchSpaceLike
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
 _PLACES = {
-    "pipeline": ("advise", "certify", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
+    "pipeline": ("advise", "certify", "check", "compare", "hold_out", "mask", "read", "risk", "run", "search", "utility"),
     "advice.advice": ("Advice",),
     "advice.roles_draft": ("RoleGuesses",),
     "comparison.comparison": ("Comparison",),
@@ -45,6 +46,7 @@ _PLACES = {
     "data.accepted_types": ("AttackLike", "MeasureLike", "ReleaseLike", "SourceLike", "StepLike"),
     "data.certificate": ("Certificate", "Certificates"),
     "data.contracts": ("Attack", "Block", "Column", "Engine", "Mask", "Masked", "Measure"),
+    "data.holdout": ("Holdout",),
     "data.intruder": ("Intruder",),
     "data.microdata": ("Microdata",),
     "data.notes": ("Note",),
@@ -63,12 +65,12 @@ _PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
 _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
-    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison",
-    "Constraints", "Decision", "Domain", "Engine", "Execution", "Goal", "Intruder", "LarvatusError", "Limits", "LimitsLike",
-    "Mask", "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike",
+    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison", "Constraints",
+    "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask",
+    "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike",
     "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study",
-    "SubGroups", "advise", "analysis", "attacks", "certify", "check", "compare", "datasets", "mask", "masks", "measures",
-    "read", "risk", "run", "search", "utility",
+    "SubGroups", "advise", "analysis", "attacks", "certify", "check", "compare", "datasets", "hold_out", "mask", "masks",
+    "measures", "read", "risk", "run", "search", "utility",
 ]
 
 

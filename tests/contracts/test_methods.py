@@ -9,7 +9,7 @@ import pydantic
 import pytest
 import tomli_w
 
-from catalogue import ATTACKS, MASKS, MEASURES, METHODS
+from catalogue import EVERY_ATTACK, MASKS, MEASURES, METHODS
 from every_case import every_case
 from larvatus.core.discovery import class_name
 from larvatus.core.errors import StudyError
@@ -47,7 +47,7 @@ def test_name_is_that_of_the_file(method):
 
 
 @every_case([
-    (p.values[0], kind) for params, kind in ((MASKS, Mask), (ATTACKS, Attack), (MEASURES, Measure)) for p in params
+    (p.values[0], kind) for params, kind in ((MASKS, Mask), (EVERY_ATTACK, Attack), (MEASURES, Measure)) for p in params
 ])
 def test_parameters_round_trip_through_toml_and_text(method, kind):
     table = tomllib.loads(tomli_w.dumps({"step": {"method": method.name(), **method.settings()}}))["step"]

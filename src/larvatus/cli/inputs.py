@@ -71,6 +71,9 @@ class RoleOptions:
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",
     )] = None
+    holdout: Annotated[Path | None, Parameter(
+        help="file with records of the same population that no mask and no generator saw"
+    )] = None
     engine: Annotated[str | None, Parameter(
         help="engine: memory, duckdb, spark, or auto to choose by size (default: auto)"
     )] = None
@@ -100,14 +103,16 @@ class RoleOptions:
         return {}
 
     def files(self) -> list[Path | str]:
-        """The files that these options name: the study file, taxonomies, a catalog and a file with a password."""
+        """The files that these options name: the study file, taxonomies, a catalog, a file with a password and a holdout."""
         catalog = [self.catalog] if self.catalog is not None else []
         password = [self.password_file] if self.password_file is not None else []
-        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog, *password]
+        apart = [self.holdout] if self.holdout is not None else []
+        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values(), *catalog, *password, *apart]
 
     def load(self, base: Study | None = None) -> Study:
         """The study file, `base` or an empty study, with the options applied."""
         from larvatus.data.csv_files.dialect import CsvFormat
+        from larvatus.data.holdout import Holdout
         from larvatus.data.roles import Roles, SubGroups
         from larvatus.study import Study
 
@@ -123,10 +128,11 @@ class RoleOptions:
             csv["dates"] = {**study.csv.dates, **_forms_of(self.dates)}
         catalog = study.catalog if self.catalog is None else str(self.catalog.absolute())
         password = study.password_file if self.password_file is None else str(self.password_file.absolute())
+        held = study.holdout if self.holdout is None else Holdout(file=str(self.holdout.absolute()))
         asked = (self.query, self.table) if self.query or self.table else (study.query, study.table)
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
             "csv": override(CsvFormat, study.csv, csv), "sheet": self.sheet or study.sheet, "catalog": catalog,
-            "query": asked[0], "table": asked[1], "password_file": password,
+            "query": asked[0], "table": asked[1], "password_file": password, "holdout": held,
             "roles": override(Roles, study.roles, roles),
             "sub_groups": override(SubGroups, study.sub_groups, groups),
         })
@@ -237,11 +243,11 @@ def with_engine(study: Study, engine: str | None, memory: str | None, master: st
     return study.model_copy(update=given)
 
 
-def data_of(source: str, study: Study) -> Microdata:
-    """The source with the study's roles."""
+def data_of(source: str, study: Study, secret: bytes | None = None) -> Microdata:
+    """The source with the study's roles, without the records that are held out."""
     from larvatus.pipeline.read_source import read_for_study
 
-    return read_for_study(source, study)
+    return read_for_study(source, study, secret)
 
 
 def source_from(folder: Path, source: str) -> str:

@@ -35,6 +35,10 @@ ReleasedOrder = Annotated[
         "keep: you state that the released rows are in the original order"
     )
 ]
+Paired = Annotated[bool, Parameter(
+    name="--paired", negative="--not-paired", show_default=False,
+    help="--not-paired: the released rows are no records of the original, such as those of a synthetic file"
+)]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, at least 16 bytes (default: a fresh secret)")]
 EngineName = Annotated[str | None, Parameter(
     help="engine: memory, duckdb, spark, or auto to choose by size (default: auto)"

@@ -29,7 +29,10 @@ from larvatus.measures.scoring.null_placement import NULL
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One release in a comparison: its steps, their notes, and its scores."""
+    """One release in a comparison: its steps, their notes, and its scores.
+
+    `paired` is false if its rows are no records of the original.
+    """
 
     name: str
     steps: tuple[Mapping[str, Any], ...]
@@ -44,6 +47,7 @@ class Candidate:
     codebook: Rows = field(default_factory=Rows)
     altered: tuple[str, ...] = ()
     certificates: Certificates | None = None
+    paired: bool = True
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
@@ -56,7 +60,8 @@ class Candidate:
         light = Scores(replace(s, by_record=None, records=None) for s in scores)
         altered = tuple(s.change_clause() for s in release.steps)
         return cls(
-            name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook, altered
+            name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook, altered,
+            release.is_paired,
         )
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
@@ -157,13 +162,17 @@ class Comparison:
         return Rows.of({"release": c.name, **s.row()} for c in self.candidates for s in c.scores)
 
     def headline(self) -> Rows:
-        """One row per release: its strongest attack, the baseline of that attack, and the mean loss."""
+        """One row per release: its strongest attack, the baseline of that attack, and the mean loss.
+
+        If some releases are not paired with the original, a column says which ones are.
+        """
         from larvatus.comparison.headline import headlines
 
+        paired = {c.name: {"paired": c.paired} for c in self.candidates} if not all(c.paired for c in self.candidates) else {}
         return Rows.of(
             {
                 "release": h.name, "strongest attack": h.attack.method if h.attack else None, "value": h.risk,
-                "baseline": h.base, "loss": h.loss,
+                "baseline": h.base, "loss": h.loss, **paired.get(h.name, {}),
             }
             for h in headlines(self.candidates)
         )
@@ -243,6 +252,7 @@ class Comparison:
             "releases": [
                 {
                     "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records, "copies": c.copies,
+                    **({} if c.paired else {"paired": False}),
                     "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
                     **({"rules": [dict(r) for r in c.rules]} if len(c.rules) else {}),
                     "scores": [s.plain() for s in c.scores],

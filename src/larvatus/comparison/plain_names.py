@@ -11,8 +11,9 @@ from typing import NamedTuple
 from larvatus.core.number_format import words
 
 _IDENTIFICATION, _VALUES, _KEYS = "Finding a person's record", "Learning values", "Matching by key variables"
+_FOLLOWED = "Following the records used"
 _TABLES, _MEANS, _CORRELATIONS, _REGRESSIONS, _DISTRIBUTIONS = "Tables", "Means", "Correlations", "Regressions", "Distributions"
-ATTACK_GROUPS = (_IDENTIFICATION, _VALUES, _KEYS)
+ATTACK_GROUPS = (_IDENTIFICATION, _VALUES, _KEYS, _FOLLOWED)
 MEASURE_GROUPS = (_TABLES, _MEANS, _CORRELATIONS, _REGRESSIONS, _DISTRIBUTIONS)
 _RECORDS = "records found"
 
@@ -44,6 +45,10 @@ _ATTACKS = {
     "category_disclosure": PlainName(
         "category disclosure", _VALUES, "Guesses the original category of a record from its released one.",
         "categories guessed"),
+    "closest_record": PlainName(
+        "distance to the closest record", _FOLLOWED,
+        "Compares how near released rows come to records that were used and to records that were held out.",
+        "of rows closer to a record that was used"),
     "cluster_match": PlainName(
         "cluster matching", _IDENTIFICATION, "Clusters original and released records together and links within clusters."),
     "date_intervals": PlainName(
@@ -63,11 +68,25 @@ _ATTACKS = {
         "values nearly disclosed"),
     "interval_match": PlainName(
         "rounding-interval matching", _IDENTIFICATION, "Keeps the released records whose rounded values fit the person."),
+    "key_attribution": PlainName(
+        "attribution by keys", _VALUES, "Reads a value from the released rows that share a person's key variables.",
+        "values attributed"),
     "key_risk": PlainName(
         "matching by key variables", _KEYS, "Estimates how many people the key variables identify in the population."),
+    "linkability": PlainName(
+        "joining two sources", _FOLLOWED, "Joins two sources about a person through the released file.", "persons joined"),
+    "membership_inference": PlainName(
+        "membership inference", _FOLLOWED, "Tells from the released file whether a person's record was used to make it.",
+        "of pairs told apart"),
     "mixed_linkage": PlainName(
         "linkage by categories and numbers", _IDENTIFICATION,
         "Links by all columns together, each weighed by how much the mask changes it."),
+    "near_copies": PlainName(
+        "copies and near copies", _FOLLOWED, "Counts released rows that are nearly the record of one person.",
+        "rows nearly copied"),
+    "nearest_inference": PlainName(
+        "inference from the nearest row", _VALUES, "Takes a person's missing value from the nearest released row.",
+        "values inferred"),
     "nearest_record": PlainName(
         "nearest-record linkage", _IDENTIFICATION, "Picks the released record that is nearest to each person's true values."),
     "optimal_assignment": PlainName(
@@ -89,6 +108,9 @@ _ATTACKS = {
     "simulated_release": PlainName(
         "linkage by simulated releases", _IDENTIFICATION, "Makes the release again with other secrets and learns how values "
         "move."),
+    "singling_out": PlainName(
+        "singling out", _FOLLOWED, "Reads from the released file a condition that only one person meets.",
+        "conditions met by one person"),
     "swap_chain": PlainName(
         "chains through swapped pairs", _IDENTIFICATION, "Undoes an exchange of values between pairs of records."),
     "uniqueness": PlainName(

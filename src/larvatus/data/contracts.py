@@ -434,7 +434,8 @@ class Mask(Method):
 class Attack(Method):
     """One way in which an intruder may attack a release. It uses what the intruder knows about the mask, and no more.
 
-    `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
+    `paired` is true if the attack needs to know which released row belongs to which record, to count its successes. An attack
+    without it runs on unpaired files, and on paired ones if the data have a holdout.
     `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
     which at least one is needed. `copies_together` is true if the attack is given all copies of a release at once, held in
     memory whatever the engine, instead of one copy after another. `most_targets` is set by attacks that draw a sample of

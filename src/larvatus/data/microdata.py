@@ -27,7 +27,8 @@ class Microdata:
     """A table held by an engine, the roles of its columns, and the sub-groups within which masks run.
 
     `inputs` are the files, folders and patterns that it was read from: nothing is written over them. `labels` are those of
-    a labelled file; masks do not change them. `dialect` is how the CSV file was written, if it was one.
+    a labelled file; masks do not change them. `dialect` is how the CSV file was written, if it was one. `holdout` are
+    records of the same population that no mask sees (`lv.hold_out`).
 
     Examples:
         >>> import larvatus as lv
@@ -47,6 +48,7 @@ class Microdata:
     inputs: tuple[str, ...] = ()
     labels: FileLabels = NO_LABELS
     dialect: CsvDialect | None = None
+    holdout: Microdata | None = None
 
     @property
     def groups(self) -> Groups:

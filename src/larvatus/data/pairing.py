@@ -23,19 +23,20 @@ from larvatus.data.verbs import as_one_group, moments_by_group
 
 def as_release(
     data: Microdata, other: Any, pairing: str | Path | None = None, must_pair: bool = True, name: str | None = None,
-    row_order: Literal["checked", "keep"] = "checked",
+    row_order: Literal["checked", "keep"] = "checked", paired: bool = True,
 ) -> Release:
     """A release from a Release (returned as it is), or from a data frame or file masked elsewhere.
 
     Rows are paired with the original by position, record id or pairing file. A list of frames or files is one release with
     several copies; one pairing file serves all copies. A pairing file of another release is refused. A CSV file does not tell
     whether its rows were shuffled. It is paired by position only if an unmasked column confirms the order, or if the caller
-    states that the order was kept.
+    states that the order was kept. With `paired=False` the rows are said to be no records of the original, such as those of a
+    synthetic file: nothing is paired, and the file may have any number of rows.
     """
     if isinstance(other, Release):
         return other
     if isinstance(other, list | tuple):
-        return _of_copies([as_release(data, o, pairing, must_pair, name, row_order) for o in other])
+        return _of_copies([as_release(data, o, pairing, must_pair, name, row_order, paired) for o in other])
     for folder in {Path(p).parent for p in paths_read(other, pairing)}:
         settle_sets(folder)
     file = file_like(other, data.dialect)
@@ -43,6 +44,9 @@ def as_release(
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     beside = Path(pairing) if pairing else None
+    if not paired:
+        _check_unpaired(beside, row_order)
+        roles = roles.model_copy(update={"record_id": None})
     try:
         table = data.engine.read(file, roles, groups, beside)
     except RolesError:
@@ -50,11 +54,11 @@ def as_release(
             raise
         roles = _without_orders(roles)  # joined levels have no place in the stated order
         table = data.engine.read(file, roles, groups, beside)
+    if not paired:
+        return _unpaired_release(label, data, Microdata(table, roles, groups, data.engine, paths_read(other)), names)
     known = {"person": data.roles.person, "household": data.roles.household}  # by record id; the file has no such columns
     released = Microdata(table, roles.model_copy(update=known), groups, data.engine, paths_read(other, pairing))
-    absent = [n for n in data.changeable if n not in names]
-    notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
-    notes += _recoded_columns(data, released)
+    notes = _absent_columns(data, names) + _recoded_columns(data, released)
     if pairing and not check_pairing(Path(pairing), released):
         notes.append(Note(f"{Path(pairing).name} has no digest of a release: whether it was written with this release is not "
                           "checked", "warning"))
@@ -73,6 +77,26 @@ def as_release(
             raise
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
+    return Release(label, (released,), notes=tuple(notes), is_paired=False)
+
+
+def _absent_columns(data: Microdata, names: Sequence[str]) -> list[Note]:
+    """A note for each column that could be masked and that the released file lacks."""
+    absent = [n for n in data.changeable if n not in names]
+    return [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
+
+
+def _check_unpaired(pairing: Path | None, row_order: str) -> None:
+    if pairing is not None or row_order == "keep":
+        given = f"the pairing file {pairing.name}" if pairing is not None else "row_order=\"keep\""
+        raise PairingError(f"the file is said to be not paired, and {given} is given. Keep one of the two.")
+
+
+def _unpaired_release(label: str, data: Microdata, released: Microdata, names: Sequence[str]) -> Release:
+    """A release whose rows are no records of the original."""
+    counts = f"{released.rows:,} rows, {data.rows:,} records in the original"
+    notes = [*_absent_columns(data, names), *_recoded_columns(data, released)]
+    notes.append(Note(f"the rows are not paired with the original ({counts})"))
     return Release(label, (released,), notes=tuple(notes), is_paired=False)
 
 

@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from larvatus.pipeline.run_search import search_study
     from larvatus.pipeline.run_study import file_stem, run
     from larvatus.pipeline.search_release import advise, search
+    from larvatus.pipeline.split_holdout import hold_out
 
 _HOME = {
     "approve": "approve_release", "risk": "attack_release", "certify": "certify_releases", "check": "check_limits",
-    "compare": "compare_releases",
-    "export": "export_release", "mask": "make_release",
+    "compare": "compare_releases", "export": "export_release", "hold_out": "split_holdout", "mask": "make_release",
     "utility": "measure_release", "read": "read_source", "search_study": "run_search", "file_stem": "run_study",
     "run": "run_study", "advise": "search_release", "search": "search_release",
 }
 
 __all__ = [
-    "advise", "approve", "certify", "check", "compare", "export", "file_stem", "mask", "read", "risk", "run", "search",
+    "advise", "approve", "certify", "check", "compare", "export", "file_stem", "hold_out", "mask", "read", "risk", "run",
+    "search",
     "search_study", "utility",
 ]
 

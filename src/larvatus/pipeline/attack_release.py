@@ -15,7 +15,7 @@ from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of, w
 from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.comparison.limits import Limits
-from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
+from larvatus.core.errors import EngineError, LarvatusError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.input_paths import paths_read
 from larvatus.core.interruptible import call_interruptibly
 from larvatus.core.progress import Progress, default_progress, silent
@@ -40,6 +40,7 @@ from larvatus.pipeline.shared_errors import shared_error, widen
 from larvatus.pipeline.target_counts import count_targets, smallest_limit, state_targets
 
 MOST_CELLS = 20_000_000
+NEEDS_PAIRS = "it needs to know which released row belongs to which record, and the file is not paired with the original"
 
 
 def attack_random(method: Attack | Measure) -> RecordRandom:
@@ -62,7 +63,8 @@ def risk(
     data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
-    row_order: Literal["checked", "keep"] = "checked", targets: TargetCount = None, progress: Progress | None = None,
+    row_order: Literal["checked", "keep"] = "checked", paired: bool = True, targets: TargetCount = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
@@ -71,7 +73,8 @@ def risk(
     `other_releases` lists other releases of the same records, or of other waves of the same persons, that the intruder has
     (default: those of the intruder); `other_pairings` are their pairing files, in the same order. `targets` is the number of
     records that each linkage attack takes as targets, or "all"; by default a large file is sampled
-    (docs/guides/intervals.md).
+    (docs/guides/intervals.md). `paired=False` says that the rows of the file are no records of the original, as in synthetic
+    data: attacks that need pairs are left out with the reason (docs/guides/is-this-synthetic-file-safe.md).
 
     Examples:
         >>> import larvatus as lv
@@ -88,7 +91,7 @@ def risk(
     must = [] if attacks is None else methods
     return risk_of_methods(
         data, release, methods, must, intruder=intruder, other_releases=other_releases, pairing=pairing,
-        other_pairings=other_pairings, row_order=row_order, progress=progress,
+        other_pairings=other_pairings, row_order=row_order, paired=paired, progress=progress,
     )
 
 
@@ -96,12 +99,13 @@ def risk_of_methods(
     data: Microdata, release: ReleaseLike, methods: Sequence[Attack], must: Sequence[Attack] = (), *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
-    row_order: Literal["checked", "keep"] = "checked", limits: Limits = Limits(), progress: Progress = silent,  # noqa: B008
+    row_order: Literal["checked", "keep"] = "checked", paired: bool = True,
+    limits: Limits = Limits(), progress: Progress = silent,  # noqa: B008
 ) -> Scores:
     """As `risk`, with the attacks that apply; those in `must` raise an error if they do not."""
     who = intruder_of(intruder)
     check_known(data, who)
-    candidate = as_release(data, release, pairing, row_order=row_order)
+    candidate = as_release(data, release, pairing, row_order=row_order, paired=paired)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     scores = run_attacks(data, candidate, methods, who, others, must, progress, limits)
     read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
@@ -143,8 +147,6 @@ class AttackedRelease:
         self, data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
         must: Sequence[Attack] = (), limits: Limits = Limits(),  # noqa: B008
     ) -> None:
-        if not candidate.is_paired:
-            raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
         self.data, self.candidate, self.methods, self.who = data, candidate, methods, who
         self.others, self.must, self.limits = others, must, limits
 
@@ -152,6 +154,12 @@ class AttackedRelease:
     def _views(self) -> list[_View]:
         views = [_View.of(self.data, self.candidate)]
         return [*views, _View.of(*joined_with(self.data, self.candidate, self.others))] if self.others else views
+
+    @cached_property
+    def _whole(self) -> _View:
+        """The release with its own keys beside the original with its own, for attacks that need no pairs."""
+        original = in_groups_of(self.data, self.candidate.data)
+        return _View(self.data, original, [(c, r, None) for c, r in single(self.candidate, False)], self.candidate)
 
     @cached_property
     def _original_keys(self) -> list[_View]:
@@ -174,7 +182,11 @@ class AttackedRelease:
     def run(self, place: int) -> AttackOutcome:
         """Run one attack. An attack that was asked for by name raises an error if it cannot be run."""
         method = self.methods[place]
-        asked = method in self.must or method.name() in self.limits.scores
+        if not method.paired:
+            return self._run_unpaired(method)
+        if not self.candidate.is_paired:
+            return self._refused(method, RiskError(NEEDS_PAIRS, subject=method.name()))
+        asked = self._is_asked(method)
         why = "" if asked else method.why_unsuitable(self.candidate, self.who)
         if why:
             return AttackOutcome(unsuitable=why)
@@ -198,10 +210,29 @@ class AttackedRelease:
                 with suppress(RiskError, UtilityError, EngineError):
                     found[0] = more_successful(found[0], _once(method, few, self.who, limit, excess), kind)
         except (RiskError, UtilityError, EngineError) as error:
-            if method in self.must:
-                raise
-            return AttackOutcome(left_out=error.reason_for(method.name()))
+            return self._refused(method, error)
         return AttackOutcome(stronger_of(found[0], found[1], self.others) if self.others else found[0])
+
+    def _run_unpaired(self, method: Attack) -> AttackOutcome:
+        """Run an attack that needs no pairs. It compares whole files, so other releases and households change nothing."""
+        why = "" if self._is_asked(method) else method.why_unsuitable(self.candidate, self.who)
+        if not why and self.candidate.is_paired and self.data.holdout is None and not self._is_asked(method):
+            why = "the release is paired with the original, and there is no holdout"
+        if why:
+            return AttackOutcome(unsuitable=why)
+        try:
+            return AttackOutcome(_once(method, self._whole, self.who, 0.0, 0.0))
+        except (RiskError, UtilityError, EngineError) as error:
+            return self._refused(method, RiskError(error.reason_for(method.name()), subject=method.name()))
+
+    def _is_asked(self, method: Attack) -> bool:
+        return method in self.must or method.name() in self.limits.scores
+
+    def _refused(self, method: Attack, error: LarvatusError) -> AttackOutcome:
+        """An attack that cannot be run: an error if it was asked for by name, else the reason."""
+        if method in self.must:
+            raise error
+        return AttackOutcome(left_out=error.reason_for(method.name()))
 
     def scores(self, outcomes: Sequence[AttackOutcome]) -> Scores:
         """The scores of all attacks that could be run, from the outcomes in order."""

@@ -16,6 +16,7 @@ from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.computable_records import SAFE_AGAINST
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
+from larvatus.data.holdout import FEWEST, NO_HOLDOUT
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
@@ -33,7 +34,7 @@ from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
 def check(
     data: Microdata, release: ReleaseLike, limits: LimitsLike | None = None, *, intruder: IntruderLike | None = None,
     scoring: Scoring | None = None, other_releases: ReleaseLike | None = None, pairing: str | Path | None = None,
-    other_pairings: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked",
+    other_pairings: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", paired: bool = True,
 ) -> Judgement:
     """Check a release against limits: Limits, the name of an access tier, or a table as in `[limits]`.
 
@@ -59,7 +60,7 @@ def check(
     asked, combined, attacks, measures = how.limits, how.combine, how.attacks, how.measures
     if not asked:
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
-    given = as_release(data, release, pairing, row_order=row_order)
+    given = as_release(data, release, pairing, row_order=row_order, paired=paired)
     beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
                    "limits": asked, "progress": current_progress()}
     found: list[Score] = []
@@ -83,8 +84,16 @@ def check(
     judged = asked.judge(found, combined, not_run)
     who = intruder_of(how.intruder)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
-    exposed = [*_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
+    exposed = [*_unjudged_rows(data, given), *_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
     return Judgement(Rows.of([*judged.rows, *exposed]), judged.warnings)
+
+
+def _unjudged_rows(data: Microdata, release: Release) -> list[Row]:
+    """A broken limit if nothing can be said of copies: the release has no pairs, and there is no holdout."""
+    if release.is_paired or data.holdout is not None:
+        return []
+    return [{"score": "near_copies", "figure": "records held out", "value": 0.0, "limit": float(FEWEST), "met": False,
+             "reason": f"the file is not paired with the original. To judge it, {NO_HOLDOUT}"}]
 
 
 def _held_rows(data: Microdata, release: Release) -> list[Row]:

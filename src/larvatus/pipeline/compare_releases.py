@@ -20,6 +20,7 @@ from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
 from larvatus.data.certificate import Certificates
 from larvatus.data.contracts import Attack, Measure, sendable
+from larvatus.data.holdout import NO_HOLDOUT
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
@@ -56,11 +57,12 @@ def compare(
 ) -> Comparison:
     """Score several releases of the same data side by side.
 
-    A release is a Release, a data frame, a file, or a table `{"name": …, "steps": […]}` as in a study, with `grid` and
-    `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
-    in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
-    The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
-    null_resamples and combine. `execution` says how many processes work in parallel and where finished releases are stored.
+    A release is a Release, a data frame, a file, or a table as in a study: `{"name": …, "steps": […]}`, with `grid` and
+    `reverse_mapped`, or `{"name": …, "file": …, "paired": False}` for a file whose rows are no records of the original. Planned
+    releases are made here with the secret, one after another, and discarded. A release that fails is listed in `not_made` with
+    the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring. The intruder's
+    `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses, null_resamples
+    and combine. `execution` says how many processes work in parallel and where finished releases are stored.
 
     Examples:
         >>> import larvatus as lv
@@ -90,7 +92,7 @@ def _given(data: Microdata, releases: Any) -> list[Any]:
     """Releases to compare: planned ones spread out, others as they are."""
     out: list[Any] = []
     for r in releases:
-        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
+        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and ("steps" in r or "file" in r)):
             out += plan_releases([r])
         else:
             out.append(r if isinstance(r, str | Path) else as_release(data, r))
@@ -150,13 +152,24 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
     if job.label in work.beside:
         return work.beside[job.label]
     if not isinstance(job.given, PlannedRelease):
-        return as_release(work.data, job.given)
+        return _judgeable(work, as_release(work.data, job.given))
+    if job.given.file is not None:
+        start, one = work.folder or Path(), job.given
+        pairing = None if one.pairing is None else start / one.pairing
+        return _judgeable(work, as_release(work.data, start / job.given.file, pairing, name=job.label, paired=one.paired))
     made = mask(
         work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
         progress=progress,
     )
     kept = [Note("rows are released in the original order", "warning", "row order")] if work.row_order == "keep" else []
     return replace(made, notes=(*made.notes, *kept))
+
+
+def _judgeable(work: Work, release: Release) -> Release:
+    """The release; one without pairs is refused if no attack is named and there is no holdout, as it would look safe."""
+    if not release.is_paired and work.data.holdout is None and not work.must:
+        raise RiskError(f"the file is not paired with the original. To compare it with others, {NO_HOLDOUT}")
+    return release
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +339,7 @@ def _write(work: Work, release: Release, place: Path, target: Path) -> None:
     inside = place / FILES / INSIDE
     (place / FILES / target.parent).mkdir()
     inside.mkdir(mode=0o700)
-    pairing = place / FILES / pairing_path(target) if work.pairings else None
+    pairing = place / FILES / pairing_path(target) if work.pairings and release.is_paired else None
     if pairing is not None:
         pairing.parent.mkdir(mode=0o700)
     release.write(place / FILES / target, work.row_order, pairing, spreadsheet=work.spreadsheet)

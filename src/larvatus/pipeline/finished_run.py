@@ -22,10 +22,11 @@ from larvatus.core.files import replace_file, write_text
 from larvatus.core.input_paths import paths_read
 from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.core.toml_text import read_toml
+from larvatus.data.holdout import Holdout
 from larvatus.data.labelling.labels import FileLabels
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.pairing import as_release
-from larvatus.data.record_selection import with_records
+from larvatus.data.record_selection import with_records, write_ids
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.score import csv_text
 from larvatus.data.steps import key_steps_first
@@ -34,7 +35,7 @@ from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
 from larvatus.study import Study
 
-RUN_RECORD, RUN_STUDY, RUN_LABELS = "run.json", "study.toml", "labels.json"
+RUN_RECORD, RUN_STUDY, RUN_LABELS, RUN_HOLDOUT = "run.json", "study.toml", "labels.json", "holdout.csv"
 _FORMAT = "larvatus run 1"
 
 
@@ -125,6 +126,9 @@ class FinishedRun:
 
     def read_release(self, one: FinishedRelease, data: Microdata, study: Study) -> Release:
         """A release from its files, paired with the original, with the steps that made it."""
+        planned_as = next((r for r in study.release if r.name == one.name), None)
+        if planned_as is not None and not planned_as.paired:
+            return replace(as_release(data, one.paths, name=one.name, paired=False), name=one.name)
         pairing = self.folder / pairing_path(one.target)
         if not pairing.is_file() and self.row_order == "random":
             raise PairingError(f"{pairing} does not exist, so the rows of {one.name!r} cannot be paired with the original. The "
@@ -135,6 +139,18 @@ class FinishedRun:
         planned = key_steps_first(next((r.steps for r in study.release if r.name == one.name), ()), data.roles)
         steps = tuple(with_records(s, study.folder, data.roles.record_id) for s in planned)
         return replace(found, name=one.name, steps=steps)
+
+
+def with_holdout_records(study: Study, data: Microdata, place: Path, folder: Path) -> Study:
+    """The study with its holdout as a list of record ids, if it was drawn with the secret; the list is written into `place`.
+
+    With the list, a finished run is read again without the secret.
+    """
+    if study.holdout.share is None or data.holdout is None:
+        return study
+    (place / INSIDE).mkdir(mode=0o700, exist_ok=True)
+    write_ids(place / INSIDE / RUN_HOLDOUT, collect(data.holdout, ())[0].tolist(), overwrite=True)
+    return study.model_copy(update={"holdout": Holdout(records=str((folder / INSIDE / RUN_HOLDOUT).absolute()))})
 
 
 def write_run_record(

@@ -75,6 +75,7 @@ def mask(
     masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
         raise MaskError("mask: no step is given. Give at least one, for example \"additive_noise\".")
+    data = replace(data, holdout=None)  # no mask sees it
     secret = secret_or_new(secret)
     asked = constraints_of(constraints)
     rules = ConstraintEnforcer.of(asked, data, masks) if asked != Constraints() else None

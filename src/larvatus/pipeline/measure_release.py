@@ -39,7 +39,7 @@ NULL_STAGE = "null distributions"
 def utility(
     data: Microdata, release: ReleaseLike, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
     analyses: AnalysisLike | Sequence[AnalysisLike] | None = None, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", domains: DomainLike | Sequence[DomainLike] = (),
+    row_order: Literal["checked", "keep"] = "checked", paired: bool = True, domains: DomainLike | Sequence[DomainLike] = (),
     null_resamples: int = 0, progress: Progress | None = None,
 ) -> Scores:
     """Measure what analysts lose, by all measures unless some are named. For several copies, the mean loss is reported.
@@ -48,6 +48,7 @@ def utility(
     a list of these. They are run on both files and compared in the last score, `analyses`.
     `domains` are parts of the file in which every measure is also computed: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
+    `paired=False` says that the rows of the file are no records of the original.
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
 
     Examples:
@@ -62,15 +63,18 @@ def utility(
     check_microdata(data)
     methods, progress = all_of(Measure, measures), progress or default_progress()
     nulls = Nulls(methods, resample_count(null_resamples), attack_random)
-    return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
+    return run_measures(
+        data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None, paired=paired)
 
 
 def run_measures(
     data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
+    paired: bool = True,
 ) -> Scores:
     """Measure a release by all measures, and by the analyses if there are any."""
-    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in nulls.methods), row_order=row_order)
+    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in nulls.methods), row_order=row_order,
+                           paired=paired)
     measured = MeasuredRelease(data, candidate, nulls, domains, analyses, named)
     kinds = [*(m.name() for m in nulls.methods), *measured.later]
     work = RunningWork(progress, DurationEstimate(usual_seconds(data.rows)), [kinds])

@@ -42,6 +42,7 @@ from larvatus.engines._files.labelled_files import is_labelled, labelled_names
 from larvatus.engines._files.missing_codes import is_tag
 from larvatus.engines._files.sources import column_names, dialect_of, parts_of
 from larvatus.engines._files.text_cells import text_places
+from larvatus.pipeline.split_holdout import hold_out_for_study
 from larvatus.study import Study
 
 _SMALL, _SMALL_PACKED = 200 * 10**6, 20 * 10**6  # bytes of a file that can surely be written in memory
@@ -290,8 +291,13 @@ def _is_stated(source: Any, dialect: CsvDialect) -> bool:
         name in stated.dates or form.startswith("yyyy-mm-dd") for name, form in dialect.dates.items())
 
 
-def read_for_study(source: str | Path, study: Study) -> Microdata:
-    """Read the source with the roles and settings of a study. Labels that it states replace those of the file."""
+def read_for_study(source: str | Path, study: Study, secret: bytes | None = None) -> Microdata:
+    """Read the source with the roles and settings of a study, without the records that are held out with the secret."""
+    return hold_out_for_study(_read_labelled(source, study), study.holdout, study.folder, secret)
+
+
+def _read_labelled(source: str | Path, study: Study) -> Microdata:
+    """The source with the roles and settings of a study. Labels that it states replace those of the file."""
     data = read(
         source, study.roles, sub_groups=study.sub_groups, sheet=study.sheet, catalog=study.catalog_path(), query=study.query,
         table=study.table, password_file=study.password_path(), engine=study.engine, memory=study.memory,

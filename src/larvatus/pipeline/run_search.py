@@ -58,7 +58,7 @@ def search_study(
     """
     if not study.search:
         raise StudyError(["search: there is nothing to try. Add [[search]] with steps whose settings have a range."])
-    data = read_for_study(study.source_path(), study)
+    data = read_for_study(study.source_path(), study, secret)
     check_can_be_made(study.analysis, data)
     how = Execution(jobs=jobs, progress=progress)
     suffix = suffix or f".{format_of_source(study.source_path())}"

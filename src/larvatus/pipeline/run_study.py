@@ -36,7 +36,16 @@ from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
-from larvatus.pipeline.finished_run import RUN_LABELS, RUN_RECORD, RUN_STUDY, write_labels, write_reports, write_run_record
+from larvatus.pipeline.finished_run import (
+    RUN_HOLDOUT,
+    RUN_LABELS,
+    RUN_RECORD,
+    RUN_STUDY,
+    with_holdout_records,
+    write_labels,
+    write_reports,
+    write_run_record,
+)
 from larvatus.pipeline.read_source import format_of_source, read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
@@ -94,9 +103,10 @@ def run(
         raise StudyError(["cache_dir: a study stores finished releases in its output folder. Leave cache_dir out."])
     approved = approved_release(approved_by, public or chosen, [r.name for r in study.release])
     asked = scoring_of(scoring, {}, study.scoring())
-    data = read_for_study(study.source_path(), study)
+    used = secret_or_new(secret)
+    data = read_for_study(study.source_path(), study, used)
     check_can_be_made(asked.analyses, data)
-    work = replace(work_of(data, asked, secret_or_new(secret), study), decided=decision_facts(study, files.row_order))
+    work = replace(work_of(data, asked, used, study), decided=decision_facts(study, files.row_order))
 
     if output_dir is None:
         found = compare_candidates(work, study.release, asked, study, secret, how.jobs, how.progress)
@@ -140,7 +150,8 @@ def run(
                 places = [manifest_paths(p / targets[candidate.name], p / INSIDE) for p in (temporary, folder)]
                 before = [places[0][1], places[1][1], places[0][0], places[1][0]]
                 complete(before, places[0][1], told, now if candidate.name == approved else None)
-            write_run_record(temporary, folder, _with_scoring(study, scoring), comparison, targets, files.row_order, public)
+            carried_out = with_holdout_records(_with_scoring(study, scoring), data, temporary, folder)
+            write_run_record(temporary, folder, carried_out, comparison, targets, files.row_order, public)
             write_labels(temporary, data.labels.with_missing(data.roles.missing))
             gone, removed = _files_to_remove(comparison, folder, targets, study, kept.earlier_run()["files"])
             for path in gone:
@@ -260,7 +271,7 @@ def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     targets = _targets(folder, study, _suffix(study, files))
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_of_steps(r.steps)[0])]
     pairings = [pairing_path(target) for target in targets.values()] if files.pairings else []
-    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY, RUN_LABELS)]
+    inside = [Path(INSIDE) / name for name in (RUN_RECORD, RUN_STUDY, RUN_LABELS, RUN_HOLDOUT)]
     return [folder / p for p in (*made, *pairings, *inside)] + [*(folder / name for name in _REPORTS), cache_in_output(folder)]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask, Method
@@ -20,12 +21,37 @@ AnyMask = Annotated[SerializeAsAny[Mask], BeforeValidator(lambda given: method_o
 
 
 class PlannedRelease(BaseModel):
-    """A planned release: its name and its steps in order."""
+    """A planned release: its name and its steps in order, or a file that was made elsewhere.
+
+    `paired` is false for a file whose rows are no records of the original, such as synthetic data. A paired file may have a
+    pairing file.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=120)]
-    steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
+    steps: tuple[AnyMask, ...] = ()
+    file: str | None = None
+    pairing: str | None = None
+    paired: bool = True
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if bool(self.steps) == (self.file is not None):
+            raise ValueError("give steps, or the file of a release that was made elsewhere")
+        if self.file is None and (self.pairing is not None or not self.paired):
+            raise ValueError("pairing and paired are for files that were made elsewhere. Leave them out")
+        if self.pairing is not None and not self.paired:
+            raise ValueError("a file that is not paired has no pairing file. Keep one of pairing and paired = false")
+        return self
+
+    def plain(self) -> dict[str, Any]:
+        """What a study file says of it, without its steps and without defaults."""
+        return self.model_dump(mode="json", exclude={"steps"}, exclude_defaults=True)
+
+    def paths_from(self, start: Path) -> tuple[Path, ...]:
+        """The files that it names; relative paths start at a folder."""
+        return tuple(start / p for p in (self.file, self.pairing) if p is not None)
 
 
 def plan_releases(given: Any) -> tuple[PlannedRelease, ...]:
@@ -51,6 +77,14 @@ def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
         where = f"release {name!r}"
         known = [*PlannedRelease.model_fields, MAPPED]
         problems += [f"{where}: {_unknown(k, known)}" for k in raw if k not in known]
+        problems += [f"{where}: {k} is for the file of a release that was made elsewhere. Add file, or leave it out."
+                     for k in ("paired", "pairing") if k in raw and "file" not in raw]
+        if "file" in raw:
+            try:
+                out.append(PlannedRelease.model_validate({"name": name, **raw}))
+            except ValidationError as error:
+                problems += validation_problems(where, error, list(PlannedRelease.model_fields))
+            continue
         steps = raw.get("steps", [])
         if not isinstance(steps, list | tuple):
             steps = [steps]

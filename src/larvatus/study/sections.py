@@ -18,6 +18,7 @@ from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.memory_size import bytes_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat, SourceFile
+from larvatus.data.holdout import Holdout
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Roles, SubGroups, role_problems
@@ -50,7 +51,7 @@ class Utility(BaseModel):
 
 SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
-    "goal": Goal,
+    "goal": Goal, "holdout": Holdout,
 }
 LATER = ("folder", "combine", "limits", "csv")
 MEANT = {

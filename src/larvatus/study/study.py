@@ -22,6 +22,7 @@ from larvatus.core.toml_text import read_toml
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvFormat
 from larvatus.data.hierarchies.taxonomy import with_taxonomies
+from larvatus.data.holdout import Holdout
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
@@ -103,6 +104,7 @@ class Study(SettingsModel):
     limits: Limits = Limits()
     search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
+    holdout: Holdout = Holdout()
     labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
     value_labels: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="labels of codes by column, in place of those of the file; an empty label removes one"
@@ -243,9 +245,13 @@ class Study(SettingsModel):
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
             "other_releases": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.other_releases),
         })
-        planned = tuple(r.model_copy(update={"steps": self._steps_from(r.steps, folder)}) for r in self.release)
+        planned = tuple(r.model_copy(update={
+            "steps": self._steps_from(r.steps, folder),
+            **{n: _from(folder, start, v) for n in ("file", "pairing") if (v := getattr(r, n)) is not None},
+        }) for r in self.release)
+        apart = {n: _from(folder, start, v) for n in ("file", "records") if (v := getattr(self.holdout, n)) is not None}
         return self.model_copy(update={
-            "release": planned, "intruder": who, "folder": folder,
+            "release": planned, "intruder": who, "folder": folder, "holdout": self.holdout.model_copy(update=apart),
             "source": _from(folder, start, self.source) if self.source else "",
             "catalog": _from(folder, start, self.catalog) if self.catalog else None,
             "password_file": _from(folder, start, self.password_file) if self.password_file else None,
@@ -272,7 +278,9 @@ class Study(SettingsModel):
             if part:
                 out[name] = part
         if self.release:
-            out["release"] = [{"name": r.name, "steps": [_method(s) for s in r.steps]} for r in self.release]
+            out["release"] = [
+                {**r.plain(), **({"steps": [_method(s) for s in r.steps]} if r.steps else {})} for r in self.release
+            ]
         for name in ("attack", "measure"):
             if getattr(self, name) is not None:
                 out[name] = [_method(m) for m in getattr(self, name)]
@@ -305,8 +313,9 @@ class Study(SettingsModel):
         others = [n for n in self.intruder.other_releases if n not in names]
         address = is_address(self.source)
         files = ("" if address else self.source, self.catalog, self.password_file, self.intruder.file, *others)
-        files = (*files, database_file(self.source) if address else "")
-        return (*(start / p for p in files if p), *lists_of(steps, start))
+        files = (*files, self.holdout.path, database_file(self.source) if address else "")
+        elsewhere = (p for r in self.release for p in r.paths_from(start))
+        return (*(start / p for p in files if p), *lists_of(steps, start), *elsewhere)
 
     def write(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the study file."""

@@ -12,6 +12,7 @@ from larvatus.cli.inputs import RoleOptions, copies_of, data_of
 from larvatus.cli.options import (
     Json,
     OtherReleases,
+    Paired,
     Pairing,
     Quiet,
     ReleasedOrder,
@@ -36,7 +37,7 @@ BROKEN = 4
 def check(
     original: str, released: Annotated[list[str] | None, Several] = None, *, release: ReleaseName = None,
     roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", intruder: Who = None,
+    row_order: ReleasedOrder = "checked", paired: Paired = True, intruder: Who = None,
     tier: Annotated[
         Literal["public", "scientific", "secure"] | None,
         Parameter(help="access tier; overrides the study's tier, its other limits still apply"),
@@ -78,7 +79,7 @@ def check(
         )
         with progress_to(progress):
             found = check_release(
-                data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order
+                data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order, paired=paired,
             )
     labels = LevelLabels(value_labels(data.labels, data.released))
     rows: list[Row] = [{**labels.in_row(r), "met": "yes" if r["met"] else "NO"} for r in found.rows]

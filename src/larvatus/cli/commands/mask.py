@@ -68,7 +68,7 @@ def mask(
     for target in paths_beside(output):
         check_free(target, overwrite)
     with terminal.progress() as progress, open_release_set(output, overwrite) as release_set:
-        data = data_of(source, study)
+        data = data_of(source, study, secret)
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)

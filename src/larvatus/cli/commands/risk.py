@@ -15,6 +15,7 @@ from larvatus.cli.options import (
     Json,
     OtherReleases,
     Overwrite,
+    Paired,
     Pairing,
     Quiet,
     Released,
@@ -29,7 +30,7 @@ from larvatus.cli.output.summaries import print_scores
 
 def risk(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Attacks = None, intruder: Who = None,
+    row_order: ReleasedOrder = "checked", paired: Paired = True, method: Attacks = None, intruder: Who = None,
     other_releases: OtherReleases = None,
     other_pairings: Annotated[list[Path] | None, Several, Parameter(
         name="--other-pairing", help="pairing file of each --other-release, in the same order; repeat it"
@@ -56,7 +57,8 @@ def risk(
         scores = attack_release(
             data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
             other_releases=other_releases, other_pairings=other_pairings or (), pairing=pairing,
-            row_order=row_order, targets=targets or ("all" if at_risk is not None else study.targets), progress=progress,
+            row_order=row_order, paired=paired,
+            targets=targets or ("all" if at_risk is not None else study.targets), progress=progress,
         )
     if at_risk is not None:
         ids = scores.at_risk(at_risk_share, at_risk, overwrite)

@@ -9,6 +9,7 @@ from larvatus.cli.options import (
     Json,
     Measures,
     NullResamples,
+    Paired,
     Pairing,
     Quiet,
     Released,
@@ -20,8 +21,8 @@ from larvatus.cli.output.summaries import print_scores
 
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null_resamples: NullResamples = None,
-    analysis: Analyses = None,
+    row_order: ReleasedOrder = "checked", paired: Paired = True, method: Measures = None, domain: Domains = None,
+    null_resamples: NullResamples = None, analysis: Analyses = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure how much accuracy analysts lose from an original to a released file.
@@ -35,7 +36,7 @@ def utility(
     with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
         scores = measure_loss(
-            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
+            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order, paired=paired,
             domains=domain or study.domain,
             null_resamples=study.utility.null_resamples if null_resamples is None else null_resamples,
             analyses=analysis or study.analysis, progress=progress,

@@ -81,7 +81,8 @@ def data_digest(data: Microdata) -> str:
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     digests = {n: d.hexdigest() for n, d in columns.items()}
     labels = [data.labels.plain()] if data.labels else []
-    said = json.dumps([data.engine.name, held_by, groups, digests, *labels], sort_keys=True)
+    apart = [data_digest(data.holdout)] if data.holdout is not None else []
+    said = json.dumps([data.engine.name, held_by, groups, digests, *labels, *apart], sort_keys=True)
     return cache_key(said, records.hexdigest(), roles_text(data.roles, with_persons=True), data.sub_groups.model_dump_json())
 
 

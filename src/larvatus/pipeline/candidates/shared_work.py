@@ -71,6 +71,7 @@ class Work:
             return None
         within = [n for n in self.who.other_releases if n in self.beside]
         held = [f for f in (self.who.file, *(n for n in self.who.other_releases if n not in within)) if f]
+        held += map(str, given.paths_from(self.folder or Path())) if isinstance(given, PlannedRelease) else ()
         if (within and secret is None) or not all(Path(f).exists() for f in held):
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
@@ -85,6 +86,7 @@ class Work:
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}{' spreadsheet' * self.spreadsheet}"
         place += " certified" * self.certify
+        place += " not paired" if isinstance(given, PlannedRelease) and not given.paired else ""
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
     def _precision(self, steps: Sequence[Mask]) -> str:

@@ -10,6 +10,7 @@ from larvatus.core.number_format import count, exact_number, plural, words
 from larvatus.reporting.page.blocks import Listing, Paragraph, ReportBlock
 
 ELSEWHERE = "This release was masked outside larvatus; its steps are not known."
+NOT_PAIRED = "Not paired: its rows are no records of the original. Attacks that need pairs were not run on it."
 _MOST_VALUES = 12
 
 
@@ -21,7 +22,7 @@ def steps_section(candidate: Candidate) -> tuple[ReportBlock, ...]:
     )
     size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
     if not candidate.steps:
-        return (Paragraph(ELSEWHERE), size)
+        return (Paragraph(ELSEWHERE if candidate.paired else f"This file was made outside larvatus. {NOT_PAIRED}"), size)
     return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)
 
 

@@ -1,0 +1,81 @@
+"""Which records are held out: no mask and no generator sees them, so that attacks can compare them with those that were seen.
+
+    record i is held out  ⟺  u(secret, i) < share,   u a keyed uniform draw by record id (by household or person, if declared)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field, model_validator
+
+from larvatus.core.arrays import Bools, Ints
+from larvatus.core.errors import RiskError
+from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.contracts import Array, Block
+from larvatus.data.households.record_units import masking_units
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.settings.settings_model import SettingsModel
+from larvatus.data.verbs import take_rows
+
+FEWEST = 50  # records on either side of the split
+NO_HOLDOUT = ("give records that the generator did not see ([holdout] share or file in a study, --holdout FILE, or "
+              "lv.hold_out(data, …))")
+
+
+class Holdout(SettingsModel):
+    """Records that no mask and no generator sees: a share of the source, drawn with the secret, or a file.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> study = lv.Study(source="census.csv", roles={"confidential": ["income"]}, holdout={"share": 0.2})
+        >>> study.holdout.share
+        0.2
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="share of the source that is held out, drawn by the secret and the record id"
+    )
+    file: str | None = Field(default=None, description="file with the records held out, which the source must not contain")
+    records: str | None = Field(default=None, description="file with the ids of the records of the source that are held out")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(v is not None for v in (self.share, self.file, self.records)) > 1:
+            raise ValueError("share, file and records exclude each other. Keep one")
+        return self
+
+    @property
+    def path(self) -> str | None:
+        """The file that it names, if any."""
+        return self.file or self.records
+
+
+def draw_holdout(data: Microdata, share: float, secret: bytes) -> Ints:
+    """The ids of the records that are held out; the records of a household or person stay together."""
+    record = collect(data, ())[0]
+    units = masking_units(data)
+    drawn = record if units is None else units.reference[units.units_of(record)]
+    chosen = RecordRandom(stream_key(secret, "holdout")).uniform(drawn, purpose="holdout")[0] < share
+    return np.asarray(record[chosen])
+
+
+def split_off(data: Microdata, held: Ints) -> Microdata:
+    """The other records, with these as their holdout."""
+    apart = np.sort(held)
+
+    def is_held(group: int, block: Block) -> Bools:
+        return np.isin(block.record, apart)
+
+    def is_left(group: int, block: Block) -> Array:
+        return ~is_held(group, block)
+
+    out, kept = take_rows(data, is_held, ()), take_rows(data, is_left, ())
+    if min(out.rows, kept.rows) < FEWEST:
+        raise RiskError(f"{out.rows:,} records are held out and {kept.rows:,} are left; at least {FEWEST} are needed on either "
+                        "side. Change the share, or give a larger file.", subject="holdout")
+    return replace(kept, holdout=replace(out, holdout=None))
