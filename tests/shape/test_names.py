@@ -41,6 +41,7 @@ ROLES = {"known", "released"}  # properties of Microdata: columns by role
 NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
+    "pipeline/extremes.py": "what is true of a finished release, apart from how it is made",
     "__main__.py": "what python -m larvatus runs, by its name",
     "core/safe_files/trial_process.py": "copies this process, which no reader of files should do by itself",
     "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
