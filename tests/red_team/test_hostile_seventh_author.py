@@ -6,6 +6,8 @@ each test fails by chance with probability FALSE_ALARM at most. Measured figures
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import norm
 
 import larvatus as lv
+from larvatus.comparison.headline import clearly_beyond
+from larvatus.comparison.limits import TIERS, limits_of
 from strongest_attack import strongest
 
 FALSE_ALARM = 1e-6
@@ -180,3 +184,34 @@ def test_a_sequence_of_masks(name: str, shape: str) -> None:
     own = linked_by_own_laws(frame[names].to_numpy(), release.frame()[names].to_numpy(), simulated)
     best = strongest(data, release, enough=own)
     assert own <= best + norm.isf(FALSE_ALARM) * np.sqrt(2 * max(own * (1 - own), 0.01) / 300)
+
+
+@pytest.mark.parametrize(("rate", "copies"), [(0.7, 3), pytest.param(0.97, 5, marks=pytest.mark.slow)])
+def test_cells_that_are_equal_in_all_copies_are_the_true_ones(rate: float, copies: int) -> None:
+    """They are, all of them: about 30 and 3 % of the cells. The product finds no fewer records than those with such a cell."""
+    x, names = people("plain").filter(like="x").to_numpy(), [f"x{j}" for j in range(6)]
+    data = lv.read(pd.DataFrame(x, columns=names), confidential=names)
+    release = lv.mask(data, f"blank_and_impute(rate={rate}, copies={copies})", secret=SECRET)
+    y = np.array([release.frame(copy=k)[names].to_numpy() for k in range(copies)])
+    same = (y == y[0]).all(axis=0)
+    assert (y[0] == x)[same].all()
+    alone = np.array([np.isin(x[:, j], [v for v, n in zip(*np.unique(x[:, j], return_counts=True), strict=True) if n == 1])
+                      for j in range(6)]).T
+    own = float((same & alone).any(axis=1).mean())
+    best = strongest(data, release, enough=own)
+    assert own <= best + norm.isf(FALSE_ALARM) * np.sqrt(2 * max(own * (1 - own), 0.01) / 300)
+
+
+@pytest.mark.parametrize("name", ["census", pytest.param("households", marks=pytest.mark.slow)])
+def test_the_study_that_advise_writes_is_stopped_by_what_s_gives_away(name: str, real_files: Path) -> None:
+    """Guessed roles release S and the weight, which find 100 and 85 % of the records (survey.csv: 98 %). Product the same."""
+    source = real_files / f"{name}.csv"
+    roles = lv.advise(source).roles
+    data = lv.read(source, **roles)
+    s = pd.read_csv(source)[[*roles.get("non_confidential", []), roles["weight"]]]
+    own = len(s.drop_duplicates()) / len(s)  # one record of each combination is guessed rightly
+    scores = lv.risk(data, lv.mask(data, "data_shuffling", secret=SECRET), ["uniqueness", "exact_match"])
+    assert own > 0.8
+    assert max(q.value for q in scores) >= own - 1e-9
+    assert [t for t in TIERS if limits_of(t).judge(scores).meets_limits] == []
+    assert any(clearly_beyond(q) for q in scores)

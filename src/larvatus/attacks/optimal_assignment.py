@@ -216,7 +216,6 @@ class _Linker:
         """The costs of the named trials, None if they cannot be learnt; and whether the law has many equal costs."""
         from larvatus.stats.linkage.assignment import distance_costs
         from larvatus.stats.linkage.kept_values import costs_of_kept_values
-        from larvatus.stats.linkage.last_digits import barring, columns_that_exclude
         from larvatus.stats.linkage.learnt_law import (
             halves_of_pairs,
             learnt_costs,
@@ -224,6 +223,7 @@ class _Linker:
             log_scale,
             ranks_of_pairs,
         )
+        from larvatus.stats.noise.last_digits import barring, columns_that_exclude
 
         x, y = _in_units(sides)
         learners = self._learners(sides)

@@ -48,7 +48,7 @@ def on_grid_of_groups(y: Matrix, x: Matrix, starts: NDArray[np.int64]) -> Matrix
 def in_significant_digits(y: Matrix) -> Matrix:
     """Each value in 44 significant binary digits, for products: y / x would otherwise have to be a possible factor."""
     mantissa, exponent = np.frexp(y)
-    return np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS))
 
 
 def spread_of(weights: Matrix) -> Matrix:

@@ -55,7 +55,7 @@ def barring(costs: Costs, x: Floats, y: Floats, columns: list[int]) -> Costs:
 
 def _last_digit(v: Floats) -> Floats:
     """The value of the last of the 53 binary digits."""
-    return np.ldexp(1.0, np.frexp(v)[1] - _DIGITS)
+    return np.asarray(np.ldexp(1.0, np.frexp(v)[1] - _DIGITS))
 
 
 def _lowest_digit(v: Floats) -> Floats:
