@@ -49,8 +49,11 @@ CLUSTERS, SECRET = ("spark", "sail"), b"7" * 32
 PART, LIMIT_MEMORY, LIMIT_RATIO = 1 << 20, 4e9, 2.0
 
 
-def generate(path: Path, rows: int, groups: int = 24) -> None:
-    """Correlated columns: one skewed, one normal, one of whole numbers with a third of zeros."""
+def generate(path: Path, rows: int, groups: int = 24, two: bool = False) -> None:
+    """Correlated columns: one skewed, one normal, one of whole numbers with a third of zeros.
+
+    With two releases, S is a whole number such as an age: a column without ties would identify every record.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -60,7 +63,8 @@ def generate(path: Path, rows: int, groups: int = 24) -> None:
         rng, n = np.random.default_rng(k), min(PART, rows - low)
         z = rng.normal(size=(n, 4)) @ root.T
         table = pa.table({
-            "g": rng.integers(0, groups, n).astype(np.int8), "s": z[:, 3], "x": np.exp(z[:, 0]), "y": z[:, 1],
+            "g": rng.integers(0, groups, n).astype(np.int8), "s": np.round(40 + 15 * z[:, 3]) if two else z[:, 3],
+            "x": np.exp(z[:, 0]), "y": z[:, 1],
             "z": np.where(z[:, 2] < -0.5, 0.0, np.round(np.exp(9 + z[:, 2]))),
         })
         writer = writer or parquet.ParquetWriter(path, table.schema)
@@ -114,8 +118,8 @@ def processor_seconds() -> float:
     return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
 
 
-def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, times: dict[str, float], used: dict[str, float]
-        ) -> tuple[int, str]:
+def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, times: dict[str, float], used: dict[str, float],
+        peaks: dict[str, int]) -> tuple[int, str]:
     """Read, mask, score and write; returns the number of rows and a digest of the releases."""
     import larvatus as lv
 
@@ -124,6 +128,8 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, 
     def lap(name: str) -> None:
         nonlocal start, began
         now, spent = time.perf_counter(), time.process_time()
+        peaks[name] = max(peaks.get(name, 0), status("VmHWM"))
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of the next step counts from here
         times[name], start = times.get(name, 0) + now - start, now
         used[name], began = used.get(name, 0) + spent - began, spent
 
@@ -170,11 +176,11 @@ def hash_of(content: bytes) -> int:
 
 def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
-    job(small, folder, engine, memory, two, {}, {})
+    job(small, folder, engine, memory, two, {}, {}, {})
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-    before, times, used = status("VmRSS"), {}, {}
+    before, times, used, peaks = status("VmRSS"), {}, {}, {}
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
-    rows, digest = job(source, folder, engine, memory, two, times, used)
+    rows, digest = job(source, folder, engine, memory, two, times, used, peaks)
     total = sum(times.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
@@ -186,7 +192,9 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
             "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
         **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
-        "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
+        "peak_gb": round((max(peaks.values()) - before) / 1e9, 2),
+        "peaks_gb": {k: round((v - before) / 1e9, 2) for k, v in peaks.items()},
+        "steps": {k: round(v, 1) for k, v in times.items()},
     }))
 
 
@@ -194,11 +202,11 @@ def measured(
     sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24, two: bool = False
 ) -> list[dict]:
     small = folder / "small.parquet"
-    generate(small, 20_000, groups)
+    generate(small, 20_000, groups, two)
     out = []
     for rows in sizes:
         source = folder / f"in-{rows}.parquet"
-        generate(source, rows, groups)
+        generate(source, rows, groups, two)
         both = ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",)
         for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory,
@@ -207,7 +215,7 @@ def measured(
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
                   f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
                   f"        processor {found['processor_microseconds_per_row']} µs/row "
-                  f"{found.get('processor_steps', '')}", flush=True)
+                  f"{found.get('processor_steps', '')}\n        peaks, GB {found['peaks_gb']}", flush=True)
             out.append({**found, "sub_groups": groups, "load": round(os.getloadavg()[0], 1)})
         source.unlink()
     return out
