@@ -39,6 +39,18 @@ def test_a_returned_relation_is_locked_and_can_be_read(attempt, secret_file, tmp
         relation.query("released", attempt.format(path=secret_file)).fetchall()
 
 
+def test_relations_of_two_releases_share_no_tables(tmp_path):
+    """A view of one would otherwise replace that of the other."""
+    relations = []
+    for value in (1, 2):
+        source = tmp_path / f"people{value}.csv"
+        source.write_text("x,g\n" + "".join(f"{i * i},{value}\n" for i in range(40)))
+        data = lv.read(source, confidential=["x"], non_confidential=["g"], engine="duckdb")
+        relations.append(lv.mask(data, "additive_noise", secret=SECRET).frame())
+        relations[-1].create_view("people")
+    assert [r.query("own", "SELECT max(g) FROM people").fetchall() for r in relations] == [[(1,)], [(2,)]]
+
+
 def test_sorting_still_works_with_little_room():
     import pandas as pd
 

@@ -2,6 +2,7 @@
 
     python tests/faults/spark_kills.py --store FILE                    the Java process of the driver, 20 moments
     python tests/faults/spark_kills.py --store FILE --target executor  an executor of a local cluster, 20 moments
+    python tests/faults/spark_kills.py --store FILE --moments 0 --page  what is known, into docs/reliability.md
 
 A moment is a number of messages that Python has sent to Java, so that moments are the same on a busy machine. Each one is a
 process of its own. Results are added to the file as they come, and a moment in it is not tried again.
@@ -28,6 +29,8 @@ from fault_campaign import SCENARIOS, left_over, visible, write_inputs
 MASTERS = {"java": "local[1]", "executor": "local-cluster[1,1,1024]"}
 _COMMAND, (_EARLIER,) = SCENARIOS["mask, replacing"].command, SCENARIOS["mask, replacing"].before
 _LONGEST = 1200  # seconds
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+BEGIN, END = "<!-- what tests/faults/spark_kills.py printed -->\n", "<!-- until here -->\n"
 
 
 def _descendants(process: int) -> list[int]:
@@ -136,6 +139,18 @@ def campaign(target: str, moments: int, store: Path) -> dict[str, Any]:
     return known
 
 
+def table(known: dict[str, Any]) -> str:
+    """What is known, in Markdown."""
+    names = {"java": "Java process", "executor": "executor of a local cluster"}
+    lines = ["| killed | moments tried | survived | the command completed | it was refused |", "|---|---|---|---|---|"]
+    for target, mine in known.items():
+        tried = [m for m in mine.values() if m["killed"]]
+        codes = [m["code"] for m in tried]
+        lines.append(f"| {names[target]} | {len(tried)} of 20 | {sum(not m['wrong'] for m in tried)} | {codes.count(0)} | "
+                     f"{codes.count(2)} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
     if sys.argv[1:2] == ["--child"]:
         return child(sys.argv[2], int(sys.argv[3]), sys.argv[4])
@@ -143,7 +158,14 @@ def main() -> int:
     parser.add_argument("--target", choices=list(MASTERS), default="java")
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--page", action="store_true", help="put the table into docs/reliability.md")
     asked = parser.parse_args()
+    if asked.page:
+        before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+        text = table(json.loads(asked.store.read_text(encoding="utf-8")))
+        PAGE.write_text(before + BEGIN + text + END + rest.split(END, 1)[1], encoding="utf-8")
+    if not asked.moments:
+        return 0
     mine = campaign(asked.target, asked.moments, asked.store)[asked.target]
     survived = sum(not m["wrong"] for m in mine.values())
     print(f"{asked.target}: {survived} of {len(mine)} survived, {sum(m['killed'] for m in mine.values())} of them killed")

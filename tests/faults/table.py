@@ -110,11 +110,13 @@ def main() -> int:
     parser.add_argument("--engine", action="append", choices=ENGINES)
     parser.add_argument("--fault", action="append", choices=FAULTS)
     parser.add_argument("--store", type=Path, help="file with results, which grows (default: none)")
+    parser.add_argument("--stored", action="store_true", help="try nothing, print what is stored")
     parser.add_argument("--page", action="store_true", help="put the table into docs/reliability.md")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         store = asked.store or Path(made) / "results.json"
-        campaign(asked, store)
+        if not asked.stored:
+            campaign(asked, store)
         results: Results = json.loads(store.read_text(encoding="utf-8"))
     print(table(results))
     if asked.page:

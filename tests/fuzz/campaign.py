@@ -3,6 +3,7 @@
     make fuzz SECONDS=600                                   all kinds, ten minutes in total
     python tests/fuzz/campaign.py --kinds CSV,frames --cases 20000 --seed 7
     python tests/fuzz/campaign.py --store FILE --page       go on from the figures in FILE; put what is printed into the page
+    python tests/fuzz/campaign.py --store FILE --page --cases 0            the page only
 
 A fault is stored in tests/fuzz/corpus and tried again by `make test`. Each kind runs in a process of its own, so that a crash
 of a library is a fault of one case. With --store, figures are added to a file as they come: a run can be stopped and continued,
@@ -140,11 +141,14 @@ class Figures:
             mine["faults"].update({where: path.name for where, path in faults.items()})
             mine["seconds"] += seconds
 
-    def next_batch(self, cases: int) -> tuple[int, int]:
+    def next_batch(self, cases: int, first_seed: int) -> tuple[int, int]:
         """The number of the next batch and its size; no case is left if that is 0."""
         with self.opened() as mine:
-            mine["batches"] += 1
-            return mine["batches"] - 1, min(_BATCH, cases - sum(mine["cases"].values()))
+            size = min(_BATCH, cases - sum(mine["cases"].values()))
+            if size > 0:
+                mine["batches"] += 1
+                mine["seeds"] = sorted({*mine.get("seeds", ()), first_seed})
+            return mine["batches"] - 1, size
 
     def outcomes(self) -> Outcomes:
         with self.opened() as mine:
@@ -159,7 +163,7 @@ def run_kind(figures: Figures, until: float, cases: int, first_seed: int, pendin
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     while time.monotonic() < until:
-        number, size = figures.next_batch(cases)
+        number, size = figures.next_batch(cases, first_seed)
         if size <= 0:
             return
         began = time.process_time()
@@ -188,19 +192,20 @@ def run_beside(figures: Figures, until: float, cases: int, first_seed: int) -> N
             figures.add({"fault": 1}, {where: path}, 0.0)
 
 
-def figures(arguments: Sequence[str], first_seed: int, seconds: float, found: Mapping[str, Outcomes]) -> str:
-    """The report of a campaign in Markdown."""
-    rows = [f"| {kind} | {sum(n.values()):,} | {n['ok']:,} | {n['refused']:,} | {len(faults)} |"
+def figures(arguments: Sequence[str], seeds: Mapping[str, Sequence[int]], seconds: float, found: Mapping[str, Outcomes]) -> str:
+    """The report of a campaign in Markdown. The seed of a batch is that of its kind, plus the number of the batch."""
+    rows = [f"| {kind} | {sum(n.values()):,} | {n['ok']:,} | {n['refused']:,} | {len(faults)} | "
+            f"{', '.join(map(str, seeds.get(kind, ())))} |"
             for kind, (n, faults) in found.items()]
     cases = {kind: sum(n.values()) for kind, (n, _) in found.items()}
     faults = [f"* {kind}: {where}, input `{path.name}`" for kind, (_, new) in found.items() for where, path in new.items()]
     reached = sum(n >= AIM for n in cases.values())
     return "\n".join([
         f"`python tests/fuzz/campaign.py {' '.join(arguments)}`".replace(" `", "`"), "",
-        f"Seed {first_seed}, {seconds / 60:.0f} minutes of processor time, {sum(cases.values()):,} cases of {len(found)} "
-        f"kinds. The aim is {AIM:,} cases of each kind.",
+        f"{seconds / 60:.0f} minutes of processor time, {sum(cases.values()):,} cases of {len(found)} kinds. The aim is "
+        f"{AIM:,} cases of each kind.",
         f"{reached} of {len(found)} kinds reached it; the smallest number is {min(cases.values()):,}.", "",
-        "| input | cases | accepted | refused | faults |", "|---|---|---|---|---|", *rows, "",
+        "| input | cases | accepted | refused | faults | first seed |", "|---|---|---|---|---|---|", *rows, "",
         *(["Faults of this run:", "", *faults] if faults else ["No fault was found in this run."]), "",
     ])
 
@@ -229,7 +234,8 @@ def main(arguments: Sequence[str]) -> int:
             run_beside(Figures(path, kind), time.monotonic() + max(share, 1.0), asked.cases, asked.seed)
         known = json.loads(path.read_text(encoding="utf-8"))
         found = {kind: Figures(path, kind).outcomes() for kind in TARGETS if kind in known}
-    text = figures(arguments, asked.seed, sum(kind["seconds"] for kind in known.values()), found)
+    seeds = {kind: mine.get("seeds", ()) for kind, mine in known.items()}
+    text = figures(arguments, seeds, sum(kind["seconds"] for kind in known.values()), found)
     print("\n" + text)
     if asked.page:
         PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")

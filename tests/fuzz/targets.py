@@ -412,6 +412,21 @@ def use_pairing(content: bytes) -> None:
     as_release(_original(), _released() / "paired.parquet", pairing=path)
 
 
+def _raised_by(arguments: list[str]) -> None:
+    """Repeat a command so that an unexpected error comes out itself: its place tells faults apart."""
+    from larvatus.cli.main import main
+
+    here = os.getcwd()
+    os.environ["LARVATUS_DEBUG"] = "1"
+    os.chdir(folder())
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            main(arguments)
+    finally:
+        os.chdir(here)
+        del os.environ["LARVATUS_DEBUG"]
+
+
 def use_command(arguments: list[str]) -> None:
     from larvatus.cli.main import UNEXPECTED, main
 
@@ -429,6 +444,7 @@ def use_command(arguments: list[str]) -> None:
     finally:
         os.chdir(here)
     if code == UNEXPECTED:
+        _raised_by(arguments)
         raise AssertionError(said.getvalue().strip())
     if code:
         raise LarvatusError(f"exit code {code}")

@@ -48,8 +48,8 @@ def test_the_page_holds_the_report_of_one_run_over_all_kinds():
 def test_a_report_replaces_the_earlier_one():
     fault = {"KeyError at x.py:1": Path("a.json")}
     found = {"CSV": (Counter(ok=3, refused=5), {}), "frames": (Counter(refused=1, fault=1), fault)}
-    report = figures(["--seed", "7"], 7, 61.0, found)
-    assert "| CSV | 8 | 3 | 5 | 0 |" in report
+    report = figures(["--seed", "7"], {"CSV": [7, 9]}, 61.0, found)
+    assert "| CSV | 8 | 3 | 5 | 0 | 7, 9 |" in report
     assert "* frames: KeyError at x.py:1, input `a.json`" in report
     page = with_figures(f"before {BEGIN}old{END}after", report)
     assert page == f"before {BEGIN}{report}{END}after"

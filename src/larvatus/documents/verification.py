@@ -74,7 +74,8 @@ def _codebook(manifest: Path, files: Sequence[Path], known: Any) -> list[dict[st
         raise ReadError(f"{manifest.name} is not a manifest that this version can read: its codebook has no size.")
     stem = next((manifest.name.removesuffix(e) for e in _ENDS if manifest.name.endswith(e)), manifest.stem)
     name = f"{stem}.codebook.csv"
-    places = [manifest.with_name(name), *(f.with_name(name) for f in files), *(codebook_path(f) for f in files)]
+    named = [p for f in files if (p := f if f.name else f.absolute()).name]  # "." has no name; a folder may be given so
+    places = [manifest.with_name(name), *(f.with_name(name) for f in named), *(codebook_path(f) for f in named)]
     path = next((p for p in places if p.is_file()), None)
     row = {"what": "codebook", "copy": None, "of": 1}
     if path is None:

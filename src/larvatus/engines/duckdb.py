@@ -87,7 +87,12 @@ class Duckdb:
         text = f"SELECT * FROM read_parquet('{str(target).replace(chr(39), chr(39) * 2)}')"
         if source.relation is not None:
             return source.relation.query("original", text)
-        relation = _frame_database(os.getpid()).cursor().sql(text)
+        import duckdb
+
+        connection = duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **CLOSED})
+        connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
+        _lock(connection)
+        relation = connection.sql(text)
         if relation.columns == list(names) and not any("\0" in n for n in names):
             return relation
         from pyarrow import parquet  # DuckDB renames columns that differ in case only, and cuts names at a zero byte
@@ -107,20 +112,6 @@ class Duckdb:
 def _frames() -> WorkFolder:
     """Folder of relations returned to the caller. It lasts as long as the process, because they may be used at any time."""
     return WorkFolder()
-
-
-@cache
-def _frame_database(process: int) -> duckdb.DuckDBPyConnection:
-    """The database in which these relations are opened: to start one takes longer than a small query.
-
-    It may read files of the folder only. A forked process needs one of its own, since threads are not copied.
-    """
-    import duckdb
-
-    connection = duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill"), **CLOSED})
-    connection.execute("SET allowed_directories = [?]", [str(_frames().path)])
-    _lock(connection)
-    return connection
 
 
 class _Sorter:
