@@ -82,6 +82,8 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/estimates/marginality.py": "one published formula",
     "stats/linear/truncated_normal.py": "one distribution",
     "stats/linkage/separating_columns.py": "a search on plain arrays, beside the data that it names columns of",
+    "certificates/normal_forecast.py": "a forecast under a model, apart from bounds",
+    "stats/linkage_law/link_probability.py": "the door to the linkage law, for equal and unequal correlations",
     "stats/noise/transitions.py": "matrices of one mask, on plain arrays",
     "risks.py": "the former name of attacks, for one version",
     "utilities.py": "the former name of measures, for one version",
