@@ -59,7 +59,7 @@ def _finding(name: str, candidate: Candidate) -> str:
 
 def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
     assert candidate.certificates is not None
-    out = []
+    out: list[tuple[str, ...]] = []
     for one in candidate.certificates:
         attack = strongest_of_kind(candidate, one.intruder)
         said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
