@@ -130,11 +130,11 @@ def test_cells_split_by_everything_that_is_released_as_it_is():
     frame = file_of(200)
     data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["job"], sub_groups=["sex"])
     release = lv.mask(data, "additive_noise", secret=SECRET)
-    plain, zeros = candidate_cells(release), candidate_cells(release, ("wealth",))
+    plain, zeros = candidate_cells(release), candidate_cells(release, None, ("wealth",))
     by_hand = frame.groupby(["sex", "job", frame["income"].isna()], dropna=False, observed=True).ngroups
     assert len(plain.sizes) == by_hand
     assert len(zeros.sizes) == by_hand  # noise was added to zeros too, so none is recognised
     kept = lv.mask(data, "additive_noise(zeros='keep')", secret=SECRET)
-    assert len(candidate_cells(kept, ("wealth",)).sizes) > by_hand
+    assert len(candidate_cells(kept, None, ("wealth",)).sizes) > by_hand
     assert plain.sizes.sum() == 200
     assert isinstance(release, Release)

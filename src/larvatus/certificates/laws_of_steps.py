@@ -96,7 +96,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         raise NoLaw("the release has several copies")
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    cells = candidate_cells(release, zeros_kept_by(first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original))
     parts = [_law_of_step(step, original) for step in first]
     _, values = original_values(original, original.confidential)
     laws = []

@@ -73,7 +73,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     bad = [s.name() for s in first if not s.forgets_pairing()]
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
-    cells = candidate_cells(release, zeros_kept_by(first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original))
     return _of_sets(cells.sizes, false_alarm, EQUAL_S, exact=True), cells
 
 
