@@ -4,8 +4,8 @@
     python benchmarks/certificates_census.py --page     prints the table of docs/science/certificates-census.md
 
 The intruders of this script use nothing of `attacks/`. They rerun the mask on the original with secrets of their own, estimate
-the mean of each record's released values and one covariance, and link by Mahalanobis distance: each target alone, or all of them
-one to one (SciPy's assignment). Released rows are put in random order first, so that ties are broken at random.
+the mean of each record's released values and one covariance, and link by Mahalanobis distance: each target alone, or all of
+them one to one (SciPy's assignment). Released rows are put in random order first, so that ties are broken at random.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def lines(kept: dict) -> list[str]:
     broken, tight = [], []
     for row in kept["rows"]:
         for one in row["certificates"]["certificates"]:
-            mine = {n: v for n, v in row["attacks"].items() if one["intruder"] == "whole file" or class_of(n) == "single target"}
+            kinds = {"single target", one["intruder"]}
+            mine = {n: v for n, v in row["attacks"].items() if class_of(n) in kinds}
             who, shares = max(mine.items(), key=lambda item: float(np.mean(item[1])))
             largest = max(max(v) for v in mine.values())
             error = float(np.std(shares, ddof=1) / np.sqrt(len(shares))) if len(shares) > 1 else 0.0

@@ -194,6 +194,16 @@ def test_categories_under_known_probabilities():
         assert np.max(found_by) <= found.whole_file.upper
 
 
+def test_zeros_that_rounding_makes_are_not_zeros_that_were_kept():
+    """Values near zero are released as zero too. They keep their own law, and their own cell."""
+    frame = table("skewed")
+    frame["a"] = np.where(np.arange(120) % 3 == 0, 0.0, frame["a"] / 100)
+    data = read(frame)
+    kept = lv.certify(data, "additive_noise(variance=4.0, zeros='keep')").single_target
+    rounded = lv.certify(data, ["additive_noise(variance=4.0, zeros='keep')", "rounding(base=0.5)"]).single_target
+    assert rounded.estimate == pytest.approx(kept.estimate, abs=1e-9)
+
+
 def test_a_release_must_be_paired():
     data = read(table("normal"))
     from dataclasses import replace

@@ -9,7 +9,7 @@ from scipy import stats
 
 import larvatus as lv
 from catalogue import MASKS
-from larvatus.certificates.candidates import cells_of, codes_of
+from larvatus.certificates.candidates import candidate_cells, codes_of
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
@@ -130,11 +130,11 @@ def test_cells_split_by_everything_that_is_released_as_it_is():
     frame = file_of(200)
     data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["job"], sub_groups=["sex"])
     release = lv.mask(data, "additive_noise", secret=SECRET)
-    plain, zeros = cells_of(release), cells_of(release, ("wealth",))
+    plain, zeros = candidate_cells(release), candidate_cells(release, None, ("wealth",))
     by_hand = frame.groupby(["sex", "job", frame["income"].isna()], dropna=False, observed=True).ngroups
     assert len(plain.sizes) == by_hand
     assert len(zeros.sizes) == by_hand  # noise was added to zeros too, so none is recognised
     kept = lv.mask(data, "additive_noise(zeros='keep')", secret=SECRET)
-    assert len(cells_of(kept, ("wealth",)).sizes) > by_hand
+    assert len(candidate_cells(kept, None, ("wealth",)).sizes) > by_hand
     assert plain.sizes.sum() == 200
     assert isinstance(release, Release)

@@ -15,7 +15,7 @@ _MISSING = -np.inf
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class CandidateCells:
     """The cell of each record, in record order, and the sub-group of each record."""
 
     code: Ints
@@ -36,10 +36,13 @@ class Cells:
         return np.split(order, np.cumsum(self.sizes)[:-1])
 
 
-def cells_of(release: Release, zeros_kept: Sequence[str] = ()) -> Cells:
+def candidate_cells(
+    release: Release, original: Microdata | None = None, zeros_kept: Sequence[str] = ()
+) -> CandidateCells:
     """Cells of equal S: sub-groups, columns released as they are, and the patterns of cells that the steps keep.
 
-    A missing value stays missing, so its place is known. So is that of a zero in the columns of steps that keep zeros.
+    A missing value stays missing, so its place is known. So is that of a zero in the columns of steps that keep zeros. Places
+    are those in the original, if it is given: a later step, such as rounding, may make more zeros.
     """
     data = release.data
     columns = data.table.columns
@@ -47,11 +50,13 @@ def cells_of(release: Release, zeros_kept: Sequence[str] = ()) -> Cells:
     masked = [n for n in data.confidential if n not in release.unmasked]
     names = list(dict.fromkeys([*given, *masked]))
     _, group, values = collect(data, names)
+    if original is not None:
+        values |= collect(original, [n for n in masked if n in original.table.columns])[2]
     keys: list[Floats] = [group.astype(np.float64)]
     keys += [_number(values[n]) for n in dict.fromkeys(given)]
     keys += [(_number(values[n]) == _MISSING).astype(np.float64) for n in masked]
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
-    return Cells(codes_of(keys), group)
+    return CandidateCells(codes_of(keys), group)
 
 
 def released_rows(release: Release) -> Ints:

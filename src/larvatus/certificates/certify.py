@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from larvatus.certificates.candidates import cells_of
+from larvatus.certificates.candidates import candidate_cells
 from larvatus.certificates.laws_of_steps import NoLaw, laws_of
 from larvatus.certificates.normal_forecast import normal_forecast
-from larvatus.certificates.proofs import EQUAL_S, Bound, equal_rows, equal_s, pairs_revealed, scored_one_by_one
+from larvatus.certificates.proofs import EQUAL_S, Bound, equal_rows, equal_s, pairs_revealed, score_bound
 from larvatus.core.errors import LarvatusError
 from larvatus.data.certificate import FALSE_ALARM, Certificate, Certificates, CertifiedIntruder
 from larvatus.data.microdata import Microdata
@@ -27,7 +27,7 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
     except NoLaw as why:
         try:
             laws = laws_of(release, original)
-            for into, bound in ((whole, pairs_revealed), (single, scored_one_by_one)):
+            for into, bound in ((whole, pairs_revealed), (single, score_bound)):
                 try:
                     into.append(partial(bound, laws, part)())
                 except NoLaw as missing:
@@ -37,7 +37,7 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
     exact_equations = [s.name() for s in release.steps if s.exact_noise(release.data.confidential) is not None]
     if exact_equations and whole[0].expected >= 1 and len(whole) == 1:
         refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")
-    chance = cells_of(release).chance
+    chance = candidate_cells(release).chance
     out = Certificates([
         _certificate("single target", [*single, *(_for_single(b, release) for b in whole)], chance, release.data.rows,
                      false_alarm),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import Cells, cells_of, original_values
+from larvatus.certificates.candidates import CandidateCells, candidate_cells, original_values
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
@@ -21,7 +21,7 @@ from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.steps import columns_of_step, is_key_step, view_of_step
-from larvatus.stats.link_bounds.record_laws import JointLaw, Levels, RandomFactor, RecordLaw, added_noise
+from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
 
 ROW_BY_ROW = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
 PROCESSING = ROW_BY_ROW | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
@@ -36,7 +36,7 @@ class ReleasedLaws:
     """The law of each cell, the cells, and whether each released row depends on its own record's draws only."""
 
     laws: tuple[JointLaw, ...]
-    cells: Cells
+    cells: CandidateCells
     row_by_row: bool
 
 
@@ -96,7 +96,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         raise NoLaw("the release has several copies")
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    cells = cells_of(release, zeros_kept_by(first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original))
     parts = [_law_of_step(step, original) for step in first]
     _, values = original_values(original, original.confidential)
     laws = []
@@ -125,7 +125,7 @@ class _StepLaw:
             return []
         if self.moves is not None:
             codes = np.stack([values[n][rows].astype(np.int64) for n in there], axis=1)
-            return [Levels(codes, tuple(self.moves[n][group] for n in there))]
+            return [LevelLaw(codes, tuple(self.moves[n][group] for n in there))]
         x = np.stack([values[n][rows].astype(np.float64) for n in there], axis=1)
         if self.factors is not None:
             return _by_factors([self.factors[n] for n in there], group, x)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.certificates.candidates import Cells, cells_of, released_rows
+from larvatus.certificates.candidates import CandidateCells, candidate_cells, released_rows
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
     ReleasedLaws,
@@ -65,7 +65,7 @@ def equal_rows(release: Release, false_alarm: float) -> Bound:
     return _of_sets(np.bincount(code), false_alarm, "equal released rows", exact=known)
 
 
-def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[Bound, Cells]:
+def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[Bound, CandidateCells]:
     """The bound on masks that forget who is who among records with the same S; raises `NoLaw` if some step does not."""
     check_plain(release, original)
     steps = masking_steps(release, original)
@@ -73,7 +73,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     bad = [s.name() for s in first if not s.forgets_pairing()]
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
-    cells = cells_of(release, zeros_kept_by(first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original))
     return _of_sets(cells.sizes, false_alarm, EQUAL_S, exact=True), cells
 
 
@@ -99,7 +99,7 @@ def pairs_revealed(found: ReleasedLaws, false_alarm: float) -> Bound:
 _REVEALED = f"exact pairing of blocks of {MOST_MATCHED}, all other links revealed"
 
 
-def scored_one_by_one(found: ReleasedLaws, false_alarm: float) -> Bound:
+def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
     """The bound on intruders who know one record."""
     if not found.row_by_row:
         raise NoLaw("a later step looks at several released rows at once")

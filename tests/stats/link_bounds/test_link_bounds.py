@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from larvatus.stats.link_bounds.matchings import expected_links, pairing_posteriors
-from larvatus.stats.link_bounds.record_laws import AddedNoise, JointLaw, Levels, RandomFactor, added_noise
+from larvatus.stats.link_bounds.record_laws import AddedNoise, JointLaw, LevelLaw, RandomFactor, added_noise
 from larvatus.stats.link_bounds.sampled_bounds import pairing_bound, score_rule_bound
-from larvatus.stats.link_bounds.score_rules import constant_part, drawn_part, level_means, thresholds
+from larvatus.stats.link_bounds.score_rules import constant_part, level_means, part_of_draws, thresholds
 from larvatus.stats.link_bounds.similar_blocks import similar_blocks
 from larvatus.stats.link_bounds.tails import upper_mean, upper_random_pairing, upper_sum_of_blocks
 
@@ -82,7 +82,7 @@ def test_cells_of_the_false_positive_rate(c):
     assert (np.diff(means) > 0).all()
     none = np.full(len(means), np.inf)
     assert constant_part(none, c) == 0.0
-    assert drawn_part(np.array([-3.0, 5.0]), none, c) == pytest.approx(1.0)
+    assert part_of_draws(np.array([-3.0, 5.0]), none, c) == pytest.approx(1.0)
 
 
 def test_any_thresholds_bound_the_success_of_the_best_test():
@@ -97,7 +97,7 @@ def test_any_thresholds_bound_the_success_of_the_best_test():
     pilot = shift * (draws.standard_normal(5000) + shift) - shift**2 / 2
     good = thresholds(pilot, c)
     for tau, slack in ((good, 0.02), (good * 3, 0.3), (good / 3, 0.3)):
-        bound = constant_part(tau, c) + drawn_part(ratio, tau, c).mean()
+        bound = constant_part(tau, c) + part_of_draws(ratio, tau, c).mean()
         assert best - error <= bound <= best + slack
 
 
@@ -105,7 +105,7 @@ def test_any_thresholds_bound_the_success_of_the_best_test():
     JointLaw((added_noise(np.random.default_rng(1).normal(size=(300, 3)), np.eye(3), "normal"),), 300),
     JointLaw((added_noise(np.random.default_rng(2).exponential(size=(300, 2)), np.diag([0.5, 0.7]), "laplace"),), 300),
     JointLaw((added_noise(np.random.default_rng(3).normal(size=(300, 2)), np.diag([0.3, 0.6]), "uniform"),), 300),
-    JointLaw((Levels(np.random.default_rng(4).integers(0, 4, (300, 3)), (np.full((4, 4), 0.1) + 0.6 * np.eye(4),) * 3),), 300),
+    JointLaw((LevelLaw(np.random.default_rng(4).integers(0, 4, (300, 3)), (0.1 + 0.6 * np.eye(4),) * 3),), 300),
     JointLaw((RandomFactor(np.random.default_rng(5).lognormal(size=(300, 2)), np.full(2, 0.1), np.full(2, 0.3)),), 300),
 ], ids=["normal", "laplace", "uniform", "levels", "factor"])
 def test_no_score_rule_and_no_matching_exceeds_the_bounds(law):

@@ -31,7 +31,7 @@ def certificates_story(subject: Subject) -> Story | None:
         Paragraph("A certificate holds for every intruder of its kind, also for attacks that nobody has thought of."),), beside)
 
 
-def strongest(candidate: Candidate, intruder: CertifiedIntruder) -> Score | None:
+def strongest_of_kind(candidate: Candidate, intruder: CertifiedIntruder) -> Score | None:
     """The attack of this kind of intruder, or of one who knows less, that links most with one guess."""
     kinds = _INTRUDERS[: _INTRUDERS.index(intruder) + 1]
     classes = {name: getattr(attack, "intruder_class", "whole file") for name, attack in discover("larvatus.attacks").items()}
@@ -49,7 +49,7 @@ def certificate_hint(candidate: Candidate) -> str:
 def _finding(name: str, candidate: Candidate) -> str:
     assert candidate.certificates is not None
     single = candidate.certificates.single_target
-    attack = strongest(candidate, "single target")
+    attack = strongest_of_kind(candidate, "single target")
     beside = f"; the strongest such attack links {share(attack.value)}" if attack else ""
     if single.expected >= 1:
         return f"For {quote(name)} no bound below 100 % is proved{beside}."
@@ -59,9 +59,9 @@ def _finding(name: str, candidate: Candidate) -> str:
 
 def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
     assert candidate.certificates is not None
-    out = []
+    out: list[tuple[str, ...]] = []
     for one in candidate.certificates:
-        attack = strongest(candidate, one.intruder)
+        attack = strongest_of_kind(candidate, one.intruder)
         said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
         out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proof))
     return out

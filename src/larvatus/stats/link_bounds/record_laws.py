@@ -134,7 +134,7 @@ class RandomFactor:
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class LevelLaw:
     """P(y | x) in each column: `codes` are records × columns, `moves` one transition matrix per column."""
 
     codes: Ints

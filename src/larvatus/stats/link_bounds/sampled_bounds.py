@@ -14,7 +14,7 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.link_bounds.matchings import MOST_MATCHED, expected_links
 from larvatus.stats.link_bounds.record_laws import JointLaw
-from larvatus.stats.link_bounds.score_rules import constant_part, drawn_part, log_ratios, thresholds
+from larvatus.stats.link_bounds.score_rules import constant_part, log_ratios, part_of_draws, thresholds
 from larvatus.stats.link_bounds.similar_blocks import similar_blocks
 from larvatus.stats.link_bounds.tails import upper_mean
 
@@ -64,7 +64,7 @@ def _score_block(cell: JointLaw, rows: Ints, times: int, random: np.random.Gener
     out = np.empty(times)
     for i, pilot_ratios in enumerate(pilots):
         tau = thresholds(pilot_ratios, c)
-        out[which == i] = constant_part(tau, c) + drawn_part(drawn[which == i], tau, c)
+        out[which == i] = constant_part(tau, c) + part_of_draws(drawn[which == i], tau, c)
     return out
 
 

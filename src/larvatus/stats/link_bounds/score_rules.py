@@ -44,7 +44,7 @@ def constant_part(inverse_threshold: Floats, candidates: int) -> float:
     return float((level_means(candidates) * _usable(inverse_threshold, candidates)).mean())
 
 
-def drawn_part(log_ratio: Floats, inverse_threshold: Floats, candidates: int) -> Floats:
+def part_of_draws(log_ratio: Floats, inverse_threshold: Floats, candidates: int) -> Floats:
     """∫ (c−1)(1−α)^(c−2) (1 − τ(α) / ratio)₊ dα for each draw: values between 0 and 1."""
     tau = _usable(inverse_threshold, candidates)
     return np.asarray(np.maximum(1 - tau * np.exp(-log_ratio)[:, None], 0.0).mean(axis=1))

@@ -18,7 +18,7 @@ from scipy import special
 from larvatus.core.arrays import Floats
 from larvatus.stats.linkage_law.noncentral import density, lower_tail
 
-MOST_COLUMNS = 300
+_MOST_COLUMNS = 300
 _OUTER, _STEP, _DEEP = 64, 0.1, 41.0
 _REACH = 9.0
 _SURE, _NOTHING = 1.0 - 1e-12, 1e-8
@@ -45,8 +45,8 @@ class Rivals:
 
 def rivals(correlation: float, d: int) -> Rivals:
     """The law for d columns with this correlation."""
-    if not 1 <= d <= MOST_COLUMNS or not 0 <= correlation <= 1:
-        raise ValueError(f"the linkage law needs 1 to {MOST_COLUMNS} columns and a correlation from 0 to 1")
+    if not 1 <= d <= _MOST_COLUMNS or not 0 <= correlation <= 1:
+        raise ValueError(f"the linkage law needs 1 to {_MOST_COLUMNS} columns and a correlation from 0 to 1")
     if correlation >= _SURE:
         return Rivals(np.zeros(1), np.ones(1))
     if correlation <= _NOTHING:  # the linear limit: the own record is one of n
