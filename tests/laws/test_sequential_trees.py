@@ -14,7 +14,8 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.stats.trees.tree import Predictor, fit_tree
+from larvatus.masks.trees.leaf_draws import smoothed
+from larvatus.stats.trees.tree import Leaves, Predictor, fit_tree
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -133,6 +134,19 @@ def test_smoothed_values_are_new_and_keep_mean_and_variance():
     limit = stats.norm.isf(FALSE_ALARM / 4)
     assert abs(release.mean() - x.mean()) < limit * x.std() / np.sqrt(len(x))
     assert abs(release.var() / x.var() - 1) < limit * np.sqrt(2 / len(x))
+
+
+def test_smoothed_draws_of_a_small_leaf_keep_its_mean_and_variance():
+    """400,000 draws from a leaf of 30 records, beside a leaf with values far away on both sides, so that no end is near."""
+    rng, draws = np.random.default_rng(7), 400_000
+    values = np.concatenate([rng.normal(size=30), [-50.0, 50.0]])
+    leaves = Leaves(np.arange(32), np.array([0, 30, 32]))
+    leaf, donors = np.zeros(draws, dtype=np.int64), rng.integers(0, 30, draws)
+    y = smoothed(values, leaves, leaf, donors, rng.normal(size=draws))
+    own, limit = values[:30], stats.norm.isf(FALSE_ALARM / 4)
+    fourth = ((y - own.mean()) ** 4).mean() / own.var() ** 2
+    assert abs(y.mean() - own.mean()) < limit * own.std() / np.sqrt(draws)
+    assert abs(((y - own.mean()) ** 2).mean() / own.var() - 1) < limit * np.sqrt((fourth - 1) / draws)
 
 
 def test_smoothing_rounds_whole_numbers_and_leaves_zeros():
