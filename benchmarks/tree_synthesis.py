@@ -2,12 +2,13 @@
 
     python benchmarks/tree_synthesis.py [--rows 1000000] [--repeats 3] [--save]
 
-The file has ten columns, seven numbers (one with zeros, one with whole numbers) and three categories, that depend on each other;
-every column is synthesised. The comparison fits `DecisionTreeRegressor` and `DecisionTreeClassifier` with the same smallest leaf,
-smallest node and depth to the same columns, with categories as codes, finds the leaf of every synthetic record and draws one of
-its values. It has no keyed draws, no sets of levels and no stage for zeros. The target of the ratio is 3. Times are
-processor time of all threads, which other work on the machine changes less than time on the clock; the ratio is the median
-over alternating repeats, in one run. `--save` keeps the results in benchmarks/tree_synthesis.json.
+The file has ten columns, seven numbers (one with zeros, one with whole numbers) and three categories, that depend on each
+other. Every column is synthesised. The comparison fits `DecisionTreeRegressor` and `DecisionTreeClassifier` with the same
+smallest leaf, smallest node and depth to the same columns, with categories as codes, finds the leaf of every synthetic record
+and draws one of its values. It has no keyed draws, no sets of levels and no stage for zeros.
+
+The target of the ratio is 3. Times are processor time of all threads, which other work on the machine changes less than time
+on the clock; the ratio is the median over alternating repeats, in one run. `--save` keeps the results in benchmarks/tree_synthesis.json.
 """
 
 from __future__ import annotations
