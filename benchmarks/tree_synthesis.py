@@ -8,7 +8,8 @@ smallest leaf, smallest node and depth to the same columns, with categories as c
 and draws one of its values. It has no keyed draws, no sets of levels and no stage for zeros.
 
 The target of the ratio is 3. Times are processor time of all threads, which other work on the machine changes less than time
-on the clock; the ratio is the median over alternating repeats, in one run. `--save` keeps the results in benchmarks/tree_synthesis.json.
+on the clock; the ratio is the median over alternating repeats, in one run. `--save` keeps the results in
+benchmarks/tree_synthesis.json.
 """
 
 from __future__ import annotations
