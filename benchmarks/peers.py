@@ -3,6 +3,7 @@
     make peers
     python benchmarks/peers.py [--peers NAME …] [--tasks NAME …] [--rows 1e4 1e5] [--limit 120] [--own] [--save]
     python benchmarks/peers.py --quick
+    LARVATUS_DATA=FOLDER python benchmarks/peers.py --agreement [--save]
 
 The file has three confidential columns and two others in 16 sub-groups, from a fixed seed; larvatus masks it by rank swapping.
 Each tool reads both files from Parquet and runs in a process of its own, on one core, in an environment of its own (see
@@ -273,7 +274,10 @@ def main() -> int:
     parser.add_argument("--own", action="store_true", help="run only larvatus, beside the stored times of the peers")
     parser.add_argument("--save", action="store_true", help="store the results in benchmarks/peers.json")
     parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/speed.md")
+    parser.add_argument("--agreement", action="store_true", help="compare figures on real files (LARVATUS_DATA)")
     given = parser.parse_args()
+    if given.agreement:
+        return compare_figures(given.save)
     if given.page:
         write_page(PAGE, json.loads((HERE / "peers.json").read_text(encoding="utf-8"))["results"])
         return 0
@@ -299,6 +303,22 @@ def main() -> int:
             print(shown(row), flush=True)
             if given.save:
                 save(HERE / "peers.json", [row], absent)
+    return 0
+
+
+def compare_figures(keep: bool) -> int:
+    """Compare figures with SDMetrics on syntheses of real files; `keep` stores them in benchmarks/peer_agreement.json."""
+    from peer_agreement import agreement
+
+    if reason := missing("sdmetrics"):
+        print(f"sdmetrics: {reason}")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
+        found = list(agreement(python_of("sdmetrics"), Path(name)))
+    print(json.dumps(found, indent=1, ensure_ascii=False))
+    if keep:
+        text = json.dumps({"results": found}, indent=1, ensure_ascii=False)
+        (HERE / "peer_agreement.json").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -61,7 +61,7 @@ class Candidate:
         altered = tuple(s.change_clause() for s in release.steps)
         return cls(
             name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook, altered,
-            release.is_paired,
+            paired=release.is_paired,
         )
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:

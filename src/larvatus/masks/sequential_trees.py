@@ -35,8 +35,10 @@ class SequentialTrees(Mask):
     are lost unless a rule restores them.
 
     Columns declared non-confidential are released as they are: the file is partially synthetic. If every column is
-    confidential, the file is fully synthetic, and its records have nothing to do with persons. Released values are original
-    values of some record. In a leaf whose records all have the same value, S gives the value away. A note counts such values.
+    confidential, the file is fully synthetic, and its records have nothing to do with persons. In both cases results from
+    several copies are combined by the rule for partially synthetic data, because each record replaces one of the sample.
+    Released values are original values of some record. In a leaf whose records all have the same value, S gives the value away.
+    A note counts such values.
 
     Use it if analysts need a file that looks and behaves like the original in many mixed columns. Do not use it if single
     values must not be seen, such as that of the largest firm, or set smoothing.
