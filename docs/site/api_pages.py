@@ -8,9 +8,9 @@ from pathlib import Path
 
 import larvatus
 
-FUNCTIONS = ("read", "mask", "risk", "utility", "compare", "check", "run", "search", "advise")
-VALUES = ("Microdata", "Release", "Score", "Scores", "Comparison", "Study", "Roles", "SubGroups", "Intruder", "Limits",
-          "Constraints", "Domain", "Analysis", "Goal", "Advice", "RoleGuesses", "SearchResult", "Note", "LarvatusError",
+FUNCTIONS = ("read", "hold_out", "mask", "risk", "utility", "compare", "check", "run", "search", "advise")
+VALUES = ("Microdata", "Release", "Score", "Scores", "Comparison", "Study", "Roles", "SubGroups", "Intruder", "Holdout",
+          "Limits",          "Constraints", "Domain", "Analysis", "Goal", "Advice", "RoleGuesses", "SearchResult", "Note", "LarvatusError",
           "Scoring", "Execution", "Decision", "OutputFiles")
 INTERFACES = ("Mask", "Masked", "Attack", "Measure", "Engine", "Block", "Column", "RecordRandom")
 GROUPS = {"Functions": FUNCTIONS, "Values": VALUES, "To add a method": INTERFACES}

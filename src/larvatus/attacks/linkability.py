@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.unpaired.compared_files import ComparedFiles, Part
-from larvatus.attacks.unpaired.control_scores import control_score, drawn_rows
+from larvatus.attacks.unpaired.compared_files import ComparedFiles, FileRecords
+from larvatus.attacks.unpaired.control_scores import MOST_TARGETS, control_score, sample_rows
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -22,8 +22,6 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Score
-
-MOST_TARGETS = 2000
 
 
 class Linkability(Attack):
@@ -54,7 +52,7 @@ class Linkability(Attack):
         other = [n for n in names if n not in one]
         if not other:
             raise RiskError("there is only one column. Two sources need at least two.", subject="linkability")
-        sides = [p.take(drawn_rows(len(p), MOST_TARGETS)) for p in (files.training, files.holdout)]
+        sides = [p.take(sample_rows(len(p), MOST_TARGETS)) for p in (files.training, files.holdout)]
         hits = [self._hits(files, p, one, other) for p in sides]
         rows = len(files.released)
         k = min(self.neighbours, rows)
@@ -64,7 +62,7 @@ class Linkability(Attack):
             outlying=(files.outlying(sides[0]), files.outlying(sides[1])), sampled=len(sides[0]) < len(files.training),
         )
 
-    def _hits(self, files: ComparedFiles, targets: Part, one: list[str], other: list[str]) -> Floats:
+    def _hits(self, files: ComparedFiles, targets: FileRecords, one: list[str], other: list[str]) -> Floats:
         from larvatus.stats.neighbours.nearest_rows import nearest_rows
 
         near = [nearest_rows(files.points(targets, names), files.points(files.released, names), self.neighbours)

@@ -21,7 +21,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.closeness.membership import area_under_curve, true_positives
+from larvatus.stats.closeness.seen_records import area_under_curve, true_positives
 from larvatus.stats.estimates.intervals import wilson
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
