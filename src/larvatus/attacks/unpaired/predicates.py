@@ -35,7 +35,8 @@ def single_columns(files: ComparedFiles) -> list[Predicate]:
         if column.kind == "number":
             there = value[~np.isnan(value)]
             if len(there):
-                out += [(ColumnCondition(name, "at most", float(there.min())),), (ColumnCondition(name, "at least", float(there.max())),)]
+                out.append((ColumnCondition(name, "at most", float(there.min())),))
+                out.append((ColumnCondition(name, "at least", float(there.max())),))
         else:
             counts = np.bincount(value[value >= 0])
             out += [(ColumnCondition(name, "equal", float(code)),) for code in np.flatnonzero(counts == 1)]
