@@ -1,6 +1,6 @@
 """Learn a confidential value from the released rows that share a person's keys.
 
-Taub and others (2018) on CAP; Raab, Nowok and Dibben (2025) on DiSCO and RepU, as in synthpop.
+CAP is the correct attribution probability; DiSCO and RepU are the measures of the R package synthpop.
 
     For a target with keys q and true value t, p(t | q) the share of released rows with keys q that have the value t:
         CAP     mean of p(t | q) over targets; targets whose keys no released row has count 0

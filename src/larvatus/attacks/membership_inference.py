@@ -4,7 +4,7 @@
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
-file does not depend on which records were used (van Breugel and others 2023; Carlini and others 2022 on low false positives).
+file does not depend on which records were used. Rates at few false positives tell more than an average.
 """
 
 from __future__ import annotations
