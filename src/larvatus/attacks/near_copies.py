@@ -25,14 +25,14 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
 _SEED, _ALARM = 1, 0.05
-_EXCESS = 0.1  # how much more often honest rows may be near a training record than fresh records are
+_EXCESS = 0.05  # how much more often honest rows may be near a training record than fresh records are
 
 
 class NearCopies(Attack):
     """Copies and near copies: released rows much nearer to one training record than to the next ones.
 
     A row counts if its nearest training record is at most `ratio` times as far away as the fifth nearest. The baseline is the
-    same share for real records that were not copied. The p-value in the details scans all ratios, and allows 10 % more small
+    same share for real records that were not copied. The p-value in the details scans all ratios, and allows 5 % more small
     ones than real records have, because every generator fits its training records a little. It finds a few near copies (1 %
     of the rows, with noise of a hundredth of a standard deviation) in four or more columns. In one or two columns real records
     are often this near each other, and near copies cannot be told from them. The details also give the share of rows that
