@@ -139,7 +139,8 @@ def main() -> None:
     if asked.save:
         kept = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
         again = {r["data"] for r in rows}
-        rows = sorted([*(r for r in kept if r["data"] not in again), *rows], key=lambda r: list(sources()).index(str(r["data"])))
+        every = [*(r for r in kept if r["data"] not in again), *rows]
+        rows = sorted(every, key=lambda r: list(sources()).index(str(r["data"])))
         RESULTS.write_text(json.dumps({"alarm": ALARM, "held out": SHARE, "rows": rows}, indent=1) + "\n")
 
 

@@ -67,15 +67,16 @@ SCENES: dict[str, Scene] = {
 
 
 @cache
-def released(roles: tuple[tuple[str, Any], ...], steps: str) -> tuple[Microdata, Release]:
-    """The people with these roles, and the release by these steps."""
-    data = read_people(roles)
+def released(roles: tuple[tuple[str, Any], ...], steps: str, held_out: bool = False) -> tuple[Microdata, Release]:
+    """The people with these roles, and the release by these steps; a fifth is held out for attacks without pairs."""
+    data = read_people(roles, held_out=held_out)
     return data, lv.mask(data, steps.split(" + "), secret=SECRET)
 
 
-def read_people(roles: tuple[tuple[str, Any], ...], n: int = RECORDS) -> Microdata:
+def read_people(roles: tuple[tuple[str, Any], ...], n: int = RECORDS, held_out: bool = False) -> Microdata:
     """The first n of the people, with these roles."""
-    return lv.read(people(n), record_id="person", **{k: list(v) if isinstance(v, tuple) else v for k, v in roles})
+    data = lv.read(people(n), record_id="person", **{k: list(v) if isinstance(v, tuple) else v for k, v in roles})
+    return lv.hold_out(data, 0.2, secret=SECRET) if held_out else data
 
 
 def attack_example(attack: type[Attack]) -> tuple[str, dict[str, Any]]:
@@ -89,7 +90,7 @@ def attack_example(attack: type[Attack]) -> tuple[str, dict[str, Any]]:
 
 def _bar(attack: type[Attack], scene: Scene, steps: str) -> Bar:
     try:
-        data, release = released(scene.roles, steps)
+        data, release = released(scene.roles, steps, not attack.paired)
         score = lv.risk(data, release, [attack.name()])[0]
     except LarvatusError:
         return Bar(steps, None, remark="does not apply")
@@ -100,7 +101,9 @@ def attack_seconds(attack: type[Attack]) -> list[float]:
     """Processor seconds of the attack on two file sizes; none for a search that ends after a stated amount of work."""
     scene = SCENES.get(attack.name(), USUAL)
     steps = next(s for s in scene.releases if _bar(attack, scene, s).value is not None)
-    return [] if attack.name() in BOUNDED else [_seconds(attack, read_people(scene.roles, n), steps) for n in SIZES]
+    if attack.name() in BOUNDED:
+        return []
+    return [_seconds(attack, read_people(scene.roles, n, not attack.paired), steps) for n in SIZES]
 
 
 def _seconds(attack: type[Attack], data: Microdata, steps: str) -> float:

@@ -19,7 +19,7 @@ QUESTIONS: dict[str, list[str]] = {
         "guides/your-file-is-stata.md", "guides/your-file-is-sas.md", "guides/your-file-is-excel.md",
         "guides/your-data-are-in-a-database.md", "guides/larger-than-memory.md", "guides/scale.md",
     ],
-    "I must judge a file made elsewhere": ["guides/judging-a-file.md", "guides/intruders.md", "guides/judging-a-loss.md",
+    "I must judge a file made elsewhere": ["guides/judging-a-file.md", "guides/is-this-synthetic-file-safe.md", "guides/intruders.md", "guides/judging-a-loss.md",
                                            "guides/intervals.md"],
     "I sign for the board": ["guides/signing.md", "guides/deciding.md", "guides/what-attacks-miss.md",
                              "guides/what-no-intruder-can-do.md", "gallery/README.md"],

@@ -4,8 +4,8 @@
     value = ½ + λ/2,   λ = (share of rows closest to a training record − n₁/N) / (1 − n₁/N),   n₁ of N records were seen
 
 The value is the share of rows closer to a training record if both sides had the same number of records. The p-value exchanges
-records, not rows (`stats.closeness.exchanged_labels`): the raw share has no error of its own, because many rows follow the same
-records (Yao and others 2025 on the misuse of the distance to the closest record).
+records, not rows (`stats.closeness.seen_records`): the raw share has no error of its own, because many rows follow the same
+records.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class ClosestRecord(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        from larvatus.stats.closeness.exchanged_labels import nearer_share
         from larvatus.stats.closeness.nearest_distances import nearest_distances, relative_distances
+        from larvatus.stats.closeness.seen_records import nearer_share
 
         files = ComparedFiles.of(original, release, intruder)
         training, held, rows = (files.points(p) for p in (files.training, files.holdout, files.released))
@@ -113,7 +113,7 @@ def _distance_row(name: str, distance: Floats, ratio: Floats) -> Row:
 
 
 def _outliers(files: ComparedFiles, credit: Floats, seen: Bools, value: float) -> Rows:
-    from larvatus.stats.closeness.exchanged_labels import nearer_share
+    from larvatus.stats.closeness.seen_records import nearer_share
 
     outlying = np.concatenate([files.outlying(files.training), files.outlying(files.holdout)])
     out: list[Row] = []

@@ -1,6 +1,6 @@
 """Learn a confidential value from the released rows that share a person's keys.
 
-Taub and others (2018) on CAP; Raab, Nowok and Dibben (2025) on DiSCO and RepU, as in synthpop.
+CAP is the correct attribution probability; DiSCO and RepU are the measures of the R package synthpop.
 
     For a target with keys q and true value t, p(t | q) the share of released rows with keys q that have the value t:
         CAP     mean of p(t | q) over targets; targets whose keys no released row has count 0
@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.unpaired.compared_files import ComparedFiles, Part
+from larvatus.attacks.unpaired.compared_files import ComparedFiles, FileRecords
 from larvatus.attacks.unpaired.control_scores import (
     HOLDOUT_BASELINE,
     around_baseline,
@@ -120,7 +120,7 @@ class KeyAttribution(Attack):
         return np.unique(np.quantile(there, np.linspace(0, 1, self.quantiles + 1)[1:-1]))
 
 
-def _code(part: Part, name: str, cut: dict[str, Floats | None]) -> Ints:
+def _code(part: FileRecords, name: str, cut: dict[str, Floats | None]) -> Ints:
     """The value as a code: the category, or the group of a number; -1 if missing."""
     value: Array = part.values[name]
     edges = cut[name]
@@ -129,7 +129,7 @@ def _code(part: Part, name: str, cut: dict[str, Floats | None]) -> Ints:
     return np.where(np.isnan(value), -1, np.searchsorted(edges, value, side="left"))
 
 
-def _cells(part: Part, keys: list[str], cut: dict[str, Floats | None]) -> Ints:
+def _cells(part: FileRecords, keys: list[str], cut: dict[str, Floats | None]) -> Ints:
     return np.column_stack([_code(part, n, cut) for n in keys]) if keys else np.zeros((len(part), 1), dtype=np.int64)
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.unpaired.compared_files import ComparedFiles, Part
-from larvatus.attacks.unpaired.control_scores import control_score, drawn_rows
+from larvatus.attacks.unpaired.compared_files import ComparedFiles, FileRecords
+from larvatus.attacks.unpaired.control_scores import MOST_TARGETS, control_score, sample_rows
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -23,14 +23,14 @@ from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Score
 
-MOST_TARGETS = 2000
-
 
 class Linkability(Attack):
     """The intruder has two sources with different columns, and joins them if both lead to the same released row.
 
     This is linkability in the sense of the EU working party's opinion 05/2014. The control is the same attack on records held
     out: what it achieves is no leak of the generator. At most 2,000 records of each side are targets.
+
+    Look at it for synthetic files about persons on whom several sources exist.
 
     Parameters:
         first: columns of the first source; the second has the others (default: every other column).
@@ -54,7 +54,7 @@ class Linkability(Attack):
         other = [n for n in names if n not in one]
         if not other:
             raise RiskError("there is only one column. Two sources need at least two.", subject="linkability")
-        sides = [p.take(drawn_rows(len(p), MOST_TARGETS)) for p in (files.training, files.holdout)]
+        sides = [p.take(sample_rows(len(p), MOST_TARGETS)) for p in (files.training, files.holdout)]
         hits = [self._hits(files, p, one, other) for p in sides]
         rows = len(files.released)
         k = min(self.neighbours, rows)
@@ -64,7 +64,7 @@ class Linkability(Attack):
             outlying=(files.outlying(sides[0]), files.outlying(sides[1])), sampled=len(sides[0]) < len(files.training),
         )
 
-    def _hits(self, files: ComparedFiles, targets: Part, one: list[str], other: list[str]) -> Floats:
+    def _hits(self, files: ComparedFiles, targets: FileRecords, one: list[str], other: list[str]) -> Floats:
         from larvatus.stats.neighbours.nearest_rows import nearest_rows
 
         near = [nearest_rows(files.points(targets, names), files.points(files.released, names), self.neighbours)

@@ -4,7 +4,7 @@
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
-file does not depend on which records were used (van Breugel and others 2023; Carlini and others 2022 on low false positives).
+file does not depend on which records were used. Rates at few false positives tell more than an average.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.closeness.membership import area_under_curve, true_positives
 from larvatus.stats.estimates.intervals import wilson
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
@@ -34,6 +33,8 @@ class MembershipInference(Attack):
     out does; 0.5 is chance. The details have the share of training records recognised if at most 0.1 %, 1 % and 10 % of the
     records held out are taken for training records. A rate below one record held out is read at no false positive.
 
+    Look at it if it is a secret that a person is in the data, as in a register of patients.
+
     Parameters: none.
     """
 
@@ -41,6 +42,8 @@ class MembershipInference(Attack):
     assumes: ClassVar[str] = "The intruder has a person's record, and other records of the same population to compare with."
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        from larvatus.stats.closeness.seen_records import area_under_curve
+
         files = ComparedFiles.of(original, release, intruder)
         scores = _density_ratios(files)
         cut = len(files.training)
@@ -74,6 +77,8 @@ def _density_ratios(files: ComparedFiles) -> Floats:
 
 
 def _rates(members: Floats, others: Floats) -> list[Row]:
+    from larvatus.stats.closeness.seen_records import true_positives
+
     out: list[Row] = []
     for rate in FALSE_POSITIVES:
         found = true_positives(members, others, rate)
@@ -84,6 +89,8 @@ def _rates(members: Floats, others: Floats) -> list[Row]:
 
 
 def _outliers(members: Floats, others: Floats, far: tuple[Bools, Bools]) -> Rows:
+    from larvatus.stats.closeness.seen_records import area_under_curve
+
     rows: list[Row] = []
     for name, mine, held in (("outlying tenth", *far), ("interior", ~far[0], ~far[1])):
         if min(mine.sum(), held.sum()) >= 2:

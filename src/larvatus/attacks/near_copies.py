@@ -1,4 +1,4 @@
-"""Count released rows that are copies or near copies of one training record, beside what fresh real records give.
+"""Count released rows that are copies or near copies of one training record, and compare with fresh real records.
 
     r(y) = d₁(y) / d₅(y),    d_k the distance to the k-th nearest training record
     value = share of released rows with r ≤ ratio;    baseline: the same share of real records that were not copied
@@ -24,19 +24,19 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_SEED, ALARM = 1, 0.05
-EXCESS = 0.05  # how much more often honest rows may be near a training record than fresh records are
+_SEED, _ALARM = 1, 0.05
+_EXCESS = 0.05  # how much more often honest rows may be near a training record than fresh records are
 
 
 class NearCopies(Attack):
     """Copies and near copies: released rows much nearer to one training record than to the next ones.
 
     A row counts if its nearest training record is at most `ratio` times as far away as the fifth nearest. The baseline is the
-    same share for real records that were not copied. The p-value in the details scans all ratios, and allows
-    5 % more small ones than real records have, because every generator fits its training records a little. It finds a few near copies
-    (1 % of the rows, with noise of a hundredth of a standard deviation) in four or more columns. In one or two columns real
-    records are often this near each other, and near copies cannot be told from them. The details also give the share of rows
-    that equal a training record, and that equal a record held out.
+    same share for real records that were not copied. The p-value in the details scans all ratios, and allows 5 % more small
+    ones than real records have, because every generator fits its training records a little. It finds a few near copies (1 %
+    of the rows, with noise of a hundredth of a standard deviation) in four or more columns. In one or two columns real records
+    are often this near each other, and near copies cannot be told from them. The details also give the share of rows that
+    equal a training record, and that equal a record held out.
 
     Look at it for synthetic files. It is the test for generators that memorise single records.
 
@@ -68,7 +68,7 @@ class NearCopies(Attack):
             low, high = around_baseline(float(part.mean()), base, mean_difference(part, usual))
             by_group.append({"sub_group": files.groups.name(g), "records": n, "value": float(part.mean()), "chance": base,
                              "s_alone": base, "low": low, "high": high})
-        p_value = tail_scan(mine, fresh, _SEED, EXCESS)
+        p_value = tail_scan(mine, fresh, _SEED, _EXCESS)
         counted = copied.astype(bool)
         return Score(
             self.name(), "risk", value, "share of released rows that are near copies of one training record", self.settings(),
@@ -80,14 +80,14 @@ class NearCopies(Attack):
                 "ratios": Rows.of(_ratio_rows(mine, fresh)),
                 "outliers": _outliers(files, copied, base),
             },
-            identifies=True, certain=max(0.0, value - base) if p_value <= ALARM else 0.0,
+            identifies=True, certain=max(0.0, value - base) if p_value <= _ALARM else 0.0,
             notes=(*_warning(p_value),
                    "the baseline is the share of real records that are as near to another one without copying", *files.notes),
         )
 
 
 def _warning(p_value: float) -> tuple[str, ...]:
-    if p_value > ALARM:
+    if p_value > _ALARM:
         return ()
     return (f"WARNING: released rows are nearer to single training records than real records are (p = {p_value:.3g})",)
 

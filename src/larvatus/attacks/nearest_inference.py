@@ -12,8 +12,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.unpaired.compared_files import ComparedFiles, Part
-from larvatus.attacks.unpaired.control_scores import around_baseline, control_score, drawn_rows, mean_difference
+from larvatus.attacks.unpaired.compared_files import ComparedFiles, FileRecords
+from larvatus.attacks.unpaired.control_scores import (
+    MOST_TARGETS,
+    around_baseline,
+    control_score,
+    mean_difference,
+    sample_rows,
+)
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -23,7 +29,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-MOST_TARGETS, _WORK = 2000, 4e9
+_WORK = 4e9  # pairs of targets and rows, times columns
 
 
 class NearestInference(Attack):
@@ -33,6 +39,8 @@ class NearestInference(Attack):
     and the value is the mean over them; by_variable has each. A number counts as guessed within `tolerance` of the true value.
     The control is the same attack on records held out: what can be learnt about them holds for any person of the population.
     At most 2,000 records of each side are targets, fewer in large files with many columns.
+
+    Look at it for synthetic files with a column that nobody should learn about a person.
 
     Parameters:
         tolerance: relative error up to which a guessed number is right.
@@ -50,7 +58,7 @@ class NearestInference(Attack):
         if len(files.columns) < 2:
             raise RiskError("there is only one column, so nothing can be inferred from others.", subject="nearest_inference")
         most = int(np.clip(_WORK / (len(files.released) * len(files.columns) * len(files.secrets)), 200, MOST_TARGETS))
-        sides = [p.take(drawn_rows(len(p), most)) for p in (files.training, files.holdout)]
+        sides = [p.take(sample_rows(len(p), most)) for p in (files.training, files.holdout)]
         credits = [np.column_stack([self._credit(files, p, n) for n in files.secrets]) for p in sides]
         lucky = np.column_stack([self._luck(files, sides[0], n) for n in files.secrets])
         by_variable: list[Row] = []
@@ -67,14 +75,14 @@ class NearestInference(Attack):
             sampled=len(sides[0]) < len(files.training),
         )
 
-    def _credit(self, files: ComparedFiles, targets: Part, secret: str) -> Floats:
+    def _credit(self, files: ComparedFiles, targets: FileRecords, secret: str) -> Floats:
         from larvatus.stats.neighbours.nearest_rows import nearest_rows
 
         names = [n for n in files.columns if n != secret]
         near: Ints = nearest_rows(files.points(targets, names), files.points(files.released, names), 1)[:, 0]
         return self._right(targets.values[secret], files.released.values[secret][near])
 
-    def _luck(self, files: ComparedFiles, targets: Part, secret: str) -> Floats:
+    def _luck(self, files: ComparedFiles, targets: FileRecords, secret: str) -> Floats:
         any_row = np.arange(len(targets)) * 7919 % len(files.released)
         return self._right(targets.values[secret], files.released.values[secret][any_row])
 

@@ -20,7 +20,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.settings.settings_model import SettingsModel
 from larvatus.data.verbs import take_rows
 
-FEWEST = 50  # records on either side of the split
+FEWEST_HELD_OUT = 50  # records on either side of the split
 NO_HOLDOUT = ("give records that the generator did not see ([holdout] share or file in a study, --holdout FILE, or "
               "lv.hold_out(data, …))")
 
@@ -75,7 +75,7 @@ def split_off(data: Microdata, held: Ints) -> Microdata:
         return ~is_held(group, block)
 
     out, kept = take_rows(data, is_held, ()), take_rows(data, is_left, ())
-    if min(out.rows, kept.rows) < FEWEST:
-        raise RiskError(f"{out.rows:,} records are held out and {kept.rows:,} are left; at least {FEWEST} are needed on either "
-                        "side. Change the share, or give a larger file.", subject="holdout")
+    if min(out.rows, kept.rows) < FEWEST_HELD_OUT:
+        raise RiskError(f"{out.rows:,} records are held out and {kept.rows:,} are left; at least {FEWEST_HELD_OUT} are needed "
+                        "on either side. Change the share, or give a larger file.", subject="holdout")
     return replace(kept, holdout=replace(out, holdout=None))

@@ -16,7 +16,7 @@ from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.computable_records import SAFE_AGAINST
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
-from larvatus.data.holdout import FEWEST, NO_HOLDOUT
+from larvatus.data.holdout import FEWEST_HELD_OUT, NO_HOLDOUT
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
@@ -92,7 +92,7 @@ def _unjudged_rows(data: Microdata, release: Release) -> list[Row]:
     """A broken limit if nothing can be said of copies: the release has no pairs, and there is no holdout."""
     if release.is_paired or data.holdout is not None:
         return []
-    return [{"score": "near_copies", "figure": "records held out", "value": 0.0, "limit": float(FEWEST), "met": False,
+    return [{"score": "near_copies", "figure": "records held out", "value": 0.0, "limit": float(FEWEST_HELD_OUT), "met": False,
              "reason": f"the file is not paired with the original. To judge it, {NO_HOLDOUT}"}]
 
 

@@ -29,7 +29,7 @@ _UNUSED = ("file", "error", "presence", "guesses", "published")
 
 
 @dataclass(frozen=True)
-class Part:
+class FileRecords:
     """Records of one file: their sub-group, and their values by column (codes of common levels for categories)."""
 
     group: Ints
@@ -38,8 +38,8 @@ class Part:
     def __len__(self) -> int:
         return len(self.group)
 
-    def take(self, rows: Ints) -> Part:
-        return Part(self.group[rows], {n: v[rows] for n, v in self.values.items()})
+    def take(self, rows: Ints) -> FileRecords:
+        return FileRecords(self.group[rows], {n: v[rows] for n, v in self.values.items()})
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class ComparedFiles:
 
     columns: Mapping[str, Column]
     secrets: tuple[str, ...]
-    training: Part
-    released: Part
-    held_out: Part | None
+    training: FileRecords
+    released: FileRecords
+    held_out: FileRecords | None
     groups: Groups
     notes: tuple[str, ...]
 
@@ -67,7 +67,7 @@ class ComparedFiles:
         where = {label: g for g, label in enumerate(original.groups.labels)}
         if len(parts) == 3 and original.holdout is not None:
             here = np.array([where.get(label, -1) for label in original.holdout.groups.labels], dtype=np.int64)
-            parts[2] = Part(here[parts[2].group], parts[2].values)
+            parts[2] = FileRecords(here[parts[2].group], parts[2].values)
         made = cls(columns, tuple(n for n in names if n in original.confidential), parts[0], parts[1],
                    parts[2] if len(parts) == 3 else None, original.groups,
                    (*left_out, *intruder.fields_without_effect(*_UNUSED)))
@@ -76,20 +76,20 @@ class ComparedFiles:
     def _in_order(self) -> ComparedFiles:
         """The same files, each in an order that depends on its values alone, and that has no pattern."""
 
-        def ordered(part: Part) -> Part:
+        def ordered(part: FileRecords) -> FileRecords:
             return part.take(_order_of(self.points(part)))
 
         held = None if self.held_out is None else ordered(self.held_out)
         return replace(self, training=ordered(self.training), released=ordered(self.released), held_out=held)
 
     @property
-    def holdout(self) -> Part:
+    def holdout(self) -> FileRecords:
         """The records held out."""
         if self.held_out is None:
             raise RiskError(_NEEDED)
         return self.held_out
 
-    def points(self, part: Part, names: Sequence[str] | None = None) -> Floats:
+    def points(self, part: FileRecords, names: Sequence[str] | None = None) -> Floats:
         """The records as points, in some of the columns (default: all)."""
         blocks = [self._coordinates(n, part.values[n]) for n in (self.columns if names is None else names)]
         return np.ascontiguousarray(np.concatenate(blocks, axis=1)) if blocks else np.zeros((len(part), 1))
@@ -122,7 +122,7 @@ class ComparedFiles:
                 out[n] = (centre, 1.0 if flat else sd, any(bool(np.isnan(p.values[n]).any()) for p in parts))
         return out
 
-    def outlying(self, part: Part) -> Bools:
+    def outlying(self, part: FileRecords) -> Bools:
         """The records as far from the centre as the outlying tenth of the training records."""
         centre = np.median(self.points(self.training), axis=0)
         far = [np.sqrt(((self.points(p) - centre) ** 2).sum(axis=1)) for p in (self.training, part)]
@@ -169,9 +169,9 @@ def _as_text(level: object) -> str:
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
-def _part(data: Microdata, names: Sequence[str], maps: Mapping[str, Ints]) -> Part:
+def _part(data: Microdata, names: Sequence[str], maps: Mapping[str, Ints]) -> FileRecords:
     _, group, values = collect(data, list(names))
-    return Part(group, {n: maps[n][v] if n in maps else np.asarray(v, dtype=np.float64) for n, v in values.items()})
+    return FileRecords(group, {n: maps[n][v] if n in maps else np.asarray(v, dtype=np.float64) for n, v in values.items()})
 
 
 def _level_points(levels: int) -> Floats:

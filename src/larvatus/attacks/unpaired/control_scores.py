@@ -18,6 +18,7 @@ from larvatus.core.arrays import Bools, Floats
 from larvatus.data.score import Row, Rows, Score
 
 _WIDE = 1.959963984540054
+MOST_TARGETS = 2000  # of each side
 HOLDOUT_BASELINE = "the baseline is the success of the same attack on records held out"
 
 
@@ -79,6 +80,6 @@ def control_score(
     )
 
 
-def drawn_rows(rows: int, most: int) -> Any:
+def sample_rows(rows: int, most: int) -> Any:
     """At most this many rows. Rows are in an order without a pattern, so the first ones are a random sample."""
     return np.arange(min(rows, most))

@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from larvatus.attacks.unpaired.compared_files import ComparedFiles, Part
+from larvatus.attacks.unpaired.compared_files import ComparedFiles, FileRecords
 from larvatus.core.arrays import Bools, Floats, Ints
 
 
-class Condition(NamedTuple):
+class ColumnCondition(NamedTuple):
     """One comparison with a value; nan stands for a missing value."""
 
     column: str
@@ -24,7 +24,7 @@ class Condition(NamedTuple):
     value: float
 
 
-Predicate = tuple[Condition, ...]
+Predicate = tuple[ColumnCondition, ...]
 
 
 def single_columns(files: ComparedFiles) -> list[Predicate]:
@@ -35,10 +35,11 @@ def single_columns(files: ComparedFiles) -> list[Predicate]:
         if column.kind == "number":
             there = value[~np.isnan(value)]
             if len(there):
-                out += [(Condition(name, "at most", float(there.min())),), (Condition(name, "at least", float(there.max())),)]
+                out.append((ColumnCondition(name, "at most", float(there.min())),))
+                out.append((ColumnCondition(name, "at least", float(there.max())),))
         else:
             counts = np.bincount(value[value >= 0])
-            out += [(Condition(name, "equal", float(code)),) for code in np.flatnonzero(counts == 1)]
+            out += [(ColumnCondition(name, "equal", float(code)),) for code in np.flatnonzero(counts == 1)]
     return out
 
 
@@ -51,24 +52,24 @@ def several_columns(files: ComparedFiles, rows: Ints, columns: Sequence[Sequence
             for row, names in zip(rows.tolist(), columns, strict=True)]
 
 
-def _condition(name: str, value: float, median: float | None) -> Condition:
+def _condition(name: str, value: float, median: float | None) -> ColumnCondition:
     if median is None or np.isnan(value):
-        return Condition(name, "equal", value)
-    return Condition(name, "at most" if value <= median else "at least", value)
+        return ColumnCondition(name, "equal", value)
+    return ColumnCondition(name, "at most" if value <= median else "at least", value)
 
 
-def count_meeting(predicates: Sequence[Predicate], part: Part) -> Ints:
+def count_meeting(predicates: Sequence[Predicate], part: FileRecords) -> Ints:
     """The number of records that meet each predicate."""
     return np.array([int(_meeting(p, part).sum()) for p in predicates], dtype=np.int64)
 
 
-def first_meeting(predicates: Sequence[Predicate], part: Part) -> Ints:
+def first_meeting(predicates: Sequence[Predicate], part: FileRecords) -> Ints:
     """The first record that meets each predicate, -1 if there is none."""
     found = [np.flatnonzero(_meeting(p, part)) for p in predicates]
     return np.array([f[0] if len(f) else -1 for f in found], dtype=np.int64)
 
 
-def _meeting(predicate: Predicate, part: Part) -> Bools:
+def _meeting(predicate: Predicate, part: FileRecords) -> Bools:
     rows: Ints | None = None
     for column, sign, value in predicate:
         x = part.values[column] if rows is None else part.values[column][rows]

@@ -1,4 +1,4 @@
-"""Test whether released rows lie nearer to records that a generator saw than to records held out.
+"""Compare records that a generator saw with records held out: by the rows near them, and by a score of each record.
 
     c_i = number of released rows whose nearest record is i,      T = Σ_{i seen} c_i
     If it makes no difference which records were seen, all choices of the n₁ of N records are equally likely:
@@ -6,6 +6,11 @@
 
 Rows near the same record succeed together, and the variance counts that: the records are exchanged, not the rows.
     λ = (T/m − n₁/N) / (1 − n₁/N)    share of the m rows that follow a record seen;  the value is ½ + λ/2
+
+A score that tells seen records from others:
+
+    AUC = P(score of a seen record > score of another) + ½ P(equal)
+    TPR(f): threshold at the largest score that at most ⌊f · n⌋ of the n others exceed
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 from scipy.special import ndtr
 
 from larvatus.core.arrays import Bools, Floats
@@ -50,3 +56,26 @@ def nearer_share(count: Floats, seen: Bools, margin: float = 0.0) -> NearerShare
 
 def _excess(share: float, expected: float) -> float:
     return (share - expected) / (1 - expected)
+
+
+def area_under_curve(members: Floats, others: Floats) -> tuple[float, float, float]:
+    """The AUC with its interval (DeLong, DeLong and Clarke-Pearson 1988)."""
+    above = _placements(members, others)
+    below = _placements(others, members)
+    value = float(above.mean())
+    error = math.sqrt(float(above.var(ddof=1)) / len(members) + float(below.var(ddof=1)) / len(others))
+    return value, max(value - _WIDE * error, 0.0), min(value + _WIDE * error, 1.0)
+
+
+def true_positives(members: Floats, others: Floats, false_positives: float) -> float:
+    """The share of members above the threshold that at most this share of the others exceeds."""
+    allowed = math.floor(false_positives * len(others) + 1e-9)
+    threshold = np.sort(others)[::-1][min(allowed, len(others) - 1)]
+    return float(np.mean(members > threshold))
+
+
+def _placements(one: Floats, other: Floats) -> Floats:
+    """For each value of one sample, the share of the other below it, ties counted half."""
+    ordered = np.sort(other)
+    below, upto = np.searchsorted(ordered, one, "left"), np.searchsorted(ordered, one, "right")
+    return np.asarray((below + upto) / (2 * len(other)))
