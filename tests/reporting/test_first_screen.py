@@ -153,9 +153,10 @@ def test_what_s_alone_finds_comes_before_a_stronger_attack():
     assert "all records are found from the unmasked columns alone (the limit is 200 in 1,000)." in against
     assert "Warning The unmasked columns alone let an intruder single out all records (weight). No mask can pass:" in text
     assert text.count("all records are found from the unmasked columns alone") == 1, "once, outside the chart"
-    cards = text.split("Strongest attack on the masked columns")[1:]
-    assert len(cards) == 3, "the other attacks add to what the unmasked columns reveal"
-    assert all(c.split("distributions ")[1].startswith("changed Uniq") or "exact Uniq" in c for c in cards), "named first"
+    cards = text.split(" must not be released ")[1:]
+    assert text.count("Strongest attack on the masked columns") == 3, "the others add to what these reveal"
+    assert len(cards) == 3
+    assert all(c.startswith("Uniqueness: all records, the rule allows 200 in 1,000") for c in cards), "named first"
 
 
 def test_a_publication_warning_and_an_approval_stand_there(comparison):
@@ -341,7 +342,7 @@ def test_every_state_of_a_property_has_a_mark_of_its_own():
     marks = dict(re.findall(r'\.chips \.(\w+)::before \{ content: "(.) "', style))
     assert set(marks) == {"good", "mixed", "bad", "open"}, "“Exact means” without a mark would be read as exact means"
     assert len(set(marks.values())) == 4
-    said = dict(TERMS)["exact"]
+    said = dict(TERMS)["Kept exact"]
     assert all(mark in said for mark in marks.values())
 
 
@@ -384,8 +385,8 @@ def test_the_whole_map_is_shaded_if_the_unmasked_columns_alone_find_too_many():
 def test_best_trade_offs_are_drawn_and_named_only_if_a_release_may_go_out(comparison):
     low, high = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.9, 0.1)
     some, none = (risk_map(subject_of(scored(comparison(2), [high], [own]))) for own in (low, high))
-    assert "Filled, on the dashed line: the best trade-offs." in some.sentence
-    assert 'class="frontier"' in draw_risk_map(some)
+    assert "Filled: best trade-offs." in some.sentence
+    assert 'class="frontier"' not in draw_risk_map(some), "a line joins two points"
     assert "No point may be released: all are squares." in none.sentence
     assert 'class="frontier"' not in draw_risk_map(none)
 
@@ -498,7 +499,8 @@ def test_keys_without_names_are_not_listed(comparison):
 
 def test_what_the_unmasked_columns_reveal_is_not_said_of_a_baseline():
     text = first_screen(found_by_unmasked_columns().html())
-    assert "by guessing from the unmasked columns" in text
+    assert "133 in 1,000 records found, 6 in 1,000 without the masked columns" in text
+    assert "by guessing from" not in text
     assert len(re.findall("from the unmasked columns alone", text)) == 1
 
 
@@ -517,3 +519,105 @@ def test_a_release_that_is_not_shown_to_be_safe_is_not_said_to_be_unsafe(compari
     assert "not shown to be safe" in said[0]
     assert ["1 of 2 does not pass." in s for s in said] == [True, False]
     assert ["1 of 2 must not go out." in s for s in said] == [False, True]
+
+
+GIANT = Rows.of([{"records": "all", "sub_group": None, "count": 0, "share": 0.0, "beyond": 0},
+                 {"records": "a value far from all others", "sub_group": "the largest value of tax", "count": 1,
+                  "share": 0.001, "beyond": 1}])
+
+
+def articles(html):
+    """The text of every card, by the name of its release."""
+    cards = [first_screen(f"<header>{part.split('</article>')[0]}") for part in html.split("<article")[1:]]
+    return {re.search(r"noise \d+", card)[0]: card for card in cards}
+
+
+def test_a_rejected_card_leads_with_its_reason_and_says_if_the_strongest_attack_is_not_it(comparison):
+    good, strong = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.44, 0.4)
+    other = attack("exact_match", 0.03, 0.001, identifies=True)
+    seen = articles(scored(comparison(3), [good], [strong, other], [attack("value_disclosure", 0.9, 0.1)]).html())
+    assert "Strongest attack (breaks no limit)Value disclosure" in seen["noise 1"].replace("\u00a0", " ")
+    assert "must not be released Exact matching: 30 in 1,000, the rule allows 11 in 1,000 Strongest attack" in seen["noise 1"]
+    assert "must not be released Value disclosure: 90 %, the rule allows 15 % Strongest attack" in seen["noise 2"]
+    assert ["breaks" in seen[f"noise {i}"] for i in range(3)] == [False, True, False]
+
+
+def test_what_is_found_as_often_without_the_masked_columns_is_said_so():
+    same = attack("nearest_record", 0.99, 0.01, s_alone=0.99, identifies=True)
+    less = replace(same, s_alone=0.4)
+    assert [success_text(s, 100).replace("\u00a0", " ") for s in (same, less)] == [
+        "99 in 100 records found, as many already found without the masked columns",
+        "99 in 100 records found, 40 in 100 without the masked columns"]
+
+
+def test_the_dashed_line_joins_the_filled_points_and_no_others(comparison):
+    """Also if a release that loses more is as safe: it lies beside the line, not on it."""
+    values = (0.14, 0.1, 0.1)  # noise 0 loses least; noise 2 loses more than noise 1, at the same height
+    made = scored(comparison(3), *([attack("value_disclosure", v, 0.1)] for v in values))
+    lost = [Scores([*c.of_kind("risk"), Score("moments", "loss", 0.1 * (i + 1), worst_value=1.0)])
+            for i, c in enumerate(made.candidates)]
+    drawn = risk_map(subject_of(replace(made, candidates=tuple(
+        replace(c, scores=own) for c, own in zip(made.candidates, lost, strict=True)))))
+    assert [p.best for p in drawn.points] == [True, True, False]
+    assert "Filled: the best trade-offs, joined by the dashed line." in drawn.sentence
+    path = re.search('<path d="M([^"]*)" class="frontier"', draw_risk_map(drawn))[1]
+    corners = [tuple(map(float, corner.split())) for corner in path.split("L")]
+    at = [(SCREEN.x(drawn.across.at(p.x)), SCREEN.y(drawn.upward.at(p.y))) for p in drawn.points]
+    assert corners[0] == pytest.approx(at[1], abs=0.06)
+    assert corners[-1] == pytest.approx(at[0], abs=0.06)
+    assert max(x for x, _ in corners) < at[2][0]
+
+
+def test_a_warning_says_first_whether_it_concerns_the_chosen_release(comparison):
+    good, bad = attack("value_disclosure", 0.1, 0.1), attack("value_disclosure", 0.9, 0.1)
+    shown = attack("uniqueness", 0.01, 0.01, identifies=True, details={"unchanged_records": GIANT})
+    aside = replace(shown, decides=False)
+    others = first_screen(scored(comparison(3), [shown], [good], [bad]).html())
+    assert "Warning This does not concern “noise 1”: in “noise 0”, a value far from all others" in others
+    both = first_screen(scored(comparison(3), [shown], [good, aside], [bad]).html())
+    assert "Warning This concerns “noise 1”, too: in “noise 1” and “noise 0”, a value far from all others" in both
+    own = first_screen(scored(comparison(2), [bad], [good, aside]).html())
+    assert "Warning In “noise 1”, a value far from all others" in own
+    none = first_screen(scored(comparison(2), [bad], [shown]).html())
+    assert "Warning In “noise 1”, a value far from all others" in none, "no release is chosen"
+
+
+def test_verdicts_are_told_apart_where_they_stand_together(comparison):
+    bad, wide = attack("value_disclosure", 0.9, 0.1), attack("value_disclosure", 0.12, 0.1, width=0.2)
+    said = [first_screen(scored(comparison(2), [bad], [other]).html()) for other in (wide, bad)]
+    told = "“Must not be released”: clearly beyond a limit. “Not shown to be safe”: perhaps beyond one"
+    assert [told in s for s in said] == [True, False]
+
+
+def test_an_extreme_that_is_released_unchanged_is_only_a_remark_unless_it_is_far_from_all_others(comparison):
+    """No such thing is said if no attack looked for values far from all others."""
+    note = Note("the smallest value of every column is released unchanged", "warning", "data_shuffling",
+                code="extremes")
+    good, said = attack("value_disclosure", 0.1, 0.1), []
+    for details in ({"unchanged_records": GIANT[:1]}, {"unchanged_records": GIANT}, {}):
+        found = attack("uniqueness", 0.01, 0.01, identifies=True, decides=False, details=details)
+        made = scored(comparison(1), [good, found])
+        made = replace(made, candidates=(replace(made.candidates[0], notes=(note,)),))
+        said.append(first_screen(made.html()).split("speaks against")[1].split(" On the bars")[0])
+    remark = "released unchanged (only a remark: none is far from all others)"
+    assert [remark in s for s in said] == [True, False, False]
+    assert all("released unchanged" in s for s in said)
+
+
+def test_the_closest_release_says_by_which_figures_it_is_closest(comparison):
+    far, near = attack("value_disclosure", 0.9, 0.1), attack("value_disclosure", 0.6, 0.1)
+    unique = [attack("uniqueness", v, 0.01, identifies=True) for v in (0.5, 0.05)]
+    limits = limits_of({"value_disclosure": 0.12, "uniqueness": 0.1})
+
+    def closest(made):
+        return re.search(r"comes closest( \(.*?\))?:", first_screen(made.html()))[1]
+
+    assert closest(scored(comparison(2), [far], [near])) == " (least risk above its baseline)"
+    assert closest(scored(comparison(2), [far], [far])) == " (least loss)"
+    tied = [far, unique[0]], [near, unique[0]]
+    assert closest(replace(scored(comparison(2), *tied), limits=limits)) == " (least risk above its baseline)"
+    fewer = [far, unique[1]], [near, unique[0]]
+    assert closest(replace(scored(comparison(2), *fewer), limits=limits)) == " (fewest broken limits)"
+    third = [[far, unique[1]], [near, unique[1]], [near, unique[0]]]
+    assert closest(replace(scored(comparison(3), *third), limits=limits)) == (
+        " (fewest broken limits, then least risk above its baseline)")

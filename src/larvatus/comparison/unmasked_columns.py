@@ -103,16 +103,18 @@ def unmasked_in_words(scores: Iterable[Score], out_of: int | None = None) -> tup
             *gaps_in_words(found))
 
 
-def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None) -> tuple[str, ...]:
+def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None, chosen: str = "") -> tuple[str, ...]:
     """For the first screen of a report: identification by keys and by unmasked columns, then what releases do not mask.
 
-    If keys identify, or records are unchanged, in several releases, the worst of them speaks for all.
+    If keys identify, or records are unchanged, in several releases, the worst of them speaks for all. What holds for some
+    releases begins with whether it concerns the `chosen` one, if there is one.
     """
     every = [s for c in candidates for s in c.scores]
     risks = {c.name: s.value for c in candidates for s in c.scores if s.method == KEY_RISK}
     keys = key_sentence(every)
     if keys and len(set(risks.values())) > 1:
-        keys = f"In {quote(max(risks, key=lambda name: risks[name]))}, t{keys[1:]}"
+        concerned = any(key_sentence(c.scores) for c in candidates if c.name == chosen)
+        keys = _in_releases(keys, [max(risks, key=lambda name: risks[name])], chosen, concerned)
     first = (keys, singled_out_sentence(every, out_of) or weight_sentence(every), missing_cells_sentence(every),
              known_values_sentence(every), known_orders_sentence(every))
     out = [sentence for sentence in first if sentence]
@@ -121,7 +123,8 @@ def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None)
     share, name, rows = max(solved, key=lambda found: found[0], default=(0.0, "", Rows()))
     if share:
         said = computable_in_words(rows)
-        out.append(f"In {quote(name)}, {said[0].lower()}{said[1:]}" if len(candidates) > 1 else said)
+        concerned = any(part and c == chosen for part, c, _ in solved)
+        out.append(_in_releases(said, [name], chosen, concerned) if len(candidates) > 1 else said)
     tables = [(c.name, s.details[UNCHANGED_RECORDS]) for c in candidates for s in c.scores if UNCHANGED_RECORDS in s.details]
     some = [(count_unchanged(rows), name, rows) for name, rows in tables if count_unchanged(rows)]
     if some:
@@ -129,7 +132,15 @@ def release_warnings(candidates: Sequence[Candidate], out_of: int | None = None)
         said_of = {name: unchanged_in_words([own]) for name, own in tables}
         for said in unchanged_in_words([rows]):
             names = [worst, *(name for name, own in said_of.items() if name != worst and said in own)]
-            more = [f"{len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
-            where = join_words([*map(quote, names[:_MOST_NAMED]), *more])
-            out.append(said if len(names) == len(candidates) else f"In {where}, {said[0].lower()}{said[1:]}")
+            out.append(said if len(names) == len(candidates) else _in_releases(said, names, chosen, chosen in names))
     return tuple(out)
+
+
+def _in_releases(said: str, names: Sequence[str], chosen: str, concerned: bool) -> str:
+    """A sentence with the releases that it is about, and before that whether it concerns the chosen one."""
+    first = sorted(names, key=lambda name: name != chosen)
+    more = [f"{len(first) - _MOST_NAMED:,} more"] if len(first) > _MOST_NAMED else []
+    where = f"n {join_words([*map(quote, first[:_MOST_NAMED]), *more])}, {said[0].lower()}{said[1:]}"
+    if not chosen or first == [chosen]:
+        return f"I{where}"
+    return f"This concerns {quote(chosen)}, too: i{where}" if concerned else f"This does not concern {quote(chosen)}: i{where}"

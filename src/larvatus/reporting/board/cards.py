@@ -1,4 +1,4 @@
-"""A card for each release: the verdict in one line, the strongest attack, the losses, and what is exact."""
+"""A card for each release: the verdict in one line, why it fails, the strongest attack, the losses, and what is exact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ PROPOSED, RULES_CHOICE = "proposed", "the rule’s choice"
 _EXACTNESS = (("means", ("moments",)), ("correlations", ("correlation", "rank_correlation")),
               ("distributions", ("marginal", "distributions", "ecdf_max")))
 _WITH_FIGURES, _FEW_CARDS = (2, 4), 3  # broken limits with figures on a card that names all; the second for few cards
-_STRONGEST, _ON_MASKED = "Strongest attack", " on the masked columns"
+_STRONGEST, _ON_MASKED, _WITHIN = "Strongest attack", " on the masked columns", f" (breaks{SPACE}no{SPACE}limit)"
+_VERDICTS = ("“Must not be released”: clearly beyond a limit. “Not shown to be safe”: perhaps beyond one, the figures cannot "
+             "tell. Neither passes.")
 _ENDS = (0.05, 0.2, 1.0)  # what a full risk bar may stand for
 _LEFT_OUT = f" (not{SPACE}in{SPACE}the{SPACE}mean)"
 _Tone = Literal["good", "bad", "open"]
@@ -80,8 +82,15 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
         success, _attack_bar(head, subject), lost, _loss_bar(head, lost), worst_in_words(head, subject),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         *_broken_in_words(broken, shown, named, "limit" if broken_limits(head, subject.limits) else "attack"),
-        attack_name=_STRONGEST + (_ON_MASKED if no_mask_passes(subject) else ""),
+        attack_name=_attack_name(head, subject, bool(broken)),
     )
+
+
+def _attack_name(head: Headline, subject: Subject, fails: bool) -> str:
+    """The label of the strongest attack; on a release that fails for another reason, it says so."""
+    on_masked = _ON_MASKED if no_mask_passes(subject) else ""
+    harmless = fails and head.attack is not None and not breaks_limit(head.attack, subject.limits, head.name)
+    return f"{_STRONGEST}{on_masked}{_WITHIN if harmless else ''}"
 
 
 def worst_in_words(head: Headline, subject: Subject) -> str:
@@ -140,13 +149,15 @@ def full_risk_bar(subject: Subject) -> float:
 
 
 def cards_key(subject: Subject) -> tuple[str, ...]:
-    """What a full bar is, what the numbers are, and where the releases without a card are."""
+    """What a full bar is, how verdicts differ, what the numbers are, and where the releases without a card are."""
     full, shown = full_risk_bar(subject), len(subject.on_cards)
     ranks = any(h.attack is not None and h.attack.unit == "correlation" for h in subject.on_cards)
     either = f", or a rank correlation of {full:g}" if ranks else ""
     risk = f"{100 * full:.0f}{SPACE}%{either}"
     said = f"A full bar is {risk}" if full == 1 else f"A full risk bar is {risk}; a full loss bar is 100{SPACE}%"
     out = [f"Red: a limit is broken. {said}."]
+    if {MUST_NOT, UNSAFE} <= {verdict_and_limits(h, subject)[1] for h in subject.heads}:
+        out.append(_VERDICTS)
     if len(subject.heads) > 1:
         out.append("The number of a release is its place in the study, not a rank.")
     if shown < len(subject.heads):

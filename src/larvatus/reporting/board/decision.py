@@ -176,7 +176,7 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     way = f"{_NO_MASK}{_WEIGHT if about.weight and (not columns or about.weight in columns) else ''}."
     without = no_mask_passes(subject)
     end = f"No mask {'can pass' if without else 'helps against that'}: {way}"
-    for said in release_warnings(subject.candidates, subject.out_of):
+    for said in release_warnings(subject.candidates, subject.out_of, _chosen_among(subject)):
         yield "warning", f"{said} {end}" if said == alone else said
     if without and not alone:
         yield "warning", f"{capitalise(without)}. {end}"
@@ -196,6 +196,12 @@ def _alerts(subject: Subject) -> Iterator[tuple[str, str]]:
     yield from (("information", said) for said in _coverage(subject))
     if about.purpose:
         yield "information", f"Purpose: {about.purpose}"
+
+
+def _chosen_among(subject: Subject) -> str:
+    """The name of the release that is proposed or chosen from several; empty if there is none."""
+    head = subject.favourite
+    return head.name if len(subject.heads) > 1 and badge_of(head, subject) else ""
 
 
 def _coverage(subject: Subject) -> Iterator[str]:

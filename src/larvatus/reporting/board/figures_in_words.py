@@ -14,7 +14,7 @@ from larvatus.core.frequencies import common_denominator, natural_frequencies, n
 from larvatus.core.number_format import EXACT, Cell, finite_number, loss, plural, share
 from larvatus.data.score import Score
 
-GUESSING, _FROM_UNMASKED = "by guessing", "by guessing from the unmasked columns"  # baselines
+GUESSING, _FROM_UNMASKED = "by guessing", "without the masked columns"  # baselines
 _ALONE = "from the unmasked columns alone"  # what they reveal, if that is too much
 _ZEROS = re.compile(r"(?<=\d)\.?0+(?=\s%)")
 
@@ -34,7 +34,9 @@ def success_text(score: Score, out_of: int | None = None) -> str:
     reached, guessed = value_texts(score, base, out_of)
     success = plain_words(score.method, "risk", score.meaning).success
     if base is not None and _as_many(score, base, out_of):
-        return f"{natural_frequency(score.value, out_of)} {success}, as many {baseline_source(score)}"
+        source, (_, _, done) = baseline_source(score), success.partition(" ")
+        found = source if source == GUESSING else f"already {done} {source}"
+        return f"{natural_frequency(score.value, out_of)} {success}, as many {found}"
     said = f"{success} {reached}" if score.unit == "correlation" else f"{reached} {success}"
     if base == 0 and _is_counted(score, base):
         guessed = "none"

@@ -65,7 +65,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     if not known:
         return None
     closed = no_mask_passes(subject)
-    best = {h.number for h in on_frontier([h for h in known if passes_rule(h, subject.limits)])}
+    best = _trade_offs(subject, known)
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
@@ -77,6 +77,11 @@ def risk_map(subject: Subject) -> RiskMap | None:
     sentence = _sentence(subject, known, few, limits, upward)
     return RiskMap("Risk and loss of each release", sentence, points, across, upward, _x_name(subject), _y_name(subject),
                    limits, first, _most_loss(subject), f"{capitalise(closed)}: no point may be released." if closed else "")
+
+
+def _trade_offs(subject: Subject, known: Sequence[Headline]) -> set[int]:
+    """The numbers of the releases that may go out and that no other of these beats on both risk and loss."""
+    return {h.number for h in on_frontier([h for h in known if passes_rule(h, subject.limits)])}
 
 
 def _is_share(subject: Subject, losses: Sequence[float]) -> bool:
@@ -127,7 +132,8 @@ def _sentence(
         return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
     shapes = "No point may be released: all are squares."
     if subject.rules_choice is not None:
-        shapes = "Circles may be released, squares not. Filled, on the dashed line: the best trade-offs."
+        joined = "the best trade-offs, joined by the dashed line" if len(_trade_offs(subject, known)) > 1 else "best trade-offs"
+        shapes = f"Circles may be released, squares not. Filled: {joined}."
     return (f"{found}Lower left is better. {shapes}{_shading(subject, known, limits)}{_stretched(upward)}{_luck(known)}"
             f"{numbers}{left_out}")
 

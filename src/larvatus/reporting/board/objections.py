@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.limits_by_release import ONLY_UPPER_END, of_attack
 from larvatus.comparison.release_sentences import join_words, plain_name
-from larvatus.comparison.selection_rule import passes_rule
+from larvatus.comparison.selection_rule import closeness, passes_rule
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.number_format import count, plural, quote
+from larvatus.data.exposure.unchanged_records import GIANT, UNCHANGED_RECORDS
+from larvatus.data.notes import EXTREMES
 from larvatus.reporting.board.broken_limits import BrokenLimit, limits_not_met
 from larvatus.reporting.board.figures_in_words import relative_text, success_text, worst_loss
 from larvatus.reporting.board.sub_group_risk import worst_sub_group_in_words
@@ -20,6 +23,7 @@ FEW_RUN = 4  # attacks or measures
 _LARGE = 0.1  # a relative loss that speaks against a release
 _SHORT_NOTE = 120  # letters of a warning that fits a sentence
 _SHORT = 60  # letters of a figure that fits a sentence
+_COMPARED = ("fewest broken limits", "least risk above its baseline", "least loss")  # in the order of `closeness`
 MOST_BROKEN = 4  # names of broken limits in a sentence
 
 
@@ -35,13 +39,25 @@ def against_sentence(subject: Subject) -> str:
         found.append(f"its largest loss is {relative_text(worst)}, for {plain_name(worst.method)}")
     if not found:
         return f"Little speaks against {quote(head.name)} by these figures; they cover only what was run."
-    closest = ", which comes closest" if _is_closest(head, subject) else ""
+    closest = f", which comes closest{_closest_by(head, subject)}" if _is_closest(head, subject) else ""
     return f"What speaks against {quote(head.name)}{closest}: {'; '.join(found)}.{_by_intervals(head, subject)}"
 
 
 def _is_closest(head: Headline, subject: Subject) -> bool:
     """Whether the report is about a release only because no other comes closer to passing."""
     return subject.rules_choice is None and head.name != subject.chosen and len(subject.heads) > 1 and head.risk is not None
+
+
+def _closest_by(head: Headline, subject: Subject) -> str:
+    """The figures that the closest release has lowest: those that the rule compares one after the other, until one decides."""
+    own = closeness(head, subject.limits)
+    tied = [closeness(h, subject.limits) for h in subject.heads if h.risk is not None and h.number != head.number]
+    said = []
+    for place, figure in enumerate(_COMPARED):
+        if any(other[place] != own[place] for other in tied):
+            said.append(figure)
+        tied = [other for other in tied if other[place] == own[place]]
+    return f" ({', then '.join(said)})" if said else ""
 
 
 def _risks_against(head: Headline, subject: Subject) -> Iterator[str]:
@@ -91,10 +107,18 @@ def _by_intervals(head: Headline, subject: Subject) -> str:
 def _warnings(head: Headline, subject: Subject) -> list[str]:
     """Warnings of the masks, and that few attacks or measures were run."""
     candidate = subject.candidate(head)
-    said = [n.text.rstrip(".") for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
+    told = [n for n in candidate.notes if n.kind == "warning" and len(n.text) <= _SHORT_NOTE]
+    said = [f"{n.text.rstrip('.')}{_no_giant(candidate) if n.code == EXTREMES else ''}" for n in told]
     numbers = (("attack", len(candidate.of_kind("risk"))), ("measure", len(candidate.of_kind("loss"))))
     run = [plural(n, kind) for kind, n in numbers if 0 < n < FEW_RUN]
     return said[:2] + ([f"only {join_words(run)} checked it"] if run else [])
+
+
+def _no_giant(candidate: Candidate) -> str:
+    """That no extreme that the release shows is far from all others, if an attack looked for such values."""
+    looked = [s.details[UNCHANGED_RECORDS] for s in candidate.scores if UNCHANGED_RECORDS in s.details]
+    found = any(row["records"] == GIANT for rows in looked for row in rows)
+    return " (only a remark: none is far from all others)" if looked and not found else ""
 
 
 def _some(names: Sequence[str]) -> str:

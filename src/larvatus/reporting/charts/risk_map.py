@@ -111,7 +111,7 @@ def draw_risk_map(drawn: RiskMap, frame: MapFrame = SCREEN) -> str:
     order = sorted(drawn.points, key=lambda p: (p.number != drawn.favourite, not p.named, not p.best, p.y))
     names = [frame.name_lines(p.name if p.named else str(p.number)) for p in order]
     room = Box(frame.left + 2, frame.top + 2, frame.right, frame.bottom - 1)
-    corners = _corners(drawn, frame, at)
+    corners = _corners(drawn, at)
     edges = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
     limit = _limit_name(drawn, frame, at.values())
     taken = [limit] if limit else []
@@ -199,16 +199,14 @@ def _axes(drawn: RiskMap, frame: MapFrame) -> str:
     return "".join(out)
 
 
-def _corners(drawn: RiskMap, frame: MapFrame, at: dict[int, tuple[float, float]]) -> list[tuple[float, float]]:
-    """The corners of the frontier, from the right side of the frame to its top."""
+def _corners(drawn: RiskMap, at: dict[int, tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of the frontier, from the least risk to the least loss."""
     best = sorted((at[p.number] for p in drawn.points if p.best), key=lambda xy: (-xy[1], xy[0]))
-    if not best:
-        return []
     steps = [corner for (x, _), (to_x, to_y) in pairwise(best) for corner in ((x, to_y), (to_x, to_y))]
-    return [(frame.right, best[0][1]), best[0], *steps, (best[-1][0], frame.top)]
+    return [*best[:1], *steps]
 
 
 def _frontier(corners: list[tuple[float, float]]) -> str:
-    if not corners:
+    if len(corners) < 2:
         return ""
     return element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners), class_="frontier")

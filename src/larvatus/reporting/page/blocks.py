@@ -144,7 +144,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One release on the first screen: the verdict, its strongest attack, its losses, and what is exact."""
+    """One release on the first screen: the verdict, why it fails, its strongest attack, its losses, and what is exact."""
 
     number: int
     name: str
@@ -159,7 +159,7 @@ class Card:
     loss_bar: Bar | None
     worst: str
     chips: tuple[Chip, ...]
-    broken: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()  # why it must not be released, the main reason first
     also: str = ""  # names of further broken limits
     attack_name: str = "Strongest attack"
 

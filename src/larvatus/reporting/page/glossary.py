@@ -14,8 +14,9 @@ from larvatus.comparison.release_sentences import plain_name
 TERMS = (
     ("baseline", "What an intruder finds without the masked columns: by guessing, also from the unmasked columns."),
     ("by guessing", "The success of the attack by chance, without the release."),
-    ("by guessing from the unmasked columns", "The success of the attack by chance, helped by the columns that are released "
-     "unmasked."),
+    ("without the masked columns", "The success of the attack by guessing from the columns that are released unmasked."),
+    ("far from all others", "At least three times as far from the median as the next value, and further than the gaps between "
+     "the values after it suggest. Everyone may know whose it is."),
     ("from the unmasked columns alone", "Without the masked columns. No mask can reduce it."),
     ("the rule", "The stated way to choose: among the releases that pass, the one with the least mean loss. A release passes "
      "if it meets the limits or, without limits, keeps every attack near its baseline. It does not replace a decision."),
@@ -30,7 +31,8 @@ TERMS = (
     ("limit", "The most that the study, or the default rule, allows."),
     ("sub-group", "Records that agree in the sub-group columns. Masking and scoring run within them."),
     ("interval", "The range in which the figure lies with 95 % confidence, given the number of records."),
-    ("exact", "The same in the release as in the original, up to rounding. On the cards: ✓ exact, ≈ nearly exact, ✗ changed, "
+    ("exact", "The same in the release as in the original, up to rounding."),
+    ("Kept exact", "The same in the release as in the original, up to rounding: ✓ exactly, ≈ nearly, ✗ changed, "
      "? not measured."),
     ("single out", "To be the only record with these values."),
     ("weight", "The number of people that a record represents."),

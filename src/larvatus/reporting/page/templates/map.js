@@ -154,13 +154,12 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("text", { x: frame.right - 4, y: base + 14, "class": "tick", "text-anchor": "end" }, y.base[1]));
       taken.push([frame.right - 4 - data.small * y.base[1].length, base, frame.right, base + 18]);
     }
-    var corners = best.length ? [[frame.right, best[0].py]] : [];
+    var corners = [];
     best.forEach(function (p, i) {
       if (i) corners.push([best[i - 1].px, p.py]);
       corners.push([p.px, p.py]);
     });
-    if (best.length) corners.push([best[best.length - 1].px, frame.top]);
-    if (best.length) inside.push(part("path", { d: "M" + corners.map(function (c) { return c.join(" "); }).join("L"), "class": "frontier" }));
+    if (best.length > 1) inside.push(part("path", { d: "M" + corners.map(function (c) { return c.join(" "); }).join("L"), "class": "frontier" }));
     points.forEach(function (p) {
       var low = y.ends && y.ends[0][size][p.place], high = y.ends && y.ends[1][size][p.place];
       if (high < low) inside.push(part("line", { x1: p.px, x2: p.px, y1: low, y2: high, "class": "whisker risk" }));
