@@ -64,13 +64,13 @@ def study(tmp_path) -> lv.Study:
 def drawn(monkeypatch) -> list[tuple[str, bytes]]:
     """Every draw that is masked and scored from here on."""
     made: list[tuple[str, bytes]] = []
-    real = lv.pipeline.search_candidates.risk
+    real = lv.pipeline.candidates.search_candidates.risk
 
     def counted(data, release, *args, **kwargs):
         made.append((release.name, release.data.rows))
         return real(data, release, *args, **kwargs)
 
-    monkeypatch.setattr("larvatus.pipeline.search_candidates.risk", counted)
+    monkeypatch.setattr("larvatus.pipeline.candidates.search_candidates.risk", counted)
     return made
 
 

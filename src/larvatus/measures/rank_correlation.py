@@ -16,8 +16,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
+from larvatus.data.exposure.rank_agreement import RANKS_TOGETHER, rank_pair
 from larvatus.data.microdata import Microdata
-from larvatus.data.rank_agreement import RANKS_TOGETHER, rank_pair
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.verbs import add_ranks, as_one_group, moments_by_group

@@ -24,7 +24,7 @@ from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.verbs import sample_records
 from larvatus.engines._files.text_cells import text_places
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, open_cache
-from larvatus.pipeline.search_candidates import Drawing, Draws
+from larvatus.pipeline.candidates.search_candidates import Drawing, Draws
 from larvatus.pipeline.try_advice import advise_with_trial
 from larvatus.searching.goal import (
     Goal,

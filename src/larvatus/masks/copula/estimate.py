@@ -14,9 +14,9 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import with_terms
+from larvatus.data.exposure.rank_agreement import Pairs, agreeing
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.rank_agreement import Pairs, agreeing
 from larvatus.data.verbs import add_ranks, map_rows, moments_by_group, reduce_groups, remember
 from larvatus.masks.linear.leverage import design_without_rare_levels
 from larvatus.stats.copula.latent_correlation import (
