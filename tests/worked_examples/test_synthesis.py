@@ -12,7 +12,7 @@ import larvatus as lv
 from sample import SECRET
 
 MEASURES = ("propensity", "specks", "po50", "utility_tables", "synthetic_training", "marginal")
-ATTACKS = ("simulated_release", "attribute_inference", "nearest_record", "value_disclosure", "category_disclosure")
+ATTACKS = ("simulated_release", "attribute_inference", "nearest_record", "value_disclosure")
 
 
 def study(folder: Path, source: Path, columns: list[str], kept: list[str], nominal: list[str], rules: str = "") -> Path:
