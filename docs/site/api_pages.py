@@ -10,8 +10,8 @@ import larvatus
 
 FUNCTIONS = ("read", "hold_out", "mask", "risk", "utility", "compare", "check", "run", "search", "advise")
 VALUES = ("Microdata", "Release", "Score", "Scores", "Comparison", "Study", "Roles", "SubGroups", "Intruder", "Holdout",
-          "Limits",          "Constraints", "Domain", "Analysis", "Goal", "Advice", "RoleGuesses", "SearchResult", "Note", "LarvatusError",
-          "Scoring", "Execution", "Decision", "OutputFiles")
+          "Limits", "Constraints", "Domain", "Analysis", "Goal", "Advice", "RoleGuesses", "SearchResult", "Note",
+          "LarvatusError", "Scoring", "Execution", "Decision", "OutputFiles")
 INTERFACES = ("Mask", "Masked", "Attack", "Measure", "Engine", "Block", "Column", "RecordRandom")
 GROUPS = {"Functions": FUNCTIONS, "Values": VALUES, "To add a method": INTERFACES}
 LEFT_OUT = {"analysis", "attacks", "datasets", "masks", "measures"}  # packages; methods have pages in the reference
