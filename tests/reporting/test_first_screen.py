@@ -578,8 +578,9 @@ def test_a_warning_says_first_whether_it_concerns_the_chosen_release(comparison)
     assert "Warning This concerns “noise 1”, too: in “noise 1” and “noise 0”, a value far from all others" in both
     own = first_screen(scored(comparison(2), [bad], [good, aside]).html())
     assert "Warning In “noise 1”, a value far from all others" in own
-    none = first_screen(scored(comparison(2), [bad], [shown]).html())
-    assert "Warning In “noise 1”, a value far from all others" in none, "no release is chosen"
+    none = first_screen(scored(comparison(2), [bad, aside], [attack("value_disclosure", 0.5, 0.1)]).html())
+    assert "“noise 1”, which comes closest" in none
+    assert "Warning In “noise 0”, a value far from all others" in none, "no release is chosen"
 
 
 def test_verdicts_are_told_apart_where_they_stand_together(comparison):
