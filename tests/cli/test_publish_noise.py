@@ -150,7 +150,7 @@ def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys
 
 def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys, monkeypatch):
     """Under a prior that is far off, known records mislead: publishing is not blamed for what they do."""
-    prior = ("--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
+    prior = ("--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1", "--sweeps", "64000")
     monkeypatch.setattr("larvatus.stats.link_posteriors.scenarios.LEVELS", ("minimum",))  # one masking, the lightest
     found = asked(capsys, "--known-records", "20", *prior)
     rows = found["scenarios"]

@@ -48,7 +48,7 @@ def test_its_blocks(compared):
 def test_the_first_paragraph_names_keys_that_identify(compared):
     alerts = compose_report(compared, "internal").opening[0].alerts
     text = next(said for kind, said in alerts if kind == "warning" and "keys" in said)
-    assert text.startswith("In “detailed”, the keys (age, town) identify an expected ")
+    assert text.startswith("This concerns “coarse”, too: in “detailed”, the keys (age, town) identify an expected ")
     assert "Most of it is due to age" in text
 
 

@@ -34,7 +34,7 @@ method = "nearest_recrod"
     with pytest.raises(StudyError) as caught:
         lv.Study.read(tmp_path / "study.toml")
     assert sorted(caught.value.problems) == [
-        "attack 1: no attack 'nearest_recrod'; did you mean 'nearest_record' or 'nearest_inference' or 'closest_record'?",
+        "attack 1: no attack 'nearest_recrod'; did you mean 'nearest_record'?",
         "confidential: no column 'incme'; did you mean 'income'?",
         "release 'first': additive_noise.varance: no such setting; did you mean 'variance'?",
     ]

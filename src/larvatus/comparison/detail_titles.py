@@ -89,6 +89,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("swap_chain", "several possible rows"): "By rule if several rows are possible",
     ("table", "cells"): "Cells of the cross-tabulations with the largest change",
     ("singling_out", "predicates"): "By kind of condition",
+    ("utility_tables", "tables"): "Statistics of every table",
     ("uniqueness", "anonymity"): "Records in classes smaller than k",
     ("uniqueness", "diversity"): "Different values within classes",
     ("uniqueness", "missing_cells"): "Records singled out by missing cells",

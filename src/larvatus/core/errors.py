@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 LEAST_BEGINNING = 2
+NEARLY_CERTAIN = 0.9  # a name this similar is the only one to suggest
 
 
 class LarvatusError(Exception):
@@ -141,6 +142,8 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
     names = list(known)
     by_fold = {n.casefold(): n for n in reversed(names)}
     close = [by_fold[c] for c in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]
+    if close and difflib.SequenceMatcher(None, name.casefold(), close[0].casefold()).ratio() >= NEARLY_CERTAIN:
+        return f"did you mean {close[0]!r}?"
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
