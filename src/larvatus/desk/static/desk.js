@@ -90,9 +90,26 @@ export function send(form) {
   return waiting;
 }
 
-export async function refresh() {
-  const answer = await fetch(location.href, { credentials: "same-origin" });
-  if (answer.ok) replacePage(await answer.text(), location.href);
+// The page as it is now, after what is being sent. Unless asked for, it does not replace what someone types or has to correct.
+let later = 0;
+export function refresh(asked = false) {
+  const isEdited = () => !asked && isBeingEdited();
+  const again = () => { clearTimeout(later); later = setTimeout(refresh, 1000); };
+  waiting = waiting.then(async () => {
+    if (isEdited()) { again(); return; }
+    const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+    if (!answer?.ok) return;
+    const html = await answer.text();
+    if (isEdited()) again();
+    else replacePage(html, location.href);
+  });
+  return waiting;
+}
+
+function isBeingEdited() {
+  const field = document.activeElement;
+  const typed = field?.matches("input[type=text], input[type=number], input:not([type]), textarea") && field.value !== field.defaultValue;
+  return typed || document.querySelector("[aria-invalid=true]") !== null;
 }
 
 document.addEventListener("submit", (event) => {
@@ -132,8 +149,14 @@ function start() {
   startMap();
   startStages();
   showCurrentStep();
+  document.querySelectorAll("[aria-invalid=true]").forEach(showWithin);
   document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
 }
+
+function showWithin(field) { // a field that has to be corrected is never folded away
+  for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
 // A choice that was made before this script was loaded would be shown and not sent.
 function isChanged(control) {
   if (control.type === "checkbox") return control.checked !== control.defaultChecked;

@@ -84,7 +84,7 @@ function notice(refresh) {
   made.setAttribute("role", "status");
   said.textContent = document.body.dataset.stale;
   button.textContent = document.body.dataset.reload;
-  button.addEventListener("click", () => { made.remove(); refresh(); });
+  button.addEventListener("click", () => { made.remove(); refresh(true); });
   made.append(said, button);
   document.body.append(made);
 }
