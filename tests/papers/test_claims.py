@@ -13,8 +13,6 @@ from larvatus.papers.framework.model import FEWEST_SEEDS
 from larvatus.papers.framework.published_figures import rows
 from larvatus.papers.framework.seed_comparison import BySeed
 from larvatus.papers.framework.verdicts import MeasuredFigure, check_table, figures_by_name
-from larvatus.papers.global_utility_003 import claims as paper_003_claims
-from larvatus.papers.global_utility_003.figures import UTILITY_MEASURES
 from larvatus.papers.reverse_mapping_001 import open_issues as reverse_mapping
 from larvatus.papers.shuffling_000 import paper as paper_000
 
@@ -46,13 +44,6 @@ def test_d_in_every_sub_group_is_refuted_by_one_seed():
     inside = {"d within, least": summary(0.5), "d within, most": summary(0.5)}
     assert paper_000._similar(file | inside)[0] == "holds"
     assert paper_000._similar(file | inside | {"d within, least": one_off(0.5, 0.4)})[0] == "does not hold"
-
-
-@pytest.mark.parametrize(("sign", "verdict"), [(0, "holds in part"), (-1, "holds"), (1, "holds in part")])
-def test_what_u_m_cannot_tell_is_no_agreement(sign, verdict):
-    found = {f"3/{m}/{r}": summary(v, 0.01) for m in UTILITY_MEASURES for r, v in (("Age+Race10", 1.0), ("Age+Mar10", 2.0))}
-    found["3/U_m/Age+Mar10"] = MeasuredFigure.of([1.0 + sign + v / 7 for v in JITTER])
-    assert paper_003_claims._race(found)[0] == verdict
 
 
 @pytest.mark.parametrize(("converged", "ran", "verdict"), [

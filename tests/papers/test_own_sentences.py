@@ -66,6 +66,68 @@ def test_negligible_distortion_is_judged_by_the_printed_table():
     assert claims_003._income({})[0] == "holds"
 
 
+def printed_differently(monkeypatch, paper, changed: dict[tuple[str, str, str], float]) -> None:
+    """Let single cells of printed tables, by table, column and row, have other values."""
+    def other(number, table, name):
+        return [changed.get((table, name, row), v) for row, v in zip(rows(number, table), column(number, table, name),
+                                                                     strict=True)]
+
+    monkeypatch.setattr(paper, "column", other)
+
+
+SURVEY_SENTENCES = ("All measures but clustering", "Every measure but U_m", "U_p orders the school")
+
+
+@pytest.mark.parametrize("says", SURVEY_SENTENCES)
+def test_sentences_about_the_surveys_are_judged_by_the_printed_tables(says):
+    """A stand-in in which every step has the wrong order does not refute them, and is shown."""
+    claim = next(c for c in claims_003.CLAIMS_003 if c.says.startswith(says))
+    assert "Table" in claim.place
+    found = {f"3/{m}/{r}": near(-float(i)) for m in UTILITY_MEASURES for i, r in enumerate(rows("003", "3"))}
+    found |= {f"{t}/{m}/{step}": share(0) for t in ("figure 1", "4 order") for m in (*UTILITY_MEASURES, "U_c (G = 400)")
+              for step in rows("003", t)}
+    verdict, evidence = claim.judge(found)
+    assert verdict == claim.judge({})[0] == "holds"
+    assert "100 seeds" in str(evidence)
+    assert "not measured" in str(claim.judge({})[1])
+
+
+@pytest.mark.parametrize(("says", "changed", "verdict"), [
+    (SURVEY_SENTENCES[0], {("3", "U_p", "Age+Race10+Mar10"): 1.0}, "holds in part"),
+    (SURVEY_SENTENCES[1], {("3", "U_m", "Age+Mar10"): 0.4}, "holds in part"),
+    (SURVEY_SENTENCES[2], {("4", "U_p", "30%,30%"): 300.0}, "holds in part"),
+    (SURVEY_SENTENCES[2], {("4", "U_m", "10%,20%"): 0.144, ("4", "U_m", "30%,20%"): 0.1444}, "holds in part"),
+])
+def test_other_printed_figures_would_change_the_verdict(says, changed, verdict, monkeypatch):
+    printed_differently(monkeypatch, claims_003, changed)
+    claim = next(c for c in claims_003.CLAIMS_003 if c.says.startswith(says))
+    assert claim.judge({})[0] == verdict
+
+
+def test_pearson_correlations_of_shuffled_data_are_judged_by_table_six(monkeypatch):
+    """Over the file they are close; in a sub-group .529 becomes .734, by the paper's own table."""
+    verdict, said = paper_000._close({})
+    assert verdict == "holds in part"
+    assert "in sub-group 1 0 0: 0.205" in said
+    drawn = {f"shuffled, {what}": near(0.5) for what in ("mean change", "largest change", "largest change in a sub-group")}
+    assert paper_000._close(drawn)[0] == verdict
+    assert "at most 0.500" in paper_000._close(drawn)[1]
+    printed_differently(monkeypatch, paper_000, {("6", "shuffled", r): v for r, v in zip(
+        rows("000", "6"), column("000", "6", "original"), strict=True)})
+    assert paper_000._close({})[0] == "holds"
+
+
+def test_what_is_judged_on_our_draws_says_whether_print_agrees(monkeypatch):
+    """Simulations of 002 and 003: five of 24 printed steps to more noise find more links; one row of 14 prefers no swap."""
+    cells = {f"{t}/{d} links/{b} bias, {n} noise": near(10.0) for t in "23" for d in paper_002.DATA
+             for b in paper_002._LEVELS for n in paper_002._LEVELS}
+    assert paper_002._noise(cells)[1].endswith("In print 17 agree, 5 are reversed and 2 are equal.")
+    best = {f"best {t}/{r}/Swap": share(100) for t in "12" for r in rows("003", "1")}
+    assert "The printed figures agree in 13 of 14 rows" in claims_003._swapping(best)[1]
+    two = {f"best {t}/U_p (Model II)/Micro + Noise": share(81) for t in "12"}
+    assert claims_003._model_two(two)[1].startswith("The printed figures agree. ")
+
+
 def test_ninety_nine_seeds_of_a_hundred_are_enough():
     found = {f"best {t}/U_p (Model I)/Incor. Simul.": share(100) for t in "12"}
     found |= {f"worst {t}/U_p (Model II)/Incor. Simul.": share(n) for t, n in (("1", 100), ("2", 99))}

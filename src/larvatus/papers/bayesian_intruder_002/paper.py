@@ -31,7 +31,7 @@ from larvatus.papers.framework.model import (
     band_text,
     slip,
 )
-from larvatus.papers.framework.published_figures import column
+from larvatus.papers.framework.published_figures import column, published_figures
 from larvatus.papers.framework.remarks import by_chance, by_kind
 from larvatus.papers.framework.seed_comparison import never_smaller, paired_difference, verdict_of
 from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
@@ -41,31 +41,43 @@ _MORE = 1.0  # links per hundred by which another case must exceed d.1 to refute
 RECIPE = "from `larvatus.datasets.key_variables` (standard deviation 19)"
 
 
+def _name(table: str, data: str, bias: str, noise: str) -> str:
+    return f"{table}/{data} links/{bias} bias, {noise} noise"
+
+
 def _links(found: Mapping[str, Summary], table: str, data: str, bias: str, noise: str) -> Summary:
-    return found[f"{table}/{data} links/{bias} bias, {noise} noise"]
+    return found[_name(table, data, bias, noise)]
+
+
+def _compared(found: Mapping[str, Summary], pairs: Sequence[tuple[str, str, str]], words: str) -> tuple[Holds, str]:
+    """The verdict on a claim that the first figure of each pair is larger, and how many pairs agree in print."""
+    verdict, said = never_smaller([(label, found[a], found[b]) for label, a, b in pairs], words)
+    printed = {f.name: f.value for t in CASES for f in published_figures("002", t)}
+    more, less = (sum(sign * (printed[a] - printed[b]) > 0 for _, a, b in pairs) for sign in (1, -1))
+    return verdict, f"{said} In print {more} agree, {less} are reversed and {len(pairs) - more - less} are equal."
 
 
 def _heterogeneity(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    return never_smaller([(f"{t}: {b}, {n}", _links(found, t, "DATA2", b, n), _links(found, t, "DATA1", b, n))
-                          for t in CASES for b in _LEVELS for n in _LEVELS],
-                         "scenarios have more links in DATA2 than in DATA1")
+    return _compared(found, [(f"{t}: {b}, {n}", _name(t, "DATA2", b, n), _name(t, "DATA1", b, n))
+                             for t in CASES for b in _LEVELS for n in _LEVELS],
+                     "scenarios have more links in DATA2 than in DATA1")
 
 
 def _bias(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    return never_smaller([(f"{t}/{d}: {a} to {b} bias, {n} noise", _links(found, t, d, a, n), _links(found, t, d, b, n))
-                          for t in CASES for d in DATA for a, b in pairwise(_LEVELS) for n in _LEVELS],
-                         "steps to more bias find fewer links")
+    return _compared(found, [(f"{t}/{d}: {a} to {b} bias, {n} noise", _name(t, d, a, n), _name(t, d, b, n))
+                             for t in CASES for d in DATA for a, b in pairwise(_LEVELS) for n in _LEVELS],
+                     "steps to more bias find fewer links")
 
 
 def _noise(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    return never_smaller([(f"{t}/{d}: {b} bias, {n} to {m} noise", _links(found, t, d, b, n), _links(found, t, d, b, m))
-                          for t in CASES for d in DATA for b in _LEVELS for n, m in pairwise(_LEVELS)],
-                         "steps to more noise find fewer links")
+    return _compared(found, [(f"{t}/{d}: {b} bias, {n} to {m} noise", _name(t, d, b, n), _name(t, d, b, m))
+                             for t in CASES for d in DATA for b in _LEVELS for n, m in pairwise(_LEVELS)],
+                     "steps to more noise find fewer links")
 
 
 def _information(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    return never_smaller([(f"{d}: {b}, {n}", _links(found, "2", d, b, n), _links(found, "3", d, b, n))
-                          for d in DATA for b in _LEVELS for n in _LEVELS], "scenarios have more links in d.1 than in d.2")
+    return _compared(found, [(f"{d}: {b}, {n}", _name("2", d, b, n), _name("3", d, b, n))
+                             for d in DATA for b in _LEVELS for n in _LEVELS], "scenarios have more links in d.1 than in d.2")
 
 
 def _largest(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:

@@ -123,8 +123,8 @@ CLAIMS_004 = (
           place="§3, on Tables 8a to 8c"),
     Claim("With only two variables, sometimes nearly 100 % of records are re-identified (procedure for rank-swapped or "
           "microaggregated files).", _two, ("linked",), place="§3"),
-    Claim("If two variables suffice to re-identify, at least 990 of 1,000 records are re-identified after a 10 % swap.", _swap,
-          ("swapped",), place="§2, Swapping"),
+    Claim("If two variables suffice to re-identify, at least 990 of 1,000 records are expected to be re-identified after a "
+          "10 % swap.", _swap, ("swapped",), place="§2, Swapping"),
     Claim("Almost no 1 % sample contains the 10 largest values; almost half of 10 % samples do not.", _samples, ("sampled",),
           place="§2, Sampling"),
     Claim("With 12 variables and a number of subdomains, some of 30 or fewer records, only the original data preserve means "

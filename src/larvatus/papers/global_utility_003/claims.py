@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from larvatus.papers.framework.model import Claim, ClaimJudge, Evidence, Holds, Summary, band_text, slip
 from larvatus.papers.framework.published_figures import column, rows
@@ -12,7 +12,6 @@ from larvatus.papers.framework.seed_comparison import (
     mostly,
     nearly_all,
     of_seeds,
-    paired_difference,
     verdict_of,
 )
 from larvatus.papers.global_utility_003.experiments import CORRELATIONS, FLEXIBLE, GROUPS, PAPER_SHAPES, UTILITY_MASKS, order
@@ -21,24 +20,32 @@ from larvatus.papers.global_utility_003.figures import UTILITY_MEASURES
 _Found = Mapping[str, Summary]
 _NAMES = {"1": "t₂", "2": "F"}
 _HEADS = 51_016
-USEFUL = {1: "races", -1: "marital statuses", 0: "cannot tell"}
 RESAMPLE = 2.0  # multiple of the value for a resample beyond which U_p is said to lie far out
 NEGLIGIBLE = 0.02  # share of the largest value of a measure below which more distortion is called negligible
+
+
+def _as_printed(agrees: Iterable[bool]) -> str:
+    """Whether the printed Tables 1 and 2, which are one draw, agree with a sentence; one value for each row that it needs."""
+    cells = list(agrees)
+    where = "" if all(cells) else f" in {sum(cells)} of {len(cells)} rows"
+    return f"The printed figures agree{where}"
 
 
 def _model_one(found: _Found) -> tuple[Holds, Evidence]:
     one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in PAPER_SHAPES}
     two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in PAPER_SHAPES}
+    printed = [order(t, f"U_p (Model {m})")[at] == "Incor. Simul." for t in PAPER_SHAPES for m, at in (("I", 0), ("II", -1))]
     return mostly([*one.values(), *two.values()]), Evidence(
-        f"{nearly_all()}. Share of seeds in which incorrectly simulated data are best or worst",
+        f"{_as_printed(printed)}. {nearly_all()}. Share of seeds in which incorrectly simulated data are best or worst",
         ("data", "best by Model I", "worst by Model II"),
         tuple((_NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in PAPER_SHAPES))
 
 
 def _model_two(found: _Found) -> tuple[Holds, str]:
     share = [found[f"best {t}/U_p (Model II)/Micro + Noise"] for t in PAPER_SHAPES]
-    return mostly(share), (f"Micro + noise is best in {share[0].mean:.0%} of seeds with t₂ data and in {share[1].mean:.0%} "
-                           f"with F data. {nearly_all()}")
+    printed = _as_printed(order(t, "U_p (Model II)")[0] == "Micro + Noise" for t in PAPER_SHAPES)
+    return mostly(share), (f"{printed}. Micro + noise is best in {share[0].mean:.0%} of seeds with t₂ data and in "
+                           f"{share[1].mean:.0%} with F data. {nearly_all()}")
 
 
 def _swapping(found: _Found) -> tuple[Holds, str]:
@@ -46,7 +53,8 @@ def _swapping(found: _Found) -> tuple[Holds, str]:
     low = min(share, key=lambda k: share[k].mean)
     sure = sum(s.mean > 0.95 for s in share.values())
     return mostly(share.values()), (
-        f"Swapping is best in more than 95 % of seeds in {sure} of {len(share)} rows. The smallest share is "
+        f"{_as_printed(order(t, r)[0] == 'Swap' for t, r in share)}. Swapping is best in more than 95 % of seeds in {sure} of "
+        f"{len(share)} rows. The smallest share is "
         f"{share[low].mean:.0%} of seeds, by {low[1]} in Table {low[0]}, where {order(*low)[0]} is printed as best. "
         f"{nearly_all()}")
 
@@ -54,15 +62,20 @@ def _swapping(found: _Found) -> tuple[Holds, str]:
 def _groups(found: _Found) -> tuple[Holds, Evidence]:
     share = {g: found[f"micro ahead 2/U_c (G = {g})"] for g in GROUPS}
     verdict = mostly([s for g, s in share.items() if g < 1000], [share[1000]])
-    return verdict, Evidence(f"{nearly_all()}. Share of seeds in which micro is more useful than incorrectly simulated data",
-                             ("clusters", ""), tuple((f"G = {g}", f"{s.mean:.0%}") for g, s in share.items()))
+    places = {g: order("2", f"U_c (G = {g})").index for g in GROUPS}
+    printed = _as_printed((of("Micro") < of("Incor. Simul.")) == (g < 1000) for g, of in places.items())
+    return verdict, Evidence(
+        f"{printed}. {nearly_all()}. Share of seeds in which micro is more useful than incorrectly simulated data",
+        ("clusters", ""), tuple((f"G = {g}", f"{s.mean:.0%}") for g, s in share.items()))
 
 
 def _alike(found: _Found) -> tuple[Holds, Evidence]:
     alike = {d: each_seed(_same_order, *(found[f"eight/{r}/{d}/{n}"] for r in ("U_m", "U_s") for n in UTILITY_MASKS))
              for d in rows("003", "3.1")}
+    printed = _as_printed(order(t, "U_m") == order(t, "U_s") for t in PAPER_SHAPES)
     return mostly(alike.values()), Evidence(
-        f"{nearly_all()}. Share of seeds in which both measures give the same order, and in which each gives the printed one",
+        f"{printed}. {nearly_all()}. Share of seeds in which both measures give the same order, and in which each gives the "
+        "printed one",
         ("data", "same order", "U_m", "U_s"),
         tuple((d, f"{s.mean:.0%}", *(f"{found[f'3.1/{r}/{d}'].mean:.0%}" for r in ("U_m", "U_s"))) for d, s in alike.items()))
 
@@ -91,9 +104,10 @@ def _reversed(found: _Found) -> tuple[Holds, Evidence]:
             swap, noise = (found[f"flexible {t}/{m}/{n}"].mean for n in ("Swap", "Micro + Noise"))
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
     ahead = [found[f"swap ahead {t}/Model II"] for t in PAPER_SHAPES]
+    places = [order(t, "U_p (Model II)").index for t in PAPER_SHAPES]
     return mostly([], ahead), Evidence(
-        f"Share of seeds in which Model II puts micro + noise ahead. {nearly_all()}. The paper speaks of Model II only; the "
-        "other models, more flexible from row to row, are shown for information. N·U_p by model",
+        f"{_as_printed(of('Micro + Noise') < of('Swap') for of in places)}. {nearly_all()}. The paper speaks of Model II only; "
+        "the other models, more flexible from row to row, are shown for information. N·U_p by model",
         ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 
@@ -116,21 +130,35 @@ def _signs(found: _Found, heads: Sequence[str]) -> list[int]:
     return [of_seeds(found[h], 0.5) for h in heads]
 
 
-def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> ClaimJudge:
-    """A claim that some measures order every step correctly, and others do not."""
+def _arrows(values: str, steps: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> ClaimJudge:
+    """A claim about a printed table: that some measures order every step correctly, and others do not."""
     def judge(found: _Found) -> tuple[Holds, Evidence]:
         said, agree = [], []
         for m in (*ordered, *others):
-            signs = _signs(found, [f"{table}/{m}/{a}" for a in rows("003", table)])
-            wrong = [a for a, s in zip(rows("003", table), signs, strict=True) if s < 0]
-            right = all(s > 0 for s in signs)
-            agree.append((1 if right else -1 if wrong else 0) * (1 if m in ordered else -1))
-            unclear = sum(s == 0 for s in signs)
-            said.append((m, f"{len(signs) - len(wrong) - unclear} of {len(signs)}", str(unclear), "; ".join(wrong) or "none"))
+            wrong = _reversals(values, steps, m)
+            agree.append((-1 if wrong else 1) * (1 if m in ordered else -1))
+            heads = [f"{steps}/{m}/{a}" for a in rows("003", steps)]
+            said.append((m, "; ".join(wrong) or "none", _stand_in_order(found, heads)))
         return verdict_of(agree), Evidence(
-            "On the stand-in, steps to more masking that reduce utility in more than half of the seeds",
-            ("measure", "in order", "cannot tell", "reversed"), tuple(said))
+            f"The sentence is about Table {values}, so the printed figures decide. Steps to more masking: those that raise "
+            "utility in print, and those that lower it in more than half of the seeds on the stand-in",
+            ("measure", f"reversed in Table {values}", "on the stand-in"), tuple(said))
     return judge
+
+
+def _reversals(values: str, steps: str, measure: str) -> list[str]:
+    """The steps that raise utility by the printed figures of a measure."""
+    of = dict(zip(rows("003", values), column("003", values, measure), strict=True))
+    return [step for step in rows("003", steps) if of[step.partition(" > ")[2]] < of[step.partition(" > ")[0]]]
+
+
+def _stand_in_order(found: _Found, heads: Sequence[str]) -> str:
+    if any(h not in found for h in heads):
+        return "not measured"
+    signs = _signs(found, heads)
+    wrong, unclear = sum(s < 0 for s in signs), sum(s == 0 for s in signs)
+    return (f"in order {len(signs) - wrong - unclear} of {len(signs)}, reversed {wrong}, cannot tell {unclear} "
+            f"({found[heads[0]].seeds} seeds)")
 
 
 def _tails(found: _Found) -> tuple[Holds, Evidence]:
@@ -146,13 +174,18 @@ def _tails(found: _Found) -> tuple[Holds, Evidence]:
 
 
 def _race(found: _Found) -> tuple[Holds, Evidence]:
-    both = {m: [found[f"3/{m}/{r}"] for r in ("Age+Race10", "Age+Mar10")] for m in UTILITY_MEASURES}
-    signs = {m: paired_difference(marital, race).sign for m, (race, marital) in both.items()}
-    verdict = verdict_of([s if m != "U_m" else -s for m, s in signs.items()])
-    return verdict, Evidence("Loss on the stand-in, by measure",
-                             ("measure", "races swapped", "marital statuses swapped", "more useful"), tuple(
-                                 (m, f"{race.mean:.3g}", f"{marital.mean:.3g}", USEFUL[signs[m]])
-                                 for m, (race, marital) in both.items()))
+    """From the paper's own Table 3; on a stand-in with invented relations either swap may do more harm."""
+    printed = {m: dict(zip(rows("003", "3"), column("003", "3", m), strict=True)) for m in UTILITY_MEASURES}
+    names = ("Age+Race10", "Age+Mar10")
+    signs = {m: 1 if of[names[0]] < of[names[1]] else -1 for m, of in printed.items()}
+    measured = {m: [found[f"3/{m}/{r}"] for r in names] for m in UTILITY_MEASURES if f"3/{m}/{names[0]}" in found}
+    seeds = f" ({min(s.seeds for both in measured.values() for s in both)} seeds)" if measured else ""
+    return verdict_of([s if m != "U_m" else -s for m, s in signs.items()]), Evidence(
+        "Loss if races, and if marital statuses, are swapped. The sentence is about Table 3, so the printed figures decide",
+        ("measure", "printed in Table 3", f"on the stand-in{seeds}"),
+        tuple((m, " and ".join(f"{of[r]:g}" for r in names),
+               " and ".join(f"{s.mean:.3g}" for s in measured[m]) if m in measured else "not measured")
+              for m, of in printed.items()))
 
 
 def _income(found: _Found) -> tuple[Holds, Evidence]:
@@ -204,21 +237,19 @@ CLAIMS_003 = (
     Claim("Model II selects microaggregation plus noise as most useful.", _model_two, ("printed",), place="§3.1"),
     Claim("Clustering and CDF measures select rank swapping as most useful.", _swapping, ("printed", "clustered"),
           place="§3.1"),
-    Claim("With F data, G < 1000 finds micro more useful than simulated data, G = 1000 the opposite.", _groups,
-          ("clustered",), place="§3.1, Table 2"),
+    Claim("With F data, G < 1000 finds micro more useful than incorrectly simulated data, G = 1000 the opposite.", _groups,
+          ("clustered",), place="§3.1"),
     Claim("The two CDF measures order the masking methods identically.", _alike, ("eight",), place="§3.1"),
     Claim("The two printed data sets reasonably summarise all eight.", _summarised, ("eight",), place="§3.1"),
     Claim("Model II prefers micro + noise to swapping, which does not preserve second and higher moments.", _reversed,
           ("flexible",), place="§3.1"),
     Claim("All measures but clustering with G = 1250 order the strategies as Figure 1 does.",
-          _arrows("figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), ("household survey",),
-          place="§3.2"),
-    Claim("Every measure but U_m finds swapped races more useful than swapped marital statuses.", _race,
-          ("household survey",), place="§3.2"),
+          _arrows("3", "figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), place="§3.2, Table 3"),
+    Claim("Every measure but U_m gives higher utility to Age+Race10 than to Age+Mar10.", _race, place="§3.2, Table 3"),
     Claim("Microaggregating incomes too adds negligible distortion, by the measures other than clustering with G = 1250.",
           _income, place="§3.2, Table 3"),
-    Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p",), ("U_m", "U_s")),
-          ("school survey",), place="§3.3"),
+    Claim("U_p orders the school releases appropriately, U_m and U_s do not.",
+          _arrows("4", "4 order", ("U_p",), ("U_m", "U_s")), place="§3.3, Table 4"),
     Claim("A second-order logistic regression orders them appropriately too.", _second_order, ("school survey",),
           place="§3.3"),
     Claim("Except for ages alone and small swap rates, U_p lies far in the tail of its null distribution.", _tails,
