@@ -17,6 +17,7 @@ from scipy.stats import norm
 import larvatus as lv
 from larvatus.comparison.headline import clearly_beyond
 from larvatus.comparison.limits import TIERS, limits_of
+from larvatus.masks.noise.last_digits import in_significant_digits
 from strongest_attack import strongest
 
 FALSE_ALARM = 1e-6
@@ -89,6 +90,33 @@ def test_the_last_digits_exclude_no_wrong_factor() -> None:
     data = lv.read(pd.DataFrame(x, columns=names), confidential=names)
     y = lv.mask(data, "bias_and_noise(bias_sd=0.3, noise_ratio=0)", secret=SECRET).frame()[names].to_numpy()
     assert excess_of_wrong(impossible_products(y, x)) <= norm.isf(FALSE_ALARM)
+
+
+@pytest.mark.parametrize("rounded", [True, False])
+def test_the_last_digits_exclude_no_wrong_weight(rounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are products too: 9 % of wrong pairs and no true one without rounding; 9 % of both with it.
+
+    This intruder has been told by which number all weights were multiplied to keep their total. Without it, 9 % of both are
+    excluded in either case.
+    """
+    w = np.round(np.random.default_rng(1).uniform(500, 5000, 800))
+    products: list[np.ndarray] = []
+
+    def record(y: np.ndarray) -> np.ndarray:
+        products.append(in_significant_digits(y) if rounded else y)
+        return products[-1]
+
+    monkeypatch.setattr("larvatus.masks.weight_noise.in_significant_digits", record)
+    data = lv.read(pd.DataFrame({"x": w % 97, "w": w}), confidential=["x"], weight="w")
+    y = lv.mask(data, ["additive_noise", "weight_noise"], secret=SECRET).frame()["w"].to_numpy()
+    scale = np.bincount(np.zeros(len(w), dtype=int), w)[0] / np.bincount(np.zeros(len(w), dtype=int), products[-1])[0]
+    assert (products[-1] * scale == y).all()
+    possible = np.zeros((len(w), len(w)), dtype=bool)
+    for steps in range(-2, 3):  # the products that give y when they are scaled
+        before = y / scale + steps * last_digit(y / scale)
+        possible |= (before * scale == y)[None, :] & ~impossible_products(before[:, None], w[:, None])
+    found, limit = excess_of_wrong(~possible), norm.isf(FALSE_ALARM)
+    assert found <= limit if rounded else found > limit
 
 
 def test_the_last_digits_exclude_no_wrong_record_of_large_sub_groups(monkeypatch: pytest.MonkeyPatch) -> None:
