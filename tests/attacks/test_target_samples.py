@@ -8,15 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binom
+from tests.attacks.target_blocks import Blocks
 
 import larvatus as lv
 from larvatus.attacks.linkage import group_linkage
 from larvatus.attacks.linkage.target_sample import draw_targets, targets_for
-from larvatus.attacks.scoring.credits import Credits, record_distances, risk_score
+from larvatus.attacks.scoring.credits import Credits, risk_score
+from larvatus.attacks.scoring.outlying_records import FAR, with_distances
 from larvatus.comparison.headline import beyond_absolute
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import LarvatusError
 from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.microdata import collect
 from larvatus.data.score import Rows
 from larvatus.pipeline import target_counts
 from larvatus.pipeline.target_counts import half_width, size_for
@@ -62,7 +65,7 @@ def test_figures_are_weighted_by_hand(data):
 
 
 def test_small_sub_groups_and_outlying_records_are_always_targets(data, release):
-    far = np.argsort(-record_distances(data, ["a", "b"]))[: N // 100]
+    far = np.argsort(-collect(with_distances(data, ["a", "b"], FAR), [FAR])[2][FAR])[: N // 100]
     for targets in (300, 301, 302):
         score = lv.risk(data, release, [f"nearest_record(targets={targets})"])[0]
         assert len(score.records) == targets
@@ -74,10 +77,10 @@ def test_small_sub_groups_and_outlying_records_are_always_targets(data, release)
 
 def test_many_small_sub_groups_take_at_most_half_of_the_sample():
     record, group = np.arange(20_000), np.repeat(np.arange(1000), 20)
-    drawn = draw_targets(record, group, np.zeros(20_000), 1000, RecordRandom(stream_key(b"any")))
+    drawn = draw_targets(Blocks(record, group, np.zeros(20_000)), 1000, RecordRandom(stream_key(b"any")))
     assert drawn.weight == pytest.approx(20.0)
     group = np.concatenate([np.repeat(np.arange(100), 20), np.full(18_000, 100)])
-    drawn = draw_targets(record, group, np.zeros(20_000), 1000, RecordRandom(stream_key(b"any")))
+    drawn = draw_targets(Blocks(record, group, np.zeros(20_000)), 1000, RecordRandom(stream_key(b"any")))
     rare = (drawn.record < 2000).sum()
     assert 300 < rare <= 600
     assert drawn.weight.max() == pytest.approx(18_000 / (1000 - rare), rel=0.1)
@@ -115,7 +118,7 @@ def test_the_number_of_targets_gives_the_effective_number(data):
     group = np.repeat(np.arange(4), sizes)
     distance = np.random.default_rng(5).random(len(group))
     n = targets_for(4000, sizes)
-    drawn = draw_targets(np.arange(len(group)), group, distance, n, RecordRandom(stream_key(b"any")))
+    drawn = draw_targets(Blocks(np.arange(len(group)), group, distance), n, RecordRandom(stream_key(b"any")))
     assert 4000 < n < 5000
     assert drawn.weight.sum() / drawn.weight.max() == pytest.approx(4000, rel=0.05)
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
+from larvatus.attacks.scoring.credits import RANK_KEPT
+from larvatus.attacks.scoring.outlying_records import by_outlyingness
 from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
+from larvatus.attacks.scoring.credits import PREDICTED
+from larvatus.attacks.scoring.outlying_records import by_outlyingness
 from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels

@@ -42,6 +42,44 @@ def map_groups(
     return with_table(data, data.table.map_groups(function, names, made, together))
 
 
+def gather_groups(data: Microdata, function: Callable[[int, Block], Block], names: Sequence[str], made: Sequence[str]) -> Block:
+    """Some rows of each sub-group, with new numbers, in record order: a function of whole sub-groups picks and computes them.
+
+    Nothing is written for the other rows, which may be nearly all of a large file.
+    """
+    from larvatus.data.contracts import Block
+
+    known = getattr(data.table, "gather", None)
+    parts = known(names, function) if known is not None else [_picked(data, function, names, made)]
+    record = np.concatenate([np.zeros(0, dtype=np.int64), *(p.record for p in parts)])
+    order = np.argsort(record, kind="stable")
+    return Block(record[order], {n: np.concatenate([np.zeros(0), *(p[n] for p in parts)])[order] for n in made})
+
+
+def _picked(data: Microdata, function: Callable[[int, Block], Block], names: Sequence[str], made: Sequence[str]) -> Block:
+    """The same by columns of the length of the file, for an engine from elsewhere."""
+    from larvatus.core.scratch_names import scratch
+    from larvatus.data.contracts import Block, Column
+    from larvatus.data.microdata import collect
+
+    picked = scratch("picked")
+
+    def spread(group: int, block: Block) -> Mapping[str, Array]:
+        some = function(group, block)
+        order = np.argsort(block.record, kind="stable")
+        rows = order[np.searchsorted(block.record[order], some.record)]
+        out = {n: np.full(len(block), np.nan) for n in (picked, *made)}
+        for n in made:
+            out[n][rows] = some[n]
+        out[picked][rows] = 1.0
+        return out
+
+    columns = [Column(n, "number") for n in (picked, *made)]
+    done = map_groups(data, spread, names, columns)
+    record, _, values = collect(done, [picked, *made], lambda block: block[picked] == 1)
+    return Block(record, values)
+
+
 def reduce_groups(
     data: Microdata, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
 ) -> list[_T]:

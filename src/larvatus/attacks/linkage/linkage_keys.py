@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.target_sample import TargetCount, TargetSample, draw_targets
-from larvatus.attacks.scoring.credits import record_distances
+from larvatus.attacks.scoring.outlying_records import FAR, with_distances
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
@@ -17,15 +18,16 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.intruder import Intruder
-from larvatus.data.microdata import Microdata, collect
+from larvatus.data.microdata import Microdata
 from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.data.verbs import as_one_group, map_rows, with_table
+from larvatus.data.verbs import as_one_group, map_rows, reduce_groups, with_table
 
 TARGET = scratch("target")
 IN_FILE = scratch("in own file")
 _YEAR = 365.25
+_T = TypeVar("_T")
 
 
 def known_values_column(name: str) -> str:
@@ -230,12 +232,36 @@ def _sample(
     held: Microdata, data: Microdata, own_file: bool, random: RecordRandom, targets: int, numbers: Sequence[str] | None
 ) -> TargetSample | None:
     """A sample of the records that the intruder may look for; None if there are no more than `targets` of them."""
-    record, group, _ = collect(data, ())
-    possible = collect(held, [IN_FILE])[2][IN_FILE] == 1 if own_file else np.ones(len(record), dtype=bool)
-    if targets >= possible.sum():
-        return None
-    distance = None if numbers is None else record_distances(held, numbers)[possible]
-    return draw_targets(record[possible], group[possible], distance, targets, random)
+    made = held if numbers is None else with_distances(held, numbers, FAR)
+    names = [*([IN_FILE] if own_file else []), *([FAR] if numbers is not None else [])]
+    pool = _Pool(with_table(data, data.table.pair(made.table, {n: n for n in names})), own_file, numbers is not None)
+    return draw_targets(pool, targets, random, numbers is not None) if targets < pool.sizes.sum() else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The records that the intruder may look for: those of the own file if there is one, else all."""
+
+    data: Microdata
+    own_file: bool
+    far: bool
+    sizes: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        sizes = self.data.groups.sizes if not self.own_file else reduce_groups(
+            self.data, [IN_FILE], lambda g, b: int((b[IN_FILE] == 1).sum()), int.__add__)
+        object.__setattr__(self, "sizes", np.array(sizes, dtype=np.float64))
+
+    def over(self, function: Callable[[int, Ints, Floats | None], _T]) -> list[_T]:
+        own_file, far = self.own_file, self.far
+        names = [*([IN_FILE] if own_file else []), *([FAR] if far else [])]
+
+        def of(group: int, block: Block) -> list[_T]:
+            there = np.flatnonzero(block[IN_FILE] == 1) if own_file else slice(None)
+            return [function(group, block.record[there], block[FAR][there] if far else None)]
+
+        found: list[list[_T]] = reduce_groups(self.data, names, of, list.__add__)
+        return [part for parts in found for part in parts]
 
 
 def add_recall_error(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -17,18 +18,16 @@ from larvatus.attacks.scoring.credits import (
     SUCCESS,
     X_ALONE,
     Credits,
-    distance_from_centre,
-    outlying_tenth,
-    outlyingness,
     risk_score,
 )
+from larvatus.attacks.scoring.outlying_records import outlying_limit, with_distances
 from larvatus.core.arrays import Floats, Ints
-from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.contracts import Array, Block
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.verbs import map_groups, with_table
+from larvatus.data.verbs import gather_groups, remember, remember_columns, with_table
 
 Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
 Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
@@ -47,49 +46,56 @@ def credit_by_nearness(
     """
     from larvatus.stats.linkage.coordinates import link_nearest, same_rows
 
-    numbers = list(dict.fromkeys(keys.known_column(n) for n in keys.numbers))
-    centres = outlyingness(keys.joined, numbers)
     names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
-    made = [*(n for own in names.values() for n in own), OUTLYING]
     k = np.array(guesses)[:, None]
     m = len(guesses)
 
-    def link(group: int, block: Block) -> Mapping[str, Array]:
+    def link(group: int, block: Block) -> Block:
         n = len(block)
+        wanted = block[TARGET] == 1
+        targets = np.flatnonzero(wanted)
+        place = np.cumsum(wanted) - 1
         same = same_rows([block[c] for c in keys.exact], n)
         everywhere = np.zeros(n, dtype=np.int64)
-        wanted = block[TARGET] == 1
-        success, x_alone = np.full((m, n), np.nan), np.full((m, n), np.nan)
-        s_alone = np.minimum(k / np.bincount(same)[same], 1.0)
-        chance = np.minimum(k / n, 1.0) * np.ones(n)
-        if soft is not None and keys.soft and wanted.any():
-            own = np.flatnonzero(wanted)
+        success, x_alone = np.full((2, m, len(targets)), np.nan)
+        s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)
+        if soft is not None and keys.soft and len(targets):
             x, y = soft(block)
-            s_alone[:, own] = link_nearest(x[own], y, own, same, guesses, power)
-        for part in parts(group, block) if wanted.any() else ():
+            s_alone = link_nearest(x[targets], y, targets, same, guesses, power)
+        for part in parts(group, block) if len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
-            success[:, own] = _linked(part, own, same, guesses, power)
+            success[:, place[own]] = _linked(part, own, same, guesses, power)
             if alone is None or not keys.soft:
-                x_alone[:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, own]
-        for part in alone(group, block) if alone is not None and keys.soft and wanted.any() else ():
+                x_alone[:, place[own]] = (
+                    _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, place[own]])
+        for part in alone(group, block) if alone is not None and keys.soft and len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
-            x_alone[:, own] = _linked(part, own, everywhere, guesses, power)
-        out: dict[str, Array] = {OUTLYING: distance_from_centre(*centres[group], block, numbers)}
+            x_alone[:, place[own]] = _linked(part, own, everywhere, guesses, power)
+        chance = np.minimum(k / n, 1.0) * np.ones(len(targets))
+        out: dict[str, Array] = {}
         for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
             out |= dict(zip(names[figure], credit, strict=True))
-        return out
+        return Block(block.record[targets], out)
 
-    read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
-    done = map_groups(keys.joined, link, read, [Column(n, "number") for n in made])
-    back = with_table(data, data.table.pair(done.table, {n: n for n in made}))
-    record, group, values = collect(back, made)
-    outlying = outlying_tenth(values[OUTLYING])
-    chosen = ~np.isnan(values[names[SUCCESS][0]])
-    credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
+    found = gather_groups(keys.joined, link, list(dict.fromkeys([*columns, *keys.exact, TARGET])), [*chain(*names.values())])
+    far = _with_outlyingness(keys)
+    limit = remember(far, "outlying limit", [OUTLYING], lambda: outlying_limit(far, OUTLYING))
+    back = with_table(data, data.table.pair(far.table, {TARGET: TARGET, OUTLYING: OUTLYING}))
+    _, group, values = collect(back, [TARGET, OUTLYING], lambda block: block[TARGET] == 1)
+    chosen = ~np.isnan(found[names[SUCCESS][0]])
+    credit = {figure: np.array([found[n][chosen] for n in own]).T for figure, own in names.items()}
+    record = found.record[chosen]
     return Credits(
         group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
-        outlying=outlying[chosen], record=record[chosen], weight=keys.weight_of(record[chosen]),
+        outlying=values[OUTLYING][chosen] > limit, record=record, weight=keys.weight_of(record),
     )
+
+
+def _with_outlyingness(keys: Keys) -> Microdata:
+    """The paired files with the distance of each record from the centre in the known numbers; every link asks for it again."""
+    numbers = list(dict.fromkeys(keys.known_column(n) for n in keys.numbers))
+    return remember_columns(keys.joined, ("outlyingness", *numbers), numbers, [OUTLYING],
+                            lambda: with_distances(keys.joined, numbers, OUTLYING))
 
 
 def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:

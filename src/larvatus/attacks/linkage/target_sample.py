@@ -7,17 +7,19 @@ the inverse of the probability (`stats.estimates.unequal_sampling`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 
+_T = TypeVar("_T")
 TargetCount: TypeAlias = Annotated[int, Field(ge=1)] | Literal["all"] | None
 Targets = Annotated[
     TargetCount,
@@ -67,18 +69,91 @@ def check_target_count(targets: object) -> TargetCount:
     raise RiskError(f'must be a whole number of at least 1, or "all", got {targets!r}.', subject="targets")
 
 
-def draw_targets(
-    record: Ints, group: Ints, distance: Floats | None, size: int, random: RecordRandom
-) -> TargetSample:
-    """A sample of `size` targets among records in record order; `distance` is from the centre (None: equal probabilities)."""
-    from larvatus.stats.estimates.unequal_sampling import inclusion_probabilities, pareto_sample
+class TargetPool(Protocol):
+    """The records that may be targets, in any number of blocks; `sizes` holds how many each sub-group has.
 
-    least = np.zeros(len(record)) if distance is None else _least(group, distance, size, random, record)
-    probability = inclusion_probabilities(least, size)
-    words = random.words(record, purpose="targets")[0]
-    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
-    chosen = pareto_sample(uniform, probability, size)
-    return TargetSample(record[chosen], 1.0 / probability[chosen], len(record))
+    `over` passes over all of them. A function is given a sub-group, and record ids and distances from the centre of some of
+    its records (None: no distance is known). `over` returns what the function returned for each block.
+    """
+
+    @property
+    def sizes(self) -> Floats: ...
+    def over(self, function: Callable[[int, Ints, Floats | None], _T]) -> list[_T]: ...
+
+
+def draw_targets(pool: TargetPool, size: int, random: RecordRandom, preferred: bool = True) -> TargetSample:
+    """A sample of `size` targets, fewer than there are records; outlying records and small sub-groups are `preferred`.
+
+    It does not depend on the blocks, and no more is held at once than a few times the sample.
+    """
+    from larvatus.stats.estimates.unequal_sampling import common_rate
+
+    sizes, far = pool.sizes, np.zeros(0, dtype=np.int64)
+    rates, left = np.zeros(len(sizes)), sizes.astype(np.int64)
+    if preferred:
+        rates = _group_rates(sizes, size)
+        far, group = _outlying(pool, size, random)
+        left -= np.bincount(group, minlength=len(sizes))
+    every, count = np.append(rates, 1.0), np.append(left, len(far))
+    level, at = np.unique(every[count > 0], return_inverse=True)
+    rate = common_rate(level, np.bincount(at, weights=count[count > 0]).astype(np.int64), size)
+    record, probability = _first_by_key(pool, np.clip(np.maximum(rates, rate), 0.0, 1.0), far, size, random)
+    return TargetSample(record, 1.0 / probability, int(sizes.sum()))
+
+
+def _outlying(pool: TargetPool, size: int, random: RecordRandom) -> tuple[Ints, Ints]:
+    """The most outlying records, by record id, and their sub-groups; none if all are equally far from the centre."""
+    most = int(min(_FAR_SHARE * pool.sizes.sum(), _MOST_FAR, size // 4))
+    none = np.zeros(0, dtype=np.int64)
+
+    def first(record: Ints, group: Ints, coarse: NDArray[np.float32]) -> tuple[Ints, Ints, NDArray[np.float32]]:
+        near = np.flatnonzero(coarse >= np.partition(coarse, len(coarse) - most)[len(coarse) - most]) if (
+            len(coarse) > most) else np.arange(len(coarse))
+        order = near[np.lexsort((record[near], random.words(record[near], purpose="outlying")[0], -coarse[near]))[:most]]
+        return record[order], group[order], coarse[order]
+
+    def of(group: int, record: Ints, distance: Floats | None) -> tuple[Any, float, float]:
+        assert distance is not None
+        # coarse distances: engines cut the rows into different blocks, which changes the last bits
+        found = first(record, np.full(len(record), group), distance.astype(np.float32))
+        return found, float(distance.min(initial=np.inf)), float(distance.max(initial=-np.inf))
+
+    parts = pool.over(of) if most else []
+    if not parts or max(high for _, _, high in parts) <= min(low for _, low, _ in parts):
+        return none, none
+    record, group, _ = first(*(np.concatenate([found[i] for found, _, _ in parts]) for i in range(3)))
+    order = np.argsort(record)
+    return record[order], group[order]
+
+
+def _first_by_key(
+    pool: TargetPool, by_group: Floats, far: Ints, size: int, random: RecordRandom
+) -> tuple[Ints, Floats]:
+    """The records with the `size` smallest keys of a Pareto sample, by record id, and their probabilities."""
+    from larvatus.stats.estimates.unequal_sampling import pareto_keys
+
+    def up_to(limit: float) -> Callable[[int, Ints, Floats | None], tuple[Ints, Floats, Floats]]:
+        def of(group: int, record: Ints, distance: Floats | None) -> tuple[Ints, Floats, Floats]:
+            probability = np.full(len(record), by_group[group])
+            if len(far):
+                probability[far[np.minimum(np.searchsorted(far, record), len(far) - 1)] == record] = 1.0
+            words = random.words(record, purpose="targets")[0]
+            uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+            key = pareto_keys(uniform, probability)
+            some = np.flatnonzero(key <= limit)
+            return record[some], probability[some], key[some]
+
+        return of
+
+    limit, found = 1.0, 0
+    while found < size:  # about `size` keys are at most 1, and twice as many at most 2
+        limit *= 2
+        parts = pool.over(up_to(limit))
+        found = sum(len(p[0]) for p in parts)
+    record, probability, key = (np.concatenate([p[i] for p in parts]) for i in range(3))
+    order = np.argsort(record)
+    chosen = np.sort(np.argsort(key[order], kind="stable")[:size])
+    return record[order][chosen], probability[order][chosen]
 
 
 def targets_for(effective: int, sizes: Sequence[int]) -> int:
@@ -88,20 +163,6 @@ def targets_for(effective: int, sizes: Sequence[int]) -> int:
     rates = np.maximum(_group_rates(sub_groups, 2 * effective), min(1.0, effective / total))
     more = min(_FAR_SHARE * total, _MOST_FAR, effective / 2)
     return int(min(np.ceil((rates * sub_groups).sum() + more), total))
-
-
-def _least(group: Ints, distance: Floats, size: int, random: RecordRandom, record: Ints) -> Floats:
-    """The least probability of each record: 1 for the most outlying ones, more than the common rate in small sub-groups."""
-    sizes = np.bincount(group).astype(np.float64)
-    least = _group_rates(sizes, size)[group]
-    far = int(min(_FAR_SHARE * len(record), _MOST_FAR, size // 4))
-    if far and distance.max() > distance.min():
-        # coarse distances: engines cut the rows into different blocks, which changes the last bits
-        coarse = distance.astype(np.float32)
-        first = np.flatnonzero(coarse >= np.partition(coarse, len(coarse) - far)[len(coarse) - far])
-        order = np.lexsort((random.words(record[first], purpose="outlying")[0], -coarse[first]))
-        least[first[order[:far]]] = 1.0
-    return np.asarray(least)
 
 
 def _group_rates(sizes: Floats, size: int) -> Floats:

@@ -7,7 +7,7 @@ the probability to be drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Block, Column
-from larvatus.data.microdata import Microdata, collect
+from larvatus.data.contracts import Block
+from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
-from larvatus.data.verbs import map_rows, moments_by_group
+from larvatus.data.verbs import moments_by_group
 from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.estimates.unequal_sampling import hajek_mean, safe_sample_size
 
@@ -30,7 +30,6 @@ OUTLYING_SHARE = 0.1
 _WHOLE = 1e-9  # a credit this close to 1 is a whole one
 RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
 WIDENED = "targets share an estimate and succeed or fail together, so the interval is wider than for independent targets"
-_CREDIT, _FAR = scratch("credit"), scratch("far")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Credits:
 
 def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
     """The scores, with the record ids of their values by record, in record order."""
-    if all(s.by_record is None for s in scores):
+    if all(s.by_record is None or s.records is not None for s in scores):
         return list(scores)
     record = np.sort(np.concatenate([block.record for _, block in data.table.blocks(())]))
     fits = [s.by_record is not None and len(s.by_record) == len(record) for s in scores]
@@ -92,14 +91,6 @@ def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names:
     """Squared Mahalanobis distance of each row from the mean of its sub-group; missing values are replaced by the mean."""
     d = np.nan_to_num(block.matrix(names) - centre)
     return np.asarray(((d @ whitening) ** 2).sum(axis=1))
-
-
-def record_distances(data: Microdata, names: Sequence[str]) -> Floats:
-    """The distance of every record from the centre of its sub-group in the named columns, in record order."""
-    centres = outlyingness(data, names)
-    made = map_rows(data, lambda g, b: {_FAR: distance_from_centre(*centres[g], b, names)}, list(names),
-                    [Column(_FAR, "number")])
-    return np.asarray(collect(made, [_FAR])[2][_FAR])
 
 
 def outlying_tenth(distance: Floats) -> NDArray[np.bool_]:
@@ -169,30 +160,6 @@ def certain_share(success: Floats, s_alone: Floats, weight: Floats | None = None
     alone = s_alone >= 1 - _WHOLE
     linked = each[~alone] * ((success >= 1 - _WHOLE)[~alone] - s_alone[~alone])
     return float((float(each[alone].sum()) + max(0.0, float(linked.sum()))) / each.sum())
-
-
-def by_outlyingness(
-    data: Microdata, names: Sequence[str], columns: Sequence[str], credit: Callable[[int, Block], Floats], what: str
-) -> tuple[Floats, Rows]:
-    """A figure for every record, in record order, and its means over the outlying tenth and over the interior.
-
-    Distance from the centre is measured in the columns `names`; `credit` also reads `columns`, and gives NaN if undefined.
-    """
-    centres = outlyingness(data, names)
-
-    def of(group: int, block: Block) -> dict[str, Floats]:
-        return {_CREDIT: credit(group, block), _FAR: distance_from_centre(*centres[group], block, names)}
-
-    made = [Column(_CREDIT, "number"), Column(_FAR, "number")]
-    _, _, values = collect(map_rows(data, of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
-    found, far = values[_CREDIT], values[_FAR]
-    there = ~np.isnan(found)
-    tenth = outlying_tenth(far)
-    rows: list[Row] = [
-        {"records": name, "count": int(part.sum()), what: float(found[part].mean())}
-        for name, part in (("outlying tenth", tenth & there), ("interior", ~tenth & there)) if part.any()
-    ]
-    return found, Rows.of(rows)
 
 
 def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[str, float]:

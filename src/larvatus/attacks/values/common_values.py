@@ -22,6 +22,8 @@ def with_common_values(data: Microdata, release: Release) -> tuple[Microdata, di
 
     A column gets none if the guess does not vary within a sub-group: releases in the same sub-groups add nothing.
     """
+    if not release.internals.other_releases:
+        return data, {}
     record, group, _ = collect(data, ())
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}

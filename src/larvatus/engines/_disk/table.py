@@ -41,6 +41,7 @@ from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keye
 _T = TypeVar("_T")
 AHEAD = 2
 _REMEMBERED = 1 << 32  # bytes, nearly all of them on disk
+_TIMES_HELD = 4  # a function of a whole sub-group holds about this many times the columns that it reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,16 @@ class DiskTable(LaidOut):
     ) -> DiskTable:
         self.refuse_larger(self.room, len(names) + len(made) + 1, "may be used")
         return self._mapped(function, names, made, None)
+
+    def gather(self, names: Sequence[str], function: Callable[[int, Block], Block]) -> list[Block]:
+        """What a function of whole sub-groups picks from each of them."""
+        self.refuse_larger(self.room, len(names) + 1, "may be used")
+        self._ready(names)
+        jobs = list(self.slices())
+        most = max((b - a for _, a, b in jobs), default=0) * (len(names) + 1) * 8 * _TIMES_HELD
+        found = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs,
+                           alone=most > self.room.memory // self.room.threads)
+        return list(found)
 
     def _mapped(self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None) -> DiskTable:
         self._ready(names)

@@ -228,6 +228,10 @@ class MemoryTable:
         columns |= {n: replace(columns[n], missing=True) for n in new}
         return replace(self, columns=columns, values=with_columns(self.values, frozen(new)))
 
+    def gather(self, names: Sequence[str], function: Callable[[int, Block], Block]) -> list[Block]:
+        """What a function of whole sub-groups picks from each of them."""
+        return list(self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), list(self.slices())))
+
     def scan(
         self, order: str, names: Sequence[str], start: _T,
         function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),

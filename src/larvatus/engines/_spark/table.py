@@ -161,6 +161,12 @@ class SparkTable(LaidOut):
         self.refuse_larger(self.room, len(names) + len(made) + 1, "a task may use")
         return self._mapped(function, names, made, self._batches(None))
 
+    def gather(self, names: Sequence[str], function: Callable[[int, Block], Block]) -> list[Block]:
+        """What a function of whole sub-groups picks from each of them."""
+        self.refuse_larger(self.room, len(names) + 1, "a task may use")
+        found = self.room.run(partial(tasks.each, self.reader(names), function, names), self._batches(None))
+        return [part for batch in found for part in batch]
+
     def _mapped(
         self, function: RowFunction, names: Sequence[str], made: Sequence[Column], batches: Sequence[Sequence[Slice]]
     ) -> SparkTable:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.core.arrays import Bools, Floats
+from larvatus.core.arrays import Bools, Floats, Ints
 
 
 def inclusion_probabilities(least: Floats, size: int) -> Floats:
@@ -22,23 +22,33 @@ def inclusion_probabilities(least: Floats, size: int) -> Floats:
     if size >= len(least):
         return np.ones(len(least))
     level, count = np.unique(least, return_counts=True)
+    return np.asarray(np.clip(np.maximum(least, common_rate(level, count, size)), 0.0, 1.0))
+
+
+def common_rate(level: Floats, count: Ints, size: int) -> float:
+    """The rate f, for `count` records at each of the ascending `level`s of least probabilities."""
     rate = 0.0
     for k in range(1, len(level) + 1):  # the k lowest levels get the common rate
         rate = float((size - (level[k:] * count[k:]).sum()) / count[:k].sum())
         if k == len(level) or rate <= level[k]:
             break
-    return np.asarray(np.clip(np.maximum(least, rate), 0.0, 1.0))
+    return rate
 
 
 def pareto_sample(uniform: Floats, probability: Floats, size: int) -> Bools:
     """The sample of `size` records; records with probability 1 are always in it."""
     if size >= len(probability):
         return np.ones(len(probability), dtype=bool)
-    odds = np.divide(1.0 - probability, probability, out=np.full(len(probability), np.inf), where=probability > 0)
-    order = np.argsort(uniform / (1.0 - uniform) * odds, kind="stable")
+    order = np.argsort(pareto_keys(uniform, probability), kind="stable")
     out = np.zeros(len(probability), dtype=bool)
     out[order[:size]] = True
     return out
+
+
+def pareto_keys(uniform: Floats, probability: Floats) -> Floats:
+    """ξ_i of every record. P(ξ_i ≤ 1) = π_i, so that about `size` of them are at most 1."""
+    odds = np.divide(1.0 - probability, probability, out=np.full(len(probability), np.inf), where=probability > 0)
+    return np.asarray(uniform / (1.0 - uniform) * odds)
 
 
 def hajek_mean(values: Floats, weight: Floats | None) -> float:
