@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,13 @@ from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel
 from larvatus.data.verbs import as_one_group, fold_in_order, moments_by_group, reduce_groups, with_table
 
+if TYPE_CHECKING:
+    from larvatus.stats.ranks.distribution_gap import SortedRun
+
 _RELEASED = scratch("released")
 _TOGETHER = 32  # columns whose moments are computed at once: the time grows with the square of their number
 _MOST_ROWS = 20_000_000  # rows of which one column of both files is held at once
+_MOST_IN_MEMORY = 4_000_000  # the same if the engine sorts sub-groups on disk
 
 
 class _Passed(NamedTuple):
@@ -53,8 +57,7 @@ class Marginal(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
-        find = _distances_in_memory if _fits(original) and _fits(release.data) else _distances_in_order
-        whole, inside = find(original, release.data, names)
+        whole, inside = _way(original, release.data)(original, release.data, names)
         rows = [_row(name, whole[name][()]) for name in names]
         groups: list[Row] = []
         for label, (name, a, _) in zip(_labels(original, release.data), common_groups(original, release.data), strict=True):
@@ -86,9 +89,50 @@ def _row(name: str, distance: _Distance) -> Row:
 _Distances = dict[str, dict[GroupLabel, _Distance]]  # by column and sub-group
 
 
-def _fits(data: Microdata) -> bool:
-    """Whether a column can be held in this process."""
-    return data.engine.name != "spark" and data.rows <= _MOST_ROWS
+def _way(original: Microdata, released: Microdata) -> Callable[..., tuple[_Distances, _Distances]]:
+    """In memory if columns are short; otherwise by sub-groups that the engine sorts, or in order if it sorts none."""
+    rows = max(original.rows, released.rows)
+    sorts = all(hasattr(d.table, "sorted_groups") for d in (original, released))
+    if sorts and rows > _MOST_IN_MEMORY:
+        return _distances_by_runs
+    held = rows <= _MOST_ROWS and not any(d.engine.name == "spark" for d in (original, released))
+    return _distances_in_memory if held else _distances_in_order
+
+
+def _distances_by_runs(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:
+    """The same by sorted sub-groups on disk: the sub-groups one by one, and then all of them merged from cut to cut."""
+    from larvatus.stats.ranks.distribution_gap import distribution_gap_of_runs
+
+    def distance(x: Sequence[SortedRun], y: Sequence[SortedRun], sd: float) -> _Distance:
+        n = np.array([sum(map(len, x)), sum(map(len, y))], dtype=np.int64)
+        gap, area = distribution_gap_of_runs(x, y) if n.min() > 0 else (float(n.max() > 0), np.nan if n.max() > 0 else 0.0)
+        return _Distance(gap, area / sd, n)
+
+    labels = list(dict.fromkeys([*original.groups.labels, *released.groups.labels]))
+    in_groups, in_file = _spreads(original, names), _spread_of_all(original, names)
+    whole: _Distances = {}
+    inside: _Distances = {}
+    for j, name in enumerate(names):
+        x, y = (dict(zip(d.groups.labels, d.table.sorted_groups(name), strict=True))  # type: ignore[attr-defined]
+                for d in (original, released))
+        inside[name] = {
+            label: distance([x[label]] if label in x else [], [y[label]] if label in y else [],
+                            in_groups[label][j] if label in in_groups else 1.0)
+            for label in labels
+        }
+        whole[name] = {(): distance(list(x.values()), list(y.values()), in_file[j])}
+    return whole, inside
+
+
+def _spread_of_all(data: Microdata, names: Sequence[str]) -> list[float]:
+    """The standard deviation of each column in the file, from the moments of the sub-groups; 1 if it is constant."""
+    from larvatus.stats.linear.moments import SampleMoments
+
+    out: list[float] = []
+    for low in range(0, len(names), _TOGETHER):
+        m = reduce(SampleMoments.merge, moments_by_group(data, names[low : low + _TOGETHER]))
+        out += np.where(m.constant, 1.0, np.sqrt(m.variance)).tolist()
+    return out
 
 
 def _distances_in_memory(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:

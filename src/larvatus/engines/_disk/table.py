@@ -30,6 +30,7 @@ from larvatus.engines._disk.layout import (
     rechunk,
 )
 from larvatus.engines._disk.pairing import pair_on_disk
+from larvatus.engines._disk.sorted_groups import SortedGroups, SortedPart
 from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.result_memory import ResultMemory, digest_of
@@ -115,6 +116,31 @@ class DiskTable(LaidOut):
             return out
 
         return self.remember(("quantiles", tuple(probabilities)), [name], compute)
+
+    def sorted_groups(self, name: str) -> Sequence[SortedPart]:
+        """The present values of a column in each sub-group, in ascending order."""
+
+        def compute() -> SortedGroups:
+            column, out = self._in_any_order(name), StoredColumn(self.room.folder, np.float64, self.rows)
+
+            def in_memory(job: tuple[int, int, int]) -> int:
+                x = column.read(job[1], job[2])
+                x.sort()
+                out.write(job[1], x)
+                return len(x) - int(np.count_nonzero(np.isnan(x)))
+
+            def larger(low: int, high: int) -> int:
+                ordered = sorting.ordered_values(self.room, column, low, high)
+                for at, block in ordered.stream():
+                    out.write(low + at, block)
+                return ordered.rows
+
+            small = [j for j in self.slices() if j[2] - j[1] <= self.room.rows]
+            found = {g: n for (g, _, _), n in zip(small, self._work(in_memory, small), strict=True)}
+            found |= {g: larger(low, high) for g, low, high in self.slices() if high - low > self.room.rows}
+            return SortedGroups([SortedPart(out, low, low + found[g]) for g, low, _ in self.slices()])
+
+        return self.remember("sorted groups", [name], compute).parts
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> DiskTable:
         record = self.layout.record.stored()
