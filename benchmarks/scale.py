@@ -21,7 +21,8 @@ under "spark" or "sail".
 `--two` masks the file twice, by shuffling and by sufficiency_based, scores both releases by the same measures, value disclosure
 and linkage of a sample of targets (`nearest_record`, candidates are the whole sub-group), and writes both. These results are
 kept under "two". The digest in them is that of all masked values in the order of the original rows: engines with equal digests
-made the same releases.
+made the same releases. "disk_gb" is the most that source, work folder and releases took together; "bytes_moved_per_row" is
+what the process read from files and wrote to them. Each step is reported while the job runs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ import platform
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -130,6 +133,8 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, 
         now, spent = time.perf_counter(), time.process_time()
         peaks[name] = max(peaks.get(name, 0), status("VmHWM"))
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of the next step counts from here
+        print(f"{time.strftime('%H:%M:%S')} {name:18} {now - start:8.1f} s  processor {spent - began:7.1f} s  "
+              f"peak {peaks[name] / 1e9:5.2f} GB", file=sys.stderr, flush=True)
         times[name], start = times.get(name, 0) + now - start, now
         used[name], began = used.get(name, 0) + spent - began, spent
 
@@ -152,6 +157,36 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, 
             digest.update(digest_of(release))
             start, began = time.perf_counter(), time.process_time()
     return data.rows, digest.hexdigest()
+
+
+class DiskWatch(threading.Thread):
+    """Looks every two seconds how much a folder holds: source, columns, spilled rows and releases together."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.most = folder, 0
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self.most = max(self.most, used_by(self.folder))
+            time.sleep(2)
+
+
+def used_by(folder: Path) -> int:
+    """Bytes on disk of a folder while files come and go."""
+    total = 0
+    for at, _, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):
+                total += (Path(at) / name).stat().st_blocks * 512
+    return total
+
+
+def moved_bytes() -> int:
+    """What this process has read from files and written to files, in bytes, as the kernel counts it."""
+    lines = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
+    return int(lines["rchar"]) + int(lines["wchar"])
 
 
 def digest_of(release: object) -> bytes:
@@ -180,6 +215,7 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before, times, used, peaks = status("VmRSS"), {}, {}, {}
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
+    disk, files_before = DiskWatch(folder), moved_bytes()
     rows, digest = job(source, folder, engine, memory, two, times, used, peaks)
     total = sum(times.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
@@ -190,6 +226,7 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
             "task_rows": int(memory) if memory else None} if moved else
            {"processor_microseconds_per_row": round(sum(used.values()) / rows * 1e6, 2),
             "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
+        "disk_gb": round(disk.most / 1e9, 2), "bytes_moved_per_row": round((moved_bytes() - files_before) / rows, 1),
         **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((max(peaks.values()) - before) / 1e9, 2),
@@ -211,9 +248,11 @@ def measured(
         for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory,
                        *(["--two"] if two else [])]
-            found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+            found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
+                                              env={**os.environ, "LARVATUS_TEMP": str(folder)}).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
-                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
+                  f"{found['peak_gb']:>5.2f} GB  disk {found['disk_gb']} GB  {found['steps']}  "
+                  f"{found.get('bytes_shuffled_per_row', '')}\n"
                   f"        processor {found['processor_microseconds_per_row']} µs/row "
                   f"{found.get('processor_steps', '')}\n        peaks, GB {found['peaks_gb']}", flush=True)
             out.append({**found, "sub_groups": groups, "load": round(os.getloadavg()[0], 1)})

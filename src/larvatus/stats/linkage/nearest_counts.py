@@ -15,6 +15,7 @@ from larvatus.core.arrays import Floats, Ints
 
 _SAME = 1e-12
 _SMALL = 256  # candidates up to which every pair is measured
+_SHORT_CODES = 1 << 16
 _LARGEST = 2.0**500  # coordinates beyond which squares may overflow
 
 
@@ -67,7 +68,9 @@ def _by_pool(candidates: Floats, targets: int, pools: tuple[Ints, Ints] | None) 
     """Candidates sorted by pool, and where the pool of each target starts and stops."""
     if pools is None or (len(pools[1]) and all((codes == pools[1][0]).all() for codes in pools)):
         return candidates, np.zeros(targets, dtype=np.int64), np.full(targets, len(candidates))
-    order = np.argsort(pools[1], kind="stable")
+    few = len(pools[1]) and 0 <= pools[1].min() and pools[1].max() < _SHORT_CODES
+    codes = pools[1].astype(np.uint16) if few else pools[1]  # short codes are counted, not compared
+    order = np.argsort(codes, kind="stable")
     start, stop = (np.searchsorted(pools[1][order], pools[0], side) for side in ("left", "right"))
     return candidates[order], start, stop
 
@@ -99,7 +102,7 @@ def _count_in_one(
 def merge_repeats(points: Floats) -> tuple[Floats, Floats]:
     """Points without repeated rows and their frequencies. Repeats that escape are harmless: each is counted by itself."""
     mixed = points @ np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
-    order = np.argsort(mixed, kind="stable")
+    order = np.argsort(mixed)
     new = np.ones(len(points), dtype=bool)
     same = np.flatnonzero(np.diff(mixed[order]) == 0)
     new[1 + same] = (points[order[same]] != points[order[same + 1]]).any(axis=1)

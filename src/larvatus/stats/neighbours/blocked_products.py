@@ -46,7 +46,7 @@ class BlockedProducts:
         for first in range(0, len(points), _WIDTH):
             apart = (points[first : first + _WIDTH] - centre) * unit
             square[first : first + _WIDTH] = np.einsum("ij,ij->i", apart, apart)
-        order = np.argsort(square, kind="stable")
+        order = np.argsort(square)
         return cls(points, order, square[order], centre, unit)
 
     def sift(self, targets: Floats, reach: Floats, done: Bools) -> Iterator[tuple[Ints, Ints, NDArray[np.float32]]]:
