@@ -91,12 +91,11 @@ _Distances = dict[str, dict[GroupLabel, _Distance]]  # by column and sub-group
 
 def _way(original: Microdata, released: Microdata) -> Callable[..., tuple[_Distances, _Distances]]:
     """In memory if columns are short; otherwise by sub-groups that the engine sorts, or in order if it sorts none."""
-    rows = max(original.rows, released.rows)
-    sorts = all(hasattr(d.table, "sorted_groups") for d in (original, released))
-    if sorts and rows > _MOST_IN_MEMORY:
-        return _distances_by_runs
-    held = rows <= _MOST_ROWS and not any(d.engine.name == "spark" for d in (original, released))
-    return _distances_in_memory if held else _distances_in_order
+    both = original, released
+    sorts = all(hasattr(d.table, "sorted_groups") for d in both)
+    most = _MOST_IN_MEMORY if sorts else _MOST_ROWS
+    held = all(d.engine.name != "spark" and d.rows <= most for d in both)
+    return _distances_in_memory if held else _distances_by_runs if sorts else _distances_in_order
 
 
 def _distances_by_runs(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[_Distances, _Distances]:

@@ -30,10 +30,10 @@ from larvatus.engines._disk.layout import (
     rechunk,
 )
 from larvatus.engines._disk.pairing import pair_on_disk
-from larvatus.engines._disk.sorted_groups import SortedGroups, SortedPart
 from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.result_memory import ResultMemory, digest_of
+from larvatus.engines._layout.sorted_groups import SAMPLED, SortedGroups, SortedPart, sorted_present
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_block, fold_groups, offsets, scan_block, ties
 from larvatus.stats.ranks.quantiles import quantiles
@@ -123,22 +123,22 @@ class DiskTable(LaidOut):
         def compute() -> SortedGroups:
             column, out = self._in_any_order(name), StoredColumn(self.room.folder, np.float64, self.rows)
 
-            def in_memory(job: tuple[int, int, int]) -> int:
-                x = column.read(job[1], job[2])
-                x.sort()
+            def in_memory(job: tuple[int, int, int]) -> SortedPart:
+                x, present = sorted_present(column.read(job[1], job[2]))
                 out.write(job[1], x)
-                return len(x) - int(np.count_nonzero(np.isnan(x)))
+                return SortedPart(out, job[1], present, x[:present:SAMPLED].copy())
 
-            def larger(low: int, high: int) -> int:
+            def larger(low: int, high: int) -> SortedPart:
                 ordered = sorting.ordered_values(self.room, column, low, high)
                 for at, block in ordered.stream():
                     out.write(low + at, block)
-                return ordered.rows
+                sample = [ordered.read(i, i + 1) for i in range(0, ordered.rows, SAMPLED)]
+                return SortedPart(out, low, ordered.rows, np.concatenate([np.zeros(0), *sample]))
 
             small = [j for j in self.slices() if j[2] - j[1] <= self.room.rows]
-            found = {g: n for (g, _, _), n in zip(small, self._work(in_memory, small), strict=True)}
+            found = dict(zip((g for g, _, _ in small), self._work(in_memory, small), strict=True))
             found |= {g: larger(low, high) for g, low, high in self.slices() if high - low > self.room.rows}
-            return SortedGroups([SortedPart(out, low, low + found[g]) for g, low, _ in self.slices()])
+            return SortedGroups([found[g] for g, _, _ in self.slices()], out.nbytes)
 
         return self.remember("sorted groups", [name], compute).parts
 

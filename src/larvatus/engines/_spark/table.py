@@ -19,6 +19,7 @@ from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, Re
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
+from larvatus.engines._layout.sorted_groups import SAMPLED, SortedPart
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
 from larvatus.engines._spark import ordering, tasks
 from larvatus.engines._spark.description import (
@@ -107,6 +108,25 @@ class SparkTable(LaidOut):
             ordered = rows.columns["value"]
             out[rows.group] = quantiles_in_order(ordered.rows, ordered.read, probabilities)
         return out
+
+    def sorted_groups(self, name: str) -> list[SortedPart]:
+        """The present values of a column in each sub-group, in ascending order."""
+        small, large = self._by_size(self.room.rows)
+        target = Target(self.room.place, new_folder())
+        work = partial(tasks.sort_groups, self.reader([name]), target, name)
+        found = self.room.run(work, small)
+        column = SpreadColumn.of(self.room.place, np.float64, [piece for piece, _ in found], target.of(name))
+        out: dict[int, SortedPart] = {}
+        first = 0
+        for batch, (piece, parts) in zip(small, found, strict=True):
+            for (g, low, _), (present, sample) in zip(batch, parts, strict=True):
+                out[g] = SortedPart(column, first + low - batch[0][1], present, sample)
+            first += piece[1]
+        for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
+            values = rows.columns["value"]
+            sample = [block[(-low) % SAMPLED :: SAMPLED] for low, block in values.stream()]
+            out[rows.group] = SortedPart(values, 0, values.rows, np.concatenate([np.zeros(0), *sample]))
+        return [out.get(g) or SortedPart(column, 0, 0, np.zeros(0)) for g in range(len(self.groups))]
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:
         small, large = self._by_size(self.room.rows)

@@ -15,6 +15,7 @@ from larvatus.core.kernels import one_blas_thread
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Words
 from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.sorted_groups import SAMPLED, sorted_present
 from larvatus.engines._memory.table import dtype_of, fold_block, scan_block, ties
 from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.store import Piece, Place, Reader, SpreadColumn, write_piece
@@ -81,6 +82,15 @@ def combination_counts(reader: Reader, names: Sequence[str], slices: Sequence[Sl
 def group_quantiles(column: SpreadColumn, probabilities: Sequence[float], slices: Sequence[Slice]) -> list[NDArray[np.float64]]:
     """Quantiles of whole sub-groups."""
     return [quantiles(column.read(low, high), probabilities) for _, low, high in slices]
+
+
+def sort_groups(
+    reader: Reader, target: Target, name: str, slices: Sequence[Slice]
+) -> tuple[Piece, list[tuple[int, Array]]]:
+    """The sorted values of whole sub-groups; of each, how many are present, and a sample of them."""
+    found = [sorted_present(reader.columns[name].read(low, high)) for _, low, high in slices]
+    piece = target.write(name, slices[0][1], np.concatenate([x for x, _ in found]), np.float64)
+    return piece, [(present, x[:present:SAMPLED].copy()) for x, present in found]
 
 
 def rank_groups(

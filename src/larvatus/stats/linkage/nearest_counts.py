@@ -68,7 +68,7 @@ def _by_pool(candidates: Floats, targets: int, pools: tuple[Ints, Ints] | None) 
     """Candidates sorted by pool, and where the pool of each target starts and stops."""
     if pools is None or (len(pools[1]) and all((codes == pools[1][0]).all() for codes in pools)):
         return candidates, np.zeros(targets, dtype=np.int64), np.full(targets, len(candidates))
-    few = len(pools[1]) and 0 <= pools[1].min() and pools[1].max() < _SHORT_CODES
+    few = len(pools[1]) and pools[1].min() >= 0 and pools[1].max() < _SHORT_CODES
     codes = pools[1].astype(np.uint16) if few else pools[1]  # short codes are counted, not compared
     order = np.argsort(codes, kind="stable")
     start, stop = (np.searchsorted(pools[1][order], pools[0], side) for side in ("left", "right"))
