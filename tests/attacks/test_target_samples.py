@@ -14,7 +14,7 @@ import larvatus as lv
 from larvatus.attacks.linkage import group_linkage
 from larvatus.attacks.linkage.target_sample import draw_targets, targets_for
 from larvatus.attacks.scoring.credits import Credits, risk_score
-from larvatus.attacks.scoring.outlying_records import FAR, with_distances
+from larvatus.attacks.scoring.outlying_records import FROM_CENTRE, with_distances
 from larvatus.comparison.headline import beyond_absolute
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import LarvatusError
@@ -65,7 +65,7 @@ def test_figures_are_weighted_by_hand(data):
 
 
 def test_small_sub_groups_and_outlying_records_are_always_targets(data, release):
-    far = np.argsort(-collect(with_distances(data, ["a", "b"], FAR), [FAR])[2][FAR])[: N // 100]
+    far = np.argsort(-collect(with_distances(data, ["a", "b"], FROM_CENTRE), [FROM_CENTRE])[2][FROM_CENTRE])[: N // 100]
     for targets in (300, 301, 302):
         score = lv.risk(data, release, [f"nearest_record(targets={targets})"])[0]
         assert len(score.records) == targets

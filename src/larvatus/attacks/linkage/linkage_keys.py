@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.target_sample import TargetCount, TargetSample, draw_targets
-from larvatus.attacks.scoring.outlying_records import FAR, with_distances
+from larvatus.attacks.scoring.outlying_records import FROM_CENTRE, with_distances
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
@@ -232,8 +232,8 @@ def _sample(
     held: Microdata, data: Microdata, own_file: bool, random: RecordRandom, targets: int, numbers: Sequence[str] | None
 ) -> TargetSample | None:
     """A sample of the records that the intruder may look for; None if there are no more than `targets` of them."""
-    made = held if numbers is None else with_distances(held, numbers, FAR)
-    names = [*([IN_FILE] if own_file else []), *([FAR] if numbers is not None else [])]
+    made = held if numbers is None else with_distances(held, numbers, FROM_CENTRE)
+    names = [*([IN_FILE] if own_file else []), *([FROM_CENTRE] if numbers is not None else [])]
     pool = _Pool(with_table(data, data.table.pair(made.table, {n: n for n in names})), own_file, numbers is not None)
     return draw_targets(pool, targets, random, numbers is not None) if targets < pool.sizes.sum() else None
 
@@ -254,11 +254,11 @@ class _Pool:
 
     def over(self, function: Callable[[int, Ints, Floats | None], _T]) -> list[_T]:
         own_file, far = self.own_file, self.far
-        names = [*([IN_FILE] if own_file else []), *([FAR] if far else [])]
+        names = [*([IN_FILE] if own_file else []), *([FROM_CENTRE] if far else [])]
 
         def of(group: int, block: Block) -> list[_T]:
             there = np.flatnonzero(block[IN_FILE] == 1) if own_file else slice(None)
-            return [function(group, block.record[there], block[FAR][there] if far else None)]
+            return [function(group, block.record[there], block[FROM_CENTRE][there] if far else None)]
 
         found: list[list[_T]] = reduce_groups(self.data, names, of, list.__add__)
         return [part for parts in found for part in parts]

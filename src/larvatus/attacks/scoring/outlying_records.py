@@ -20,7 +20,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.score import Row, Rows
 from larvatus.data.verbs import map_rows, reduce_groups
 
-FAR, _CREDIT = scratch("far"), scratch("credit")
+FROM_CENTRE, _CREDIT = scratch("far"), scratch("credit")
 MOST_HELD = 10_000_000  # records of which a figure is held in memory at once; a score of a larger file has none by record
 _SHIFT = np.uint64(48)
 
@@ -65,21 +65,22 @@ def by_outlyingness(
     centres = outlyingness(data, names)
 
     def of(group: int, block: Block) -> dict[str, Floats]:
-        return {_CREDIT: credit(group, block), FAR: distance_from_centre(*centres[group], block, names)}
+        return {_CREDIT: credit(group, block), FROM_CENTRE: distance_from_centre(*centres[group], block, names)}
 
-    made = map_rows(data, of, list(dict.fromkeys([*names, *columns])), [Column(_CREDIT, "number"), Column(FAR, "number")])
+    columns_made = [Column(_CREDIT, "number"), Column(FROM_CENTRE, "number")]
+    made = map_rows(data, of, list(dict.fromkeys([*names, *columns])), columns_made)
     if data.rows > MOST_HELD:
-        limit = outlying_limit(made, FAR)
+        limit = outlying_limit(made, FROM_CENTRE)
 
         def sums(group: int, block: Block) -> Floats:
-            there, tenth = ~np.isnan(block[_CREDIT]), block[FAR] > limit
+            there, tenth = ~np.isnan(block[_CREDIT]), block[FROM_CENTRE] > limit
             return np.array([(some.sum(), block[_CREDIT][some].sum()) for some in (tenth & there, ~tenth & there)])
 
-        total = np.sum(reduce_groups(made, [_CREDIT, FAR], sums, np.add), axis=0)
+        total = np.sum(reduce_groups(made, [_CREDIT, FROM_CENTRE], sums, np.add), axis=0)
         return None, _rows([(int(n), float(part / max(n, 1.0))) for n, part in total], what)
-    _, _, values = collect(made, [_CREDIT, FAR])
+    _, _, values = collect(made, [_CREDIT, FROM_CENTRE])
     found, there = values[_CREDIT], ~np.isnan(values[_CREDIT])
-    tenth = outlying_tenth(values[FAR])
+    tenth = outlying_tenth(values[FROM_CENTRE])
     parts = [found[some & there] for some in (tenth, ~tenth)]
     return found, _rows([(len(p), float(p.mean()) if len(p) else 0.0) for p in parts], what)
 

@@ -33,7 +33,7 @@ from larvatus.engines._disk.pairing import pair_on_disk
 from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.result_memory import ResultMemory, digest_of
-from larvatus.engines._layout.sorted_groups import SAMPLED, SortedGroups, SortedPart, sorted_present
+from larvatus.engines._layout.sorted_groups import ONE_IN, SortedGroups, SortedPart, sorted_present
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_block, fold_groups, offsets, scan_block, ties
 from larvatus.stats.ranks.quantiles import quantiles
@@ -126,13 +126,13 @@ class DiskTable(LaidOut):
             def in_memory(job: tuple[int, int, int]) -> SortedPart:
                 x, present = sorted_present(column.read(job[1], job[2]))
                 out.write(job[1], x)
-                return SortedPart(out, job[1], present, x[:present:SAMPLED].copy())
+                return SortedPart(out, job[1], present, x[:present:ONE_IN].copy())
 
             def larger(low: int, high: int) -> SortedPart:
                 ordered = sorting.ordered_values(self.room, column, low, high)
                 for at, block in ordered.stream():
                     out.write(low + at, block)
-                sample = [ordered.read(i, i + 1) for i in range(0, ordered.rows, SAMPLED)]
+                sample = [ordered.read(i, i + 1) for i in range(0, ordered.rows, ONE_IN)]
                 return SortedPart(out, low, ordered.rows, np.concatenate([np.zeros(0), *sample]))
 
             small = [j for j in self.slices() if j[2] - j[1] <= self.room.rows]

@@ -10,7 +10,7 @@ import numpy as np
 
 from larvatus.data.contracts import Array
 
-SAMPLED = 1 << 12  # one in so many values is held, so that a search reads so many values once
+ONE_IN = 1 << 12  # one in so many values is held, so that a search reads so many values once
 
 
 class ReadColumn(Protocol):
@@ -21,7 +21,7 @@ class ReadColumn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SortedPart:
-    """Sorted values in the rows of a column from `first` on; `sample` holds every SAMPLED-th of them."""
+    """Sorted values in the rows of a column from `first` on; `sample` holds every ONE_IN-th of them."""
 
     column: ReadColumn
     first: int
@@ -36,15 +36,15 @@ class SortedPart:
 
     def every(self, step: int) -> Array:
         """About every `step`-th value."""
-        return np.asarray(self.sample[:: max(step // SAMPLED, 1)])
+        return np.asarray(self.sample[:: max(step // ONE_IN, 1)])
 
     def find(self, value: float, side: Literal["left", "right"]) -> int:
         """The number of values below `value` (left), or not above it (right)."""
         i = int(np.searchsorted(self.sample, value, side))
         if i == 0:
             return 0
-        low = (i - 1) * SAMPLED
-        return low + int(np.searchsorted(self.read(low, min(low + SAMPLED, self.count)), value, side))
+        low = (i - 1) * ONE_IN
+        return low + int(np.searchsorted(self.read(low, min(low + ONE_IN, self.count)), value, side))
 
 
 @dataclass(frozen=True, slots=True)

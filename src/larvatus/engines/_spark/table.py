@@ -19,7 +19,7 @@ from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, Re
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
-from larvatus.engines._layout.sorted_groups import SAMPLED, SortedPart
+from larvatus.engines._layout.sorted_groups import ONE_IN, SortedPart
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
 from larvatus.engines._spark import ordering, tasks
 from larvatus.engines._spark.description import (
@@ -124,7 +124,7 @@ class SparkTable(LaidOut):
             first += piece[1]
         for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
             values = rows.columns["value"]
-            sample = [block[(-low) % SAMPLED :: SAMPLED] for low, block in values.stream()]
+            sample = [block[(-low) % ONE_IN :: ONE_IN] for low, block in values.stream()]
             out[rows.group] = SortedPart(values, 0, values.rows, np.concatenate([np.zeros(0), *sample]))
         return [out.get(g) or SortedPart(column, 0, 0, np.zeros(0)) for g in range(len(self.groups))]
 

@@ -15,7 +15,7 @@ from larvatus.core.kernels import one_blas_thread
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Words
 from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._layout.sorted_groups import SAMPLED, sorted_present
+from larvatus.engines._layout.sorted_groups import ONE_IN, sorted_present
 from larvatus.engines._memory.table import dtype_of, fold_block, scan_block, ties
 from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.store import Piece, Place, Reader, SpreadColumn, write_piece
@@ -90,7 +90,7 @@ def sort_groups(
     """The sorted values of whole sub-groups; of each, how many are present, and a sample of them."""
     found = [sorted_present(reader.columns[name].read(low, high)) for _, low, high in slices]
     piece = target.write(name, slices[0][1], np.concatenate([x for x, _ in found]), np.float64)
-    return piece, [(present, x[:present:SAMPLED].copy()) for x, present in found]
+    return piece, [(present, x[:present:ONE_IN].copy()) for x, present in found]
 
 
 def rank_groups(
