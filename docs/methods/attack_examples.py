@@ -36,6 +36,9 @@ def _scene(releases: tuple[str, ...], **roles: Any) -> Scene:
 
 
 USUAL = _scene(PLAIN)
+# Files that attacks without pairs are shown on: synthetic ones, and two that follow single records closely.
+SYNTHETIC = _scene(("normal_model", "data_shuffling", "sequential_trees", "sequential_trees(smallest_leaf=1)",
+                    "additive_noise(variance=0.01)", "random_swap(rate=0.05)"), confidential=(*NUMBERS, "cost", "visits"))
 KEYS_OF = {"key": tuple(KEYS), "non_confidential": (), "sub_groups": (), "weight": "weight"}
 # Attacks on other columns than numbers, or on masks that are not among the usual ones.
 SCENES: dict[str, Scene] = {
@@ -57,6 +60,8 @@ SCENES: dict[str, Scene] = {
                             confidential=("revenue",), non_confidential=("firm",), sub_groups=(), nominal=("firm",)),
     "key_risk": _scene(("data_shuffling", "recoding(columns=['age'], cuts=[40, 60], replacement='label') + data_shuffling",
                         "local_suppression(k=5, columns=['age', 'job', 'district']) + data_shuffling"), **KEYS_OF),
+    "key_attribution": _scene(("random_swap(rate=0.05)", "random_swap(rate=0.8)", "post_randomisation(stay=0.7)",
+                               "sequential_trees"), confidential=tuple(CATEGORY), **KEYS_OF),
     "exact_match": _scene(("random_swap(rate=0.2)", "random_swap(rate=0.8)", "blank_and_impute(rate=0.5)",
                            "additive_noise(variance=0.1)")),
     "group_intersection": _scene(("microaggregation(k=10, grouping='fixed')", "microaggregation(k=30, grouping='fixed')",
@@ -64,6 +69,11 @@ SCENES: dict[str, Scene] = {
     "uniqueness": _scene(("data_shuffling", "local_suppression(k=5, columns=['age', 'job', 'district']) + data_shuffling"),
                          **(KEYS_OF | {"weight": None})),
 }
+
+
+def scene_of(attack: type[Attack]) -> Scene:
+    """What an attack is shown on."""
+    return SCENES.get(attack.name(), USUAL if attack.paired else SYNTHETIC)
 
 
 @cache
@@ -81,9 +91,10 @@ def read_people(roles: tuple[tuple[str, Any], ...], n: int = RECORDS, held_out: 
 
 def attack_example(attack: type[Attack]) -> tuple[str, dict[str, Any]]:
     """The picture of an attack as SVG, and its figures."""
-    scene = SCENES.get(attack.name(), USUAL)
+    scene = scene_of(attack)
     bars = [_bar(attack, scene, steps) for steps in scene.releases]
-    drawn = draw_release_bars(attack.name(), bars, all((b.value or 0) <= 1 for b in bars), "risk", "success of the attack")
+    drawn = draw_release_bars(attack.name(), bars, all((b.value or 0) <= 1 for b in bars), "risk", "success of the attack",
+                              "chance or S alone" if attack.paired else "records held out")
     figures = [[b.name, b.value, b.baseline, b.remark] for b in bars]
     return drawn, {"releases": figures, "roles": {k: v for k, v in scene.roles if v}}
 
@@ -99,7 +110,7 @@ def _bar(attack: type[Attack], scene: Scene, steps: str) -> Bar:
 
 def attack_seconds(attack: type[Attack]) -> list[float]:
     """Processor seconds of the attack on two file sizes; none for a search that ends after a stated amount of work."""
-    scene = SCENES.get(attack.name(), USUAL)
+    scene = scene_of(attack)
     steps = next(s for s in scene.releases if _bar(attack, scene, s).value is not None)
     if attack.name() in BOUNDED:
         return []

@@ -12,7 +12,7 @@ from typing import Any
 from references import references_of
 
 from larvatus.core.number_format import share
-from larvatus.data.contracts import Mask, Method
+from larvatus.data.contracts import Attack, Mask, Method
 from larvatus.data.method_help import Description
 
 PICTURES = Path(__file__).resolve().parents[1] / "reference" / "pictures"
@@ -38,10 +38,11 @@ def formula_of(method: type[Method]) -> str:
 
 
 def _shown(lines: list[str]) -> str:
-    """Indented lines as a block; others as a paragraph, without emphasis."""
+    """Indented lines as a block; others as a paragraph, without emphasis outside of code."""
     if lines[0].startswith("    "):
         return "```text\n" + "\n".join(line.removeprefix("    ") for line in lines) + "\n```"
-    return re.sub(r"([*_])", r"\\\1", " ".join(line.strip() for line in lines))
+    parts = " ".join(line.strip() for line in lines).split("`")
+    return "`".join(p if i % 2 else re.sub(r"([*_])", r"\\\1", p) for i, p in enumerate(parts))
 
 
 def method_page(method: type[Method], page: Description, word: str, source: str, found: Mapping[str, Any]) -> Iterator[str]:
@@ -53,7 +54,7 @@ def method_page(method: type[Method], page: Description, word: str, source: str,
     if formula := formula_of(method):
         yield f"## Formula\n\n{formula}\n"
     if found:
-        yield from _picture(page, word, found)
+        yield from _picture(page, word, found, not issubclass(method, Attack) or method.paired)
     yield f"## When to use it\n\n{page.use}\n" if page.use else ""
     if page.assumes:
         yield f"**What it assumes.** {page.assumes}\n"
@@ -61,20 +62,20 @@ def method_page(method: type[Method], page: Description, word: str, source: str,
         yield from _breaks(page, found)
     if "seconds" in found:
         yield from _cost(found["seconds"])
-    yield from _calls(page, word, found)
+    yield from _calls_without_pairs(page) if issubclass(method, Attack) and not method.paired else _calls(page, word, found)
     yield from _settings(page)
     if issubclass(method, Mask):
         yield "\n## What may be published\n"
         listed = ", ".join(f"`{name}`" for name in page.publishable)
         yield f"Parameters: {listed}." if listed else "None of the parameters."
         yield f"\nSentence for the public: *{page.public_sentence}*"
-    if works := list(references_of(inspect.getdoc(sys.modules[method.__module__]) or "")):
-        yield "\n## References\n"
-        yield from works
+    yield "\n## References\n"
+    works = list(references_of(inspect.getdoc(sys.modules[method.__module__]) or ""))
+    yield from works or ["None: the formula on this page defines the method."]
     yield "\nThis page is generated from the method's own file; change it there and run `make docs`.\n"
 
 
-def _picture(page: Description, word: str, found: Mapping[str, Any]) -> Iterator[str]:
+def _picture(page: Description, word: str, found: Mapping[str, Any], paired: bool) -> Iterator[str]:
     if word == "mask":
         steps = " and then ".join(f"`{s}`" for s in found["steps"])
         yield f"## Before and after\n\n![{page.name}: the same records before and after](pictures/{page.name}.svg)\n"
@@ -89,8 +90,15 @@ def _picture(page: Description, word: str, found: Mapping[str, Any]) -> Iterator
         return
     what = "What it finds" if word == "attack" else "What it reports"
     yield f"## {what}\n\n![{page.name}: {what.lower()} for several masks](pictures/{page.name}.svg)\n"
+    yield f"{_scene(word, paired)}\n"
+
+
+def _scene(word: str, paired: bool) -> str:
+    if not paired:
+        return ("Files made from the same 600 made-up people; a fifth of them was held out. "
+                "The mark shows what the attack finds about those held out.")
     end = "The mark shows what chance or the unmasked columns alone would find." if word == "attack" else "0 is best."
-    yield f"The same 600 made-up people, released by different masks. {end}\n"
+    return f"The same 600 made-up people, released by different masks. {end}"
 
 
 def _breaks(page: Description, found: Mapping[str, Any]) -> Iterator[str]:
@@ -132,6 +140,16 @@ def _calls(page: Description, word: str, found: Mapping[str, Any]) -> Iterator[s
         yield f'```toml\n[[{table}]]\nmethod = "{page.name}"\n```\n'
         yield f"```bash\nlarvatus {command} people.csv released.csv --study study.toml --method {page.name}\n```\n"
     yield f"At the desk: {DESK[word]}.\n"
+
+
+def _calls_without_pairs(page: Description) -> Iterator[str]:
+    yield "## The same in Python, in a study and on the command line\n"
+    yield (f'```python\ndata = lv.hold_out(data, "holdout.csv")\n'
+           f'score = lv.risk(data, "synthetic.csv", ["{page.name}"], paired=False)[0]\n```\n')
+    yield f'```toml\n[[attack]]\nmethod = "{page.name}"\n\n[holdout]\nfile = "holdout.csv"\n```\n'
+    yield (f"```bash\nlarvatus risk training.csv synthetic.csv --study study.toml --holdout holdout.csv --not-paired "
+           f"--method {page.name}\n```\n")
+    yield "The desk has no step for files without pairs: use one of the calls above.\n"
 
 
 def _settings(page: Description) -> Iterator[str]:

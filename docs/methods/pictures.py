@@ -110,7 +110,9 @@ class Bar:
     remark: str = ""
 
 
-def draw_release_bars(title: str, bars: Sequence[Bar], as_share: bool, tone: str, axis: str) -> str:
+def draw_release_bars(
+    title: str, bars: Sequence[Bar], as_share: bool, tone: str, axis: str, mark: str = "chance or S alone"
+) -> str:
     """One bar for each release, with a mark at its baseline."""
     side = 250.0
     known = [v for b in bars for v in (b.value, b.baseline) if v is not None]
@@ -118,7 +120,7 @@ def draw_release_bars(title: str, bars: Sequence[Bar], as_share: bool, tone: str
     wide, y = WIDE - side - 96, 30.0
     body = [text(0, 16, axis, "axis-name")]
     if any(b.baseline is not None for b in bars):
-        body += [line(WIDE - 250, 5, WIDE - 250, 19, "chance"), text(WIDE - 242, 16, "baseline: chance or S alone", "tick")]
+        body += [line(WIDE - 250, 5, WIDE - 250, 19, "chance"), text(WIDE - 242, 16, f"baseline: {mark}", "tick")]
     top = y
     for bar in bars:
         lines = wrap_name(bar.name, side - 14)

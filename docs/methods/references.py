@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -26,13 +26,17 @@ def papers() -> dict[str, str]:
 
 def references_of(docstring: str) -> Iterator[str]:
     """One line for each work that the docstring names by authors and year, or by the number of a paper."""
-    flat = " ".join(docstring.split())
+    flat, named = " ".join(docstring.split()), ""
     for name, found in listed().items():
         authors, _, year = name.rpartition(" ")
         if re.search(rf"{re.escape(authors)}(?: \({year}\)| {year}\b)", flat):
-            link = f" [doi:{found['doi']}](https://doi.org/{found['doi']})" if "doi" in found else ""
-            yield f"* {found['text']}{link}"
-    named = " ".join(found["text"] for name, found in listed().items() if name.rpartition(" ")[0] in flat)
+            named += found["text"]
+            yield _line(found)
     for number, text in papers().items():
         if re.search(rf"\b{number}\b", flat) and f"(paper {number})" not in named:
-            yield f"* {text} (paper {number})"
+            known = next((f for f in listed().values() if f"(paper {number})" in f["text"]), None)
+            yield _line(known) if known else f"* {text} (paper {number})"
+
+
+def _line(found: Mapping[str, str]) -> str:
+    return f"* {found['text']}" + (f" [doi:{found['doi']}](https://doi.org/{found['doi']})" if "doi" in found else "")

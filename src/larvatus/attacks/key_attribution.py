@@ -1,6 +1,7 @@
 """Learn a confidential value from the released rows that share a person's keys.
 
-CAP is the correct attribution probability; DiSCO and RepU are the measures of the R package synthpop.
+CAP is the correct attribution probability (Taub and others 2018); DiSCO and RepU are the measures of the R package synthpop
+(Raab, Nowok and Dibben 2024).
 
     For a target with keys q and true value t, p(t | q) the share of released rows with keys q that have the value t:
         CAP     mean of p(t | q) over targets; targets whose keys no released row has count 0
@@ -47,7 +48,8 @@ class KeyAttribution(Attack):
     half of the confidential columns. Numbers are cut into groups at quantiles of the original. With a holdout, the
     baseline is the same figure for records held out; without one, it is that of always guessing the most frequent value.
 
-    Look at it for files with categorical keys. It needs no holdout.
+    Look at it for files with categorical keys. It needs no holdout. Without one, a relation that holds for everybody with
+    these keys counts as a disclosure too.
 
     Parameters:
         keys: columns that the intruder knows.

@@ -30,7 +30,8 @@ class Linkability(Attack):
     This is linkability in the sense of the EU working party's opinion 05/2014. The control is the same attack on records held
     out: what it achieves is no leak of the generator. At most 2,000 records of each side are targets.
 
-    Look at it for synthetic files about persons on whom several sources exist.
+    Look at it for synthetic files about persons on whom several sources exist. It says nothing about values that are learnt:
+    see nearest_inference.
 
     Parameters:
         first: columns of the first source; the second has the others (default: every other column).

@@ -4,7 +4,8 @@
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
-file does not depend on which records were used. Rates at few false positives tell more than an average.
+file does not depend on which records were used. Rates at few false positives tell more than an average (Carlini and others 2022). A ratio of the densities of the file and of the population
+is the score of van Breugel and others 2023.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class MembershipInference(Attack):
     out does; 0.5 is chance. The details have the share of training records recognised if at most 0.1 %, 1 % and 10 % of the
     records held out are taken for training records. A rate below one record held out is read at no false positive.
 
-    Look at it if it is a secret that a person is in the data, as in a register of patients.
+    Look at it if it is a secret that a person is in the data, as in a register of patients. A value near 0.5 is an average: a
+    few records may still be recognised, so read the rates at few false positives too.
 
     Parameters: none.
     """

@@ -38,7 +38,8 @@ class NearCopies(Attack):
     are often this near each other, and near copies cannot be told from them. The details also give the share of rows that
     equal a training record, and that equal a record held out.
 
-    Look at it for synthetic files. It is the test for generators that memorise single records.
+    Look at it for synthetic files. It is the test for generators that memorise single records. It does not see a generator
+    that follows all records a little: see closest_record.
 
     Parameters:
         ratio: how much nearer than the fifth nearest record a near copy is.

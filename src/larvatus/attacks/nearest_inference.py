@@ -40,7 +40,8 @@ class NearestInference(Attack):
     The control is the same attack on records held out: what can be learnt about them holds for any person of the population.
     At most 2,000 records of each side are targets, fewer in large files with many columns.
 
-    Look at it for synthetic files with a column that nobody should learn about a person.
+    Look at it for synthetic files with a column that nobody should learn about a person. Do not read the value without its
+    baseline: what also holds for records held out is knowledge about the population.
 
     Parameters:
         tolerance: relative error up to which a guessed number is right.

@@ -45,7 +45,8 @@ class SinglingOut(Attack):
     largest value and rare categories. Predicates on several columns describe a random released row. Only predicates that hold
     for one released row are tried. The control is the success on records held out, at equal size.
 
-    Look at it for synthetic files. It needs no knowledge about a person at all.
+    Look at it for synthetic files. It needs no knowledge about a person at all. It says nothing about intruders who know
+    values of a person: see linkability and nearest_inference.
 
     Parameters:
         predicates: number of predicates on several columns.

@@ -1,6 +1,8 @@
 """Multiply the survey weight by random factors, and keep its total.
 
     w′_i = c_g · w_i · exp(sd · z_i),     z normal, one per unit;     c_g restores Σ w in each sub-group g
+
+What weights give away about strata, and noise against it: De Waal and Willenborg 1997.
 """
 
 from __future__ import annotations
