@@ -114,3 +114,12 @@ def test_lines_come_every_few_seconds(capsys):
     for i in range(5):
         lines("attacking", i, 5)
     assert capsys.readouterr().err == "     6 s  attacking (2 of 5)\n   400 s  attacking (4 of 5)\n"
+
+
+@pytest.mark.parametrize("given", [FRAME, [FRAME]])
+def test_a_frame_in_the_wrong_place_is_named_by_its_type_and_not_printed(given):
+    data = lv.read(FRAME, confidential="income")
+    with pytest.raises(StudyError) as caught:
+        lv.compare(data, [{"name": "theirs", "file": given, "paired": False}], ["near_copies"], ["moments"])
+    assert f"'theirs'.file: input should be a valid string, got {type(given).__name__}." in str(caught.value)
+    assert "income" not in str(caught.value)

@@ -7,6 +7,8 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -29,6 +31,7 @@ _LIMITS = {
 }
 _NO_NUMBER = {n: said for kind, said in (("float", "must be a number"), ("int", "must be a whole number"))
               for n in (f"{kind}_type", f"{kind}_parsing")} | {"int_from_float": "must be a whole number"}
+_PLAIN = (str, int, float, bytes, list, tuple, dict, date, time, Path)
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -92,8 +95,14 @@ def problems_by_field(where: str, error: ValidationError, fields: Sequence[str],
         elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
-            said[name] = f"{name}: {_limit(item) or _lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
+            said[name] = f"{name}: {_limit(item) or _lower(item['msg'].removeprefix('Value error, '))}, got {_given(item['input'])}."
     return said
+
+
+def _given(value: object) -> str:
+    """A value as it was written, but only the type of one that cannot be written: a data frame holds data."""
+    text = repr(value) if value is None or isinstance(value, _PLAIN) else ""
+    return text if text and "\n" not in text else type(value).__name__
 
 
 def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
