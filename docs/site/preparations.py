@@ -159,9 +159,10 @@ def totals() -> dict[str, Any]:
             "data": lv.read("census.csv", confidential=["AGI", "TAXINC", "PEARNVAL", "POTHVAL", "PTOTVAL"])}
 
 
-def survey_files() -> None:
-    """The survey as .sav, .dta, .xpt, .xlsx and .ods."""
+def survey_files() -> dict[str, Any]:
+    """The survey as .sav, .dta, .xpt, .xlsx and .ods; a part of a study is about the first one."""
     subprocess.run([sys.executable, str(ROOT / "examples" / "make_survey.py")], check=True)
+    return {"frame": {"source": "survey.sav", "roles": {"confidential": ["income"], "non_confidential": ["sex"]}}}
 
 
 def stays() -> dict[str, Any]:

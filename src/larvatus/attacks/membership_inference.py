@@ -4,8 +4,8 @@
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
-file does not depend on which records were used. Rates at few false positives tell more than an average (Carlini and others 2022). A ratio of the densities of the file and of the population
-is the score of van Breugel and others 2023.
+file does not depend on which records were used. Rates at few false positives tell more than an average (Carlini and others
+2022). A ratio of the densities of the file and of the population is the score of van Breugel and others 2023.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     w(i, k) = Σ_j log( P(y_kj | x_ij) / P(y_kj) );   k* = arg max_k w(i, k)  over the released records k with s_k = s_i
 
-P(y | x) is the transition law of a categorical column, and a normal law with the correlation of x and y for a number. The weight is that of
-Fellegi and Sunter 1969 with the values themselves in place of agreement.
+P(y | x) is the transition law of a categorical column, and a normal law with the correlation of x and y for a number. The
+weight is that of Fellegi and Sunter 1969 with the values themselves in place of agreement.
 """
 
 from __future__ import annotations

@@ -95,7 +95,8 @@ def problems_by_field(where: str, error: ValidationError, fields: Sequence[str],
         elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
-            said[name] = f"{name}: {_limit(item) or _lower(item['msg'].removeprefix('Value error, '))}, got {_given(item['input'])}."
+            wrong = _limit(item) or _lower(item["msg"].removeprefix("Value error, "))
+            said[name] = f"{name}: {wrong}, got {_given(item['input'])}."
     return said
 
 

@@ -3,7 +3,8 @@
     y = x + s_p,      s_p uniform on −days, …, −1, 1, …, days,      one draw for each person p
 
 The draw depends on the secret, the setting `days` and the id of the person alone: in all waves of a panel that are masked with
-the same secret, the dates of a person are shifted by the same number of days. Hripcsak and others 2016 shift the dates of patients alike.
+the same secret, the dates of a person are shifted by the same number of days. Hripcsak and others 2016 shift the dates of
+patients alike.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     U_p = (1/N) Σ_i (p_i − c)²
 
-p_i is the estimated probability that record i of the two stacked files is a released one, c the share of released records.
-U_p lies between 0 (the files cannot be separated) and c(1 − c) (every record is classified with certainty). Snoke and others 2018
+p_i is the estimated probability that record i of the two stacked files is a released one, c the share of released records. U_p
+lies between 0 (the files cannot be separated) and c(1 − c) (every record is classified with certainty). Snoke and others 2018
 call it pMSE and derive what to expect by chance for synthetic files.
 """
 

@@ -2,8 +2,8 @@
 
     loss of a target = max(0, success of the model trained on the original − success of the model trained on the release)
 
-Success is R² for a number and the share of right predictions for a category, on original records that neither model was trained
-on. The comparison is that of Esteban, Hyland and Rätsch 2017, with trees.
+Success is R² for a number and the share of right predictions for a category, on original records that neither model was
+trained on. The comparison is that of Esteban, Hyland and Rätsch 2017, with trees.
 """
 
 from __future__ import annotations
