@@ -1,9 +1,12 @@
-"""Write people.csv: 3,000 made-up people to try the commands on. Run it in the folder where the file should lie."""
+"""Write people.csv: made-up people to try the commands on. Run it in the folder where the file should lie.
+
+    python make_people.py                        3,000 people
+    python make_people.py --people 300 --more    300 people; --more adds job, place, person, household and weight
+"""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import argparse
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +34,23 @@ def people(n: int = 3000, seed: int = 0) -> pa.Table:
     })
 
 
+def with_more(table: pa.Table, seed: int = 5) -> pa.Table:
+    """The people with a job, a place, the number of the person and of the household, and a survey weight."""
+    rng, n = np.random.default_rng(seed), table.num_rows
+    return (
+        table.append_column("job", [rng.choice(["farmer", "miner", "clerk", "manager"], n)])
+        .append_column("place", [rng.choice(["Hull", "York", "Poole", "Dover", "Reading"], n)])
+        .append_column("pid", [np.arange(n)]).append_column("hid", [np.arange(n) // 2])
+        .append_column("w", [rng.uniform(20, 60, n).round(1)])
+    )
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "people.csv")
-    csv.write_csv(people(), target)
-    print(f"{target}: 3,000 people")
+    asked = argparse.ArgumentParser(description="Write people.csv: made-up people to try larvatus on.")
+    asked.add_argument("target", nargs="?", default="people.csv")
+    asked.add_argument("--people", type=int, default=3000, metavar="N")
+    asked.add_argument("--more", action="store_true", help="also job, place, pid (person), hid (household) and w (weight)")
+    given = asked.parse_args()
+    table = people(given.people)
+    csv.write_csv(with_more(table) if given.more else table, given.target)
+    print(f"{given.target}: {given.people:,} people")

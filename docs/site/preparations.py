@@ -15,40 +15,22 @@ PEOPLE = 300
 
 
 def people() -> None:
-    """people.csv, with a job, a place, persons, households and a weight."""
-    import numpy as np
+    """people.csv, as `python make_people.py --people 300 --more` writes it."""
     from pyarrow import csv
 
-    made = runpy.run_path(str(ROOT / "examples" / "make_people.py"))["people"](PEOPLE)
-    rng = np.random.default_rng(5)
-    made = made.append_column("job", [rng.choice(["farmer", "miner", "clerk", "manager"], PEOPLE)])
-    made = made.append_column("place", [rng.choice(["Hull", "York", "Poole", "Dover", "Reading"], PEOPLE)])
-    made = made.append_column("pid", [np.arange(PEOPLE)]).append_column("hid", [np.arange(PEOPLE) // 2])
-    csv.write_csv(made.append_column("w", [rng.uniform(20, 60, PEOPLE).round(1)]), "people.csv")
+    made = runpy.run_path(str(ROOT / "examples" / "make_people.py"))
+    csv.write_csv(made["with_more"](made["people"](PEOPLE)), "people.csv")
+
+
+def scripts() -> None:
+    """The scripts that write example files, as readers save them from the site."""
+    for name in ("make_people.py", "make_survey.py"):
+        shutil.copyfile(ROOT / "examples" / name, name)
 
 
 def study() -> None:
-    """study.toml: the roles of people.csv and one release."""
-    Path("study.toml").write_text("""source = "people.csv"
-
-[roles]
-confidential = ["income", "wealth"]
-non_confidential = ["age"]
-
-[sub_groups]
-columns = ["region", "sex"]
-small = "pool"
-
-[[release]]
-name = "shuffled"
-steps = ["data_shuffling"]
-
-[[attack]]
-method = "nearest_record"
-
-[[measure]]
-method = "correlation"
-""", encoding="utf-8")
+    """study.toml: the roles of people.csv and one release, as in examples/small_study.toml."""
+    shutil.copyfile(ROOT / "examples" / "small_study.toml", "study.toml")
 
 
 def data() -> dict[str, Any]:
@@ -178,7 +160,7 @@ def examples() -> None:
 
 PREPARATIONS: dict[str, Callable[[], dict[str, Any] | None]] = {
     made.__name__: made for made in (
-        people, study, data, released, noisy, copies, original, incomes, survey_folder, german, census, totals, survey_files,
-        stays, examples,
+        people, scripts, study, data, released, noisy, copies, original, incomes, survey_folder, german, census, totals,
+        survey_files, stays, examples,
     )
 }

@@ -25,4 +25,5 @@ def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert larvatus.__version__ == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"/larvatus-{version}-py3-none-any.whl[" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert f'{{% set version = "{version}" %}}' in (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
