@@ -74,6 +74,31 @@ def test_the_bar_shows_what_is_done_and_no_more(impatient):
     assert half.count("━") == 10, "half of a bar of twenty"
 
 
+@pytest.mark.parametrize(("said", "shown"), [
+    ("reading the data", "reading the data for 1 min 5 s"), ("attacking: cluster for 3 s", "attacking: cluster for 3 s"),
+])
+def test_a_step_is_shown_with_the_time_since_it_began(said, shown, monkeypatch):
+    with Terminal().progress() as progress:
+        progress("release 1 of 2, about 40 s left", 0, 1)
+        now = time.monotonic()
+        monkeypatch.setattr(module.time, "monotonic", lambda: now + 100)
+        progress(said, 0, 1)
+        assert progress.line() == said
+        monkeypatch.setattr(module.time, "monotonic", lambda: now + 165)
+        progress(said, 0, 1)
+        assert progress.line() == shown
+
+
+def test_a_line_that_is_too_long_is_wrapped_and_nothing_of_it_is_lost(impatient):
+    terminal, shown = Terminal(), io.StringIO()
+    terminal.err = Console(file=shown, force_terminal=True, width=80, color_system=None)
+    with terminal.progress() as progress:
+        progress("release 1 of 4, about 3 min left; shuffled: attacking: optimal_assignment and noise: masking", 0, 1)
+        time.sleep(0.25)
+    for word in ("release", "optimal_assignment", "noise:", "masking"):
+        assert word in shown.getvalue()
+
+
 def test_the_clock_stops_when_work_fails(impatient, capsys):
     with pytest.raises(ValueError, match="broken"), Terminal().progress():
         raise ValueError("broken")

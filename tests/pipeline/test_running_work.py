@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from larvatus.core.progress import silent
-from larvatus.pipeline.candidates import unit_runner
+from larvatus.pipeline.candidates import running_work, unit_runner
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.candidates.unit_runner import Unit, UnitRunner
@@ -119,6 +119,37 @@ def test_the_line_moves_while_a_long_unit_runs(monkeypatch):
     list(runner.results([plan("noise", [("first", 0.5)])]))
     assert sum("attacking: first" in line for line in trace.lines) >= 4
     assert unit_runner._TICK < 2
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_the_line_moves_while_the_only_hand_works(monkeypatch, inline):
+    monkeypatch.setattr(running_work, "_TICK", 0.05)
+    trace = Trace()
+    runner = runner_of(trace, 1, lambda seconds, progress: None, 1)
+    if inline:
+        runner.here, runner.inline = (lambda seconds, progress: time.sleep(seconds)), True
+        list(runner.results([plan("noise", [("first", 0.5)])]))
+    else:
+        with runner.work.doing("first", "attacking: first"):
+            time.sleep(0.5)
+    assert sum("attacking: first" in line for line in trace.lines) >= 4
+    shown = len(trace.lines)
+    time.sleep(0.2)
+    assert len(trace.lines) == shown, "the clock ends with the work"
+
+
+def test_the_line_says_how_long_each_piece_has_run():
+    hands, trace = Hands(), Trace()
+    work = RunningWork(trace, DurationEstimate(lambda kind: 1.0), [["a", "b"]], now=hands)
+    work.begin("one", 0, "a", "noise", "attacking: a")
+    for seconds, wanted in ((1.9, ""), (0.1, " for 2 s"), (57.0, " for 59 s"), (92.0, " for 2 min 31 s")):
+        hands.at += seconds
+        work.show()
+        assert trace.lines[-1] == f"noise: attacking: a{wanted}"
+    work.begin("two", 0, "b", "noise", "attacking: b")
+    hands.at += 3
+    work.show()
+    assert trace.lines[-1] == "noise: attacking: a for 2 min 34 s and noise: attacking: b for 3 s"
 
 
 def test_details_of_a_unit_replace_its_name():

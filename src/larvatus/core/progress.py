@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+_AT_ONCE = 2.0  # seconds in which a step needs no clock
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
 
 
@@ -40,6 +41,14 @@ class PieceDisplay(Protocol):
 def with_count(doing: str, done: int, total: int) -> str:
     """What is being done, and which of the pieces it is, unless it is the only one or all of them are done."""
     return f"{doing} ({done + 1} of {total})" if done < total > 1 else doing
+
+
+def seconds_so_far(seconds: float) -> str:
+    """For how long something has been going on, as the end of a line; nothing in the first two seconds."""
+    if seconds < _AT_ONCE:
+        return ""
+    minutes, rest = divmod(int(seconds), 60)
+    return f" for {minutes} min {rest} s" if minutes else f" for {rest} s"
 
 
 def silent(doing: str, done: int, total: int) -> None:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from larvatus.cli.output.tables import lay_out
-from larvatus.core.progress import Progress, silent, with_count
+from larvatus.core.progress import Progress, seconds_so_far, silent, with_count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -28,6 +28,7 @@ PATIENCE, QUIET_FOR = 1.0, 5.0
 _REFRESH = 0.05  # seconds between two changes that are shown at once; others wait for the next tenth of a second
 _SHARE = 0.05  # lines in a file: the next one once the work has taken a twentieth longer
 _MOST_NOTES = 12
+_FIGURES, _DURATION = re.compile("[0-9]+"), re.compile(r" for [0-9]+ (s|min)\b")
 
 
 class _Output(Console):
@@ -141,15 +142,26 @@ def wrap(text: str, width: int | None) -> str:
     return "\n".join(out)
 
 
+class _Line:
+    """A text that is asked for whenever the display is drawn."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self.text = text
+
+    def __rich__(self) -> Text:
+        return Text(self.text())
+
+
 class _Watcher:
     """Shows what is running with a bar and a clock on a terminal, or a line every few seconds where output goes to a file.
 
     The bar shows how many pieces of the work are done; the clock counts from the beginning of the work and ticks by itself.
+    A step that says nothing of its own duration is shown with the time since it began.
     """
 
     def __init__(self, console: Console, first: str) -> None:
         self.console, self.began, self.status = console, time.monotonic(), first
-        self.said = self.began
+        self.said = self.since = self.began
         self.share = (0, 1)
         self.shown: RichProgress | None = None
         self.lock = threading.Lock()
@@ -159,7 +171,9 @@ class _Watcher:
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         with self.lock:
-            self.status = with_count(doing, done, total)
+            before, self.status = self.status, with_count(doing, done, total)
+            if _FIGURES.sub("", before) != _FIGURES.sub("", self.status):
+                self.since = time.monotonic()
             self.share = (done, max(total, 1))
             if self.shown is not None:
                 self._bar(self.shown)
@@ -172,13 +186,13 @@ class _Watcher:
     def _show(self) -> None:
         with self.lock:
             if self.console.is_terminal:
-                from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+                from rich.progress import BarColumn, Progress, RenderableColumn, SpinnerColumn, TimeElapsedColumn
                 from rich.table import Column
 
-                stage = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+                stage = RenderableColumn(_Line(self.line), table_column=Column(ratio=1))
                 parts = (SpinnerColumn(), BarColumn(20), TimeElapsedColumn(), stage)
                 self.shown = Progress(*parts, console=self.console, transient=True, expand=True)
-                self.shown.add_task(self.status)
+                self.shown.add_task("")
                 self.shown.tasks[0].start_time = self.shown.get_time() - (time.monotonic() - self.began)
                 self._bar(self.shown)
                 self.shown.start()
@@ -187,7 +201,12 @@ class _Watcher:
 
     def _bar(self, shown: RichProgress) -> None:
         (done, total), task = self.share, shown.tasks[0]
-        task.total, task.completed, task.description = total, done, self.status
+        task.total, task.completed = total, done
+
+    def line(self) -> str:
+        """What is running, and for how long."""
+        told = _DURATION.search(self.status) is not None
+        return self.status + ("" if told else seconds_so_far(time.monotonic() - self.since))
 
     def _quiet_long_enough(self) -> bool:
         """Whether the next line is due: a run of hours should not fill a log."""
@@ -196,7 +215,7 @@ class _Watcher:
 
     def _line(self) -> None:
         self.said = time.monotonic()
-        self.console.print(f"{self.said - self.began:6.1f} s  {self.status}", markup=False, soft_wrap=True)
+        self.console.print(f"{self.said - self.began:6.1f} s  {self.line()}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
         self.timer.cancel()

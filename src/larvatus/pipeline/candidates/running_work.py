@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from larvatus.core.progress import PieceDisplay, PieceProgress, Progress, duration_text, progress_to
+from larvatus.core.progress import PieceDisplay, PieceProgress, Progress, duration_text, progress_to, seconds_so_far, silent
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
 
 _ONLY, _ASIDE = "this process", "aside"
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
+_TICK = 1.0  # seconds after which the line is shown again while one piece runs
 
 
 @dataclass(slots=True)
@@ -23,10 +24,14 @@ class _Running:
     doing: str
     began: float
 
+    def line(self, now: float) -> str:
+        """What is being done on which candidate, and for how long already."""
+        return (f"{self.label}: " if self.label else "") + self.doing + seconds_so_far(now - self.began)
+
 
 @dataclass(slots=True)
 class RunningWork:
-    """What each hand is doing, in words; each change is reported with the time left, estimated from the work done.
+    """What each hand is doing, in words and for how long; each change is reported with the time left, from the work done.
 
     `planned` lists the kinds of work of every candidate in order. Those of a candidate that is open, or finished, are replaced
     by what really waits.
@@ -53,7 +58,7 @@ class RunningWork:
         """The only hand does one piece of work inside this context."""
         self.begin(_ONLY, 0, kind, "", doing)
         self.show()
-        with progress_to(self.progress_of(_ONLY)):
+        with progress_to(self.progress_of(_ONLY)), self.ticking():
             yield
         self.end(_ONLY)
 
@@ -84,6 +89,24 @@ class RunningWork:
 
         return report_progress
 
+    @contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Show the line again and again until the end of this context."""
+        if self.progress is silent:
+            yield
+            return
+        over = threading.Event()
+
+        def tick() -> None:
+            while not over.wait(_TICK):
+                self.show()
+
+        threading.Thread(target=tick, daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+
     def seconds_left(self, hands: int) -> float:
         """Expected seconds until everything is done."""
         kinds = [k for i, planned in enumerate(self.planned) if i not in self.ended for k in self.waiting.get(i, planned)]
@@ -100,8 +123,8 @@ class RunningWork:
             head = ", ".join([*place, *self._left()]) if self.placed else ""
             done, waiting = self.estimate.pieces_done, sum(
                 len(self.waiting.get(i, planned)) for i, planned in enumerate(self.planned) if i not in self.ended)
-            parts = [f"{r.label}: {r.doing}" if r.label else r.doing for r in shown]
-            line = "; ".join([*([head] if head else []), " and ".join(parts)])
+            now = self.now()
+            line = "; ".join([*([head] if head else []), " and ".join(r.line(now) for r in shown)])
             self.progress(line, done, done + waiting + len(shown))
             if isinstance(self.progress, PieceDisplay) and self.names:
                 self.progress.show_pieces(self._pieces(), self.seconds_left(len(self.running)) if self._left() else None)

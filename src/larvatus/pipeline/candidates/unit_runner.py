@@ -169,7 +169,8 @@ class _Run(Generic[_R]):
         self._note_waiting(task.place)
         if self.runner.inline:
             self.threads[hand] = (None, task)
-            self._do(hand, task)
+            with self.work.ticking():
+                self._do(hand, task)
         else:
             self.threads[hand] = (start_thread(lambda: self._do(hand, task)), task)
         return True
