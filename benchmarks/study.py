@@ -19,8 +19,9 @@ Sizes that were measured in separate runs are compared too.
 `--attacks` and `--measures` limit a run to some methods.
 
 `--command` also runs each study with `larvatus run`, as users do: a supervised child process, and a worker process if that
-pays. It gives processor and wall-clock seconds and the peak memory of all these processes together. `--command-only` does
-nothing else, so there are no figures by stage.
+pays. It gives processor and wall-clock seconds and the peak memory of all these processes together. Core use is processor
+seconds / (wall-clock seconds × cores), from the start of the command to its end. `--command-only` does nothing else, so there
+are no figures by stage.
 
 `--whole-file` attacks the general case with the default sampled targets and with `targets="all"`. For each attack it gives the
 sampled estimate, its interval, the whole-file value and whether that is inside.
@@ -37,6 +38,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import sys
 import tempfile
 import time
@@ -51,6 +53,7 @@ sys.path.insert(0, str(HERE))
 SURVEY_ROWS, QUICK_ROWS, TARGETS, WHOLE_FILE_ROWS = 30_000, 600, 5_000, 100_000
 SECRET = b"benchmark secret"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+_SO_FAR = re.compile(" for ([0-9]+ min )?[0-9]+ s$")  # how long the step has been running
 RELEASES: list[dict[str, Any]] = [
     {"name": "shuffled", "steps": ["data_shuffling"]}, {"name": "noise", "steps": ["additive_noise(variance=0.2)"]},
 ]
@@ -125,6 +128,7 @@ class Stages:
 
     def progress(self, doing: str, done: int, total: int) -> None:
         """Follow the progress reports of a study; reports from inside a method do not begin a stage."""
+        doing = _SO_FAR.sub("", doing)
         for kind in ("masking", "attacking", "measuring"):
             stage = f"{kind}: {doing.rpartition(f'{kind}: ')[2]}"
             if f"{kind}: " in doing and stage != self.now:
@@ -231,6 +235,7 @@ def command_run(folder: Path, least: float) -> dict[str, Any]:
     return {
         "exit_code": done.code, "processes": done.processes, "seconds": round(done.seconds, 2),
         "ratio": round(done.seconds / least, 1), "wall_seconds": round(done.wall_seconds, 2),
+        "core_use": round(done.seconds / (done.wall_seconds * (os.cpu_count() or 1)), 2),
         "tree_peak_gb": round(done.peak() / 1e9, 2), "load": round(os.getloadavg()[0], 1),
     }
 
@@ -289,8 +294,8 @@ def shown(job: dict[str, Any]) -> str:
              for name, took in job["stages"].items()]
     if command := job.get("command"):
         lines.append(f"  as a command: exit code {command['exit_code']}, {command['seconds']} s of processor time, "
-                     f"{command['ratio']} times the floor, {command['wall_seconds']} s, {command['tree_peak_gb']} GB in "
-                     f"{command['processes']} processes")
+                     f"{command['ratio']} times the floor, {command['wall_seconds']} s, core use "
+                     f"{command['core_use']}, {command['tree_peak_gb']} GB in {command['processes']} processes")
     return "\n".join([head, *lines])
 
 

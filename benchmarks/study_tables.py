@@ -26,10 +26,10 @@ def write_page(page: Path, results: Path) -> None:
 def studies(jobs: Sequence[Row]) -> list[str]:
     """One line for each study: seconds and memory as ratios to the floor and to the size before."""
     head = ("study", "records", "columns", "processor seconds", "times the floor", "times the size before", "peak memory",
-            "with `larvatus run`", "longest stages")
+            "with `larvatus run`", "core use", "longest stages")
     return table(head, ([
         job["case"], f"{job['rows']:,}", str(job["columns"]), short(job["seconds"]), short(job["ratio"]), growth(job),
-        f"{job['tree_peak_gb']:g} GB", as_command(job), longest(job),
+        f"{job['tree_peak_gb']:g} GB", as_command(job), core_use(job), longest(job),
     ] for job in jobs))
 
 
@@ -46,6 +46,12 @@ def growth(job: Row) -> str:
 def as_command(job: Row) -> str:
     run = job.get("command")
     return f"{short(run['wall_seconds'])} s, {run['tree_peak_gb']:g} GB in {run['processes']} processes" if run else "–"
+
+
+def core_use(job: Row) -> str:
+    """Processor seconds of the command over its wall-clock seconds on all cores."""
+    used = job.get("command", {}).get("core_use")
+    return f"{used:g}" if used is not None else "–"
 
 
 def longest(job: Row) -> str:

@@ -30,7 +30,8 @@ def test_the_releases_of_the_general_case():
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs the memory accounts of Linux")
 def test_reports_from_inside_a_method_do_not_begin_a_stage():
     stages = load("benchmarks/study.py").Stages()
-    for doing in ("noise · attacking: rerun", "noise · attacking: rerun", "noise · measuring: moments", "linking"):
+    for doing in ("noise: attacking: rerun", "noise: attacking: rerun for 59 s", "noise: attacking: rerun for 1 min 2 s",
+                  "noise: measuring: moments", "linking"):
         stages.progress(doing, 0, 1)
     assert [name for name, *_ in stages.spans] == ["start", "attacking: rerun"]
     assert stages.now == "measuring: moments"
@@ -78,7 +79,7 @@ def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     job = {"case": "general", "rows": 100, "columns": 4, "seconds": 3.0, "ratio": 6.0, "tree_peak_gb": 0.3, "stages": {
         "read": {**stage, "seconds": 1.0, "ratio": 2.0}, "attacking: rerun": stage}}
     larger = {**job, "rows": 1000, "growth_from": {"from_rows": 100, "study": 8.5},
-              "command": {"wall_seconds": 9.0, "tree_peak_gb": 0.4, "processes": 3}}
+              "command": {"wall_seconds": 9.0, "tree_peak_gb": 0.4, "processes": 3, "core_use": 0.9}}
     attack = {"attack": "rank_window", "release": "noise", "rows": 100, "estimate": 0.2, "interval": [0.1, 0.3],
               "inside": False, "whole_file": 0.31, "sampled_seconds": 1.0, "whole_file_seconds": 2.0, "sampled": True}
     stored = {"jobs": [larger, job], "whole_file": [attack, {**attack, "sampled": False}]}
@@ -87,8 +88,8 @@ def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     load("benchmarks/study_tables.py").write_page(page, results)
     lines = page.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if not line.startswith("|")] == ["# Page", "", "", "Between.", ""]
-    assert "| general | 100 | 4 | 3 | 6 | – | 0.3 GB | – | rerun 4; read 2 |" in lines
-    assert ("| general | 1,000 | 4 | 3 | 6 | 8.5 (from 100 records) | 0.3 GB | 9 s, 0.4 GB in 3 processes | rerun 4; read 2 |"
-            in lines)
+    assert "| general | 100 | 4 | 3 | 6 | – | 0.3 GB | – | – | rerun 4; read 2 |" in lines
+    assert ("| general | 1,000 | 4 | 3 | 6 | 8.5 (from 100 records) | 0.3 GB | 9 s, 0.4 GB in 3 processes | 0.9 | rerun 4; "
+            "read 2 |" in lines)
     assert lines[-1] == "| `rank_window` | noise | 100 | 0.2000 | 0.1000 to 0.3000 | 0.3100 | no | 1, 2 |"
     assert not any("old" in line or line.startswith("| x ") for line in lines)
