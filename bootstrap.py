@@ -47,7 +47,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "env": frozenset({"dev", "spark", "sail"}),
 }
 MEMORY_FOR_FILES = 4 * 2**30  # bytes
-WORKERS = (os.cpu_count() or 1) + 2  # tests that wait for a browser, for Spark, for a program or for a signal leave their cores free
+WORKERS = (os.cpu_count() or 1) + 2  # a test that waits for a browser, Spark, a program or a signal leaves its core free
 PYTEST = ("-m", "pytest", "-q", "-n", str(WORKERS), "--dist", "loadgroup", "--durations=10", "--durations-min=1.0")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_FLAGS = (
