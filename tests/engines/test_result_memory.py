@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ import larvatus as lv
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.design import design_of, with_terms
 from larvatus.data.verbs import add_ranks, as_one_group, map_rows, moments_by_group, remember
+from larvatus.engines._disk import sorting
+from larvatus.engines._disk import table as disk_table
 from larvatus.engines._layout.result_memory import ResultMemory
+from larvatus.engines.duckdb import Duckdb
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.ranks import grouped_ranks
 from sample import ROLES, SECRET, people
@@ -129,6 +133,31 @@ def test_a_mask_and_a_measure_sort_each_original_column_once(monkeypatch):
     for name in data.confidential:
         copies = sorted_.count(np.sort(data.table.values[name]).tobytes())
         assert copies == 2, name  # once for the original; the shuffled column has the same values
+
+
+@pytest.mark.parametrize("room", [None, 60])
+def test_on_disk_placements_and_a_measure_share_the_sorted_values_of_each_original_column(monkeypatch, room):
+    """Sub-groups that fit in the room, and sub-groups that the database sorts."""
+    data = lv.read(people(300), **ROLES, engine="duckdb" if room is None else Duckdb(rows=room))
+    sorted_: list[bytes] = []
+    in_memory, larger = disk_table.sorted_present, sorting.ordered_values
+    monkeypatch.setattr(disk_table, "sorted_present", lambda x: sorted_.append(np.sort(x).tobytes()) or in_memory(x))
+
+    def watched(room, column, low, high):
+        sorted_.append(np.sort(column.read(low, high)).tobytes())
+        return larger(room, column, low, high)
+
+    monkeypatch.setattr(sorting, "ordered_values", watched)
+    originals = [np.sort(data.table.held[name].stored().read(low, high)).tobytes()
+                 for name in data.confidential for low, high in pairwise(data.table.starts)]
+    assert max(data.groups.sizes) > (room or 0)
+    release = lv.mask(data, "data_shuffling", secret=SECRET)
+    assert [sorted_.count(x) for x in originals] == [1] * len(originals), "the placement reads sorted values"
+    other = lv.mask(data, "data_shuffling", secret=SECRET[::-1])
+    assert [sorted_.count(x) for x in originals] == [1] * len(originals), "a second release too"
+    lv.utility(data, release, ["marginal"])
+    lv.utility(data, other, ["marginal"])
+    assert [sorted_.count(x) for x in originals] == [3] * len(originals), "shuffled columns have the same values"
 
 
 def test_a_column_is_moved_to_another_order_once(data):

@@ -89,9 +89,9 @@ def _left_out(moves: Floats, from_others: bool) -> Link:
 
 
 def _moves(sides: LinkedGroup) -> Floats:
-    from larvatus.stats.ranks.windows import rank_moves
+    from larvatus.stats.ranks.windows import RankScale
 
-    return np.array([rank_moves(x, y) for x, y in zip(sides.originals.T, sides.y.T, strict=True)])
+    return np.array([RankScale.of(x, y).moves() for x, y in zip(sides.originals.T, sides.y.T, strict=True)])
 
 
 def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[LinkedGroup], Floats]:
@@ -100,19 +100,18 @@ def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[LinkedGro
     `windows` holds the largest and the second largest move; the second applies to the record that has the largest.
     """
     from larvatus.stats.linkage.boxes import shared_credit
-    from larvatus.stats.ranks.windows import rank_limits, rank_moves
+    from larvatus.stats.ranks.windows import RankScale
 
     def link(sides: LinkedGroup) -> Floats:
-        columns = list(zip(sides.originals.T, sides.y.T, strict=True))
-        moves = [rank_moves(x, y, sides.own) for x, y in columns]
+        scales = [RankScale.of(x, y) for x, y in zip(sides.originals.T, sides.y.T, strict=True)]
         first, second = (np.broadcast_to(w, len(sides.names)) if len(w) == 1 else w[: len(sides.names)] for w in windows)
+        by_column = []
+        for j, scale in enumerate(scales):
+            farthest = scale.moves(sides.own) >= first[j] if any(from_others) else False
+            by_column.append(scale.limits([np.where(o & farthest, second[j], first[j]) for o in from_others], sides.own))
         out = []
-        for others in from_others:
-            limits = [
-                rank_limits(x, y, np.where(others & (moves[j] >= first[j]), second[j], first[j]), sides.own)
-                for j, (x, y) in enumerate(columns)
-            ]
-            low, high = (np.array([pair[side] for pair in limits]).T for side in (0, 1))
+        for trial in range(len(from_others)):
+            low, high = (np.array([limits[trial][side] for limits in by_column]).T for side in (0, 1))
             out.append(shared_credit(sides.x, low, high, sides.y, sides.same, sides.own))
         return np.array(out)
 

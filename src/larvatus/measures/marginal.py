@@ -161,9 +161,11 @@ def _distances_in_memory(original: Microdata, released: Microdata, names: Sequen
 
 def _sorted_by_group(data: Microdata, name: str) -> list[Floats]:
     """The values of a column in each sub-group, sorted, without missing ones. An engine may have sorted them before."""
-    known = getattr(data.table, "sorted_values", None)
-    if known is not None:
-        return list(known(name))
+    in_memory, on_disk = (getattr(data.table, known, None) for known in ("sorted_values", "sorted_groups"))
+    if in_memory is not None:
+        return list(in_memory(name))
+    if on_disk is not None:
+        return [run.all() for run in on_disk(name)]
 
     def values(group: int, block: Block) -> tuple[Floats, ...]:
         return (block[name][~np.isnan(block[name])],)

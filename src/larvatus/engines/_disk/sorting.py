@@ -11,6 +11,7 @@ from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array, Block, Words
 from larvatus.engines._disk.layout import ColumnBlocks, PlacedColumn, Room, rechunk
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.sorted_groups import SortedPart
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import positions_among
 from larvatus.stats.ranks.quantiles import quantiles_in_order
@@ -100,7 +101,7 @@ def _numbered(found: ColumnBlocks) -> Iterator[tuple[Ints, list[Array]]]:
 
 
 def place(
-    room: Room, order: StoredColumn, record: StoredColumn, words: Words, ordered: StoredColumn, out: StoredColumn, low: int,
+    room: Room, order: StoredColumn, record: StoredColumn, words: Words, ordered: SortedPart, out: StoredColumn, low: int,
     high: int
 ) -> None:
     """Give the r-th smallest of the ordered values to the row ranked r-th."""
@@ -109,8 +110,8 @@ def place(
     scatter_on_disk(_given(found, ordered, present), [out], low, high, room.bucket)
 
 
-def _given(found: ColumnBlocks, ordered: StoredColumn, present: int) -> Iterator[tuple[Ints, list[Array]]]:
-    done, n = 0, ordered.rows
+def _given(found: ColumnBlocks, ordered: SortedPart, present: int) -> Iterator[tuple[Ints, list[Array]]]:
+    done, n = 0, len(ordered)
     for block in found if n else ():
         m = len(block["row"])
         index = -(-np.arange(done + 1, done + m + 1) * n // present) - 1

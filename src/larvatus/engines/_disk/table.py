@@ -174,13 +174,11 @@ class DiskTable(LaidOut):
     ) -> DiskTable:
         other = self if source is None else as_disk(source)
         record = self.layout.record.stored()
-        given = {v: other._in_any_order(v) for _, v in placed.values()}
+        given = {v: other.sorted_groups(v) for _, v in placed.values()}
 
         def in_memory(into: str, group: int, low: int, high: int) -> Array:
             order, values = placed[into]
-            ordered = given[values].read(int(other.starts[group]), int(other.starts[group + 1]))
-            ordered.sort()
-            ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
+            ordered = given[values][group].all()
             rows = keyed_order(self.held[order].stored().read(low, high), record.read(low, high), ties(random, order))
             out = np.full(high - low, np.nan)
             if len(ordered):
@@ -189,9 +187,8 @@ class DiskTable(LaidOut):
 
         def larger(into: str, group: int, out: StoredColumn, low: int, high: int) -> None:
             order, values = placed[into]
-            span = int(other.starts[group]), int(other.starts[group + 1])
-            ordered = sorting.ordered_values(self.room, given[values], *span)
-            sorting.place(self.room, self.held[order].stored(), record, ties(random, order), ordered, out, low, high)
+            by, words = self.held[order].stored(), ties(random, order)
+            sorting.place(self.room, by, record, words, given[values][group], out, low, high)
 
         made = {n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}
         return self._by_column(made, [o for o, _ in placed.values()], in_memory, larger, np.diff(other.starts))

@@ -34,6 +34,10 @@ class SortedPart:
     def read(self, low: int, high: int) -> Array:
         return self.column.read(self.first + low, self.first + high)
 
+    def all(self) -> Array:
+        """Every value, of a sub-group that fits in memory."""
+        return self.read(0, self.count)
+
     def every(self, step: int) -> Array:
         """About every `step`-th value."""
         return np.asarray(self.sample[:: max(step // ONE_IN, 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -9,40 +11,53 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 
 
-def rank_moves(x: Floats, y: Floats, own: Ints | None = None) -> Floats:
-    """Change in rank of records (default: all) beyond the ranks of their tied value, as a share of the released values.
+@dataclass(frozen=True, slots=True)
+class RankScale:
+    """The ranks of original and released values of one column, each sorted once; missing values have no rank."""
 
-    It is NaN if a value is missing.
-    """
-    values, shown = (x, y) if own is None else (x[own], y[own])
-    out = np.full(len(values), np.nan)
-    there, ordered = ~np.isnan(values), np.sort(y[~np.isnan(y)])
-    if not there.any() or not len(ordered):
+    x: Floats
+    y: Floats
+    originals: Floats
+    released: Floats
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats) -> RankScale:
+        return cls(x, y, np.sort(x[~np.isnan(x)]), np.sort(y[~np.isnan(y)]))
+
+    def moves(self, own: Ints | None = None) -> Floats:
+        """Change in rank of records (default: all) beyond the ranks of their tied value, as a share of the released values.
+
+        It is NaN if a value is missing.
+        """
+        values, shown = (self.x, self.y) if own is None else (self.x[own], self.y[own])
+        out, there, n = np.full(len(values), np.nan), ~np.isnan(values), len(self.released)
+        if not there.any() or not n:
+            return out
+        first, last = _held_of(self.originals, values[there], n)
+        from_, to = _held(self.released, shown[there])
+        moved = np.maximum(np.maximum(from_ - last, first - to), 0.0)
+        out[there] = np.where(np.isnan(shown[there]), np.nan, moved / n)
         return out
-    first, last = _held_of(np.sort(x[~np.isnan(x)]), values[there], len(ordered))
-    from_, to = _held(ordered, shown[there])
-    moved = np.maximum(np.maximum(from_ - last, first - to), 0.0)
-    out[there] = np.where(np.isnan(shown[there]), np.nan, moved / len(ordered))
-    return out
 
+    def limits(self, windows: Sequence[float | Floats], own: Ints | None = None) -> list[tuple[Floats, Floats]]:
+        """The smallest and the largest released value within each window of ranks around each original (default: of all).
 
-def rank_limits(x: Floats, y: Floats, window: float | Floats, own: Ints | None = None) -> tuple[Floats, Floats]:
-    """The smallest and the largest released value within the window of ranks around each original value (default: of all).
-
-    Ranks are among the present values; tied values have all the ranks of their run. The window is a share of the released
-    values, one for all or one for each. If the original is missing the limit is NaN, which excludes nothing.
-    """
-    values = x if own is None else x[own]
-    low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    there, ordered = ~np.isnan(values), np.sort(y[~np.isnan(y)])
-    if not there.any() or not len(ordered):
-        return low, high
-    n = len(ordered)
-    first, last = _held_of(np.sort(x[~np.isnan(x)]), values[there], n)
-    steps = np.floor(np.broadcast_to(window, len(values))[there] * n + 1e-9)
-    low[there] = ordered[np.clip(first - steps, 1, n).astype(np.int64) - 1]
-    high[there] = ordered[np.clip(last + steps, 1, n).astype(np.int64) - 1]
-    return low, high
+        Tied values have all the ranks of their run. A window is a share of the released values, one for all or one for each.
+        If the original is missing the limit is NaN, which excludes nothing.
+        """
+        values = self.x if own is None else self.x[own]
+        there, n = ~np.isnan(values), len(self.released)
+        if not there.any() or not n:
+            return [(np.full(len(values), np.nan), np.full(len(values), np.nan)) for _ in windows]
+        first, last = _held_of(self.originals, values[there], n)
+        out = []
+        for window in windows:
+            low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
+            steps = np.floor(np.broadcast_to(window, len(values))[there] * n + 1e-9)
+            low[there] = self.released[np.clip(first - steps, 1, n).astype(np.int64) - 1]
+            high[there] = self.released[np.clip(last + steps, 1, n).astype(np.int64) - 1]
+            out.append((low, high))
+        return out
 
 
 def _held_of(ordered: Floats, values: Floats, released: int) -> tuple[Floats, Floats]:
