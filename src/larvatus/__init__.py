@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from larvatus.core.errors import LarvatusError
     from larvatus.core.randomness import RecordRandom
     from larvatus.data.accepted_types import AttackLike, MeasureLike, ReleaseLike, SourceLike, StepLike
+    from larvatus.data.budgets.release_budget import ReleaseBudget
     from larvatus.data.certificate import Certificate, Certificates
     from larvatus.data.contracts import Attack, Block, Column, Engine, Mask, Masked, Measure
     from larvatus.data.holdout import Holdout
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
     from larvatus.data.score import Score, Scores
     from larvatus.measures.analyses.spec import Analysis
     from larvatus.measures.scoring.domains import Domain
-    from larvatus.pipeline import advise, certify, check, compare, hold_out, mask, read, risk, run, search, utility
+    from larvatus.pipeline import advise, budget, certify, check, compare, hold_out, mask, read, risk, run, search, utility
     from larvatus.searching.goal import Goal
     from larvatus.searching.result import SearchResult
     from larvatus.searching.space import SearchSpaceLike
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
 _PLACES = {
-    "pipeline": ("advise", "certify", "check", "compare", "hold_out", "mask", "read", "risk", "run", "search", "utility"),
+    "pipeline": (
+        "advise", "budget", "certify", "check", "compare", "hold_out", "mask", "read", "risk", "run", "search", "utility",
+    ),
     "advice.advice": ("Advice",),
     "advice.roles_draft": ("RoleGuesses",),
     "comparison.comparison": ("Comparison",),
@@ -44,6 +47,7 @@ _PLACES = {
     "core.errors": ("LarvatusError",),
     "core.randomness": ("RecordRandom",),
     "data.accepted_types": ("AttackLike", "MeasureLike", "ReleaseLike", "SourceLike", "StepLike"),
+    "data.budgets.release_budget": ("ReleaseBudget",),
     "data.certificate": ("Certificate", "Certificates"),
     "data.contracts": ("Attack", "Block", "Column", "Engine", "Mask", "Masked", "Measure"),
     "data.holdout": ("Holdout",),
@@ -67,10 +71,10 @@ _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one ve
 __all__ = [
     "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison", "Constraints",
     "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask",
-    "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseLike",
-    "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study",
-    "SubGroups", "advise", "analysis", "attacks", "certify", "check", "compare", "datasets", "hold_out", "mask", "masks",
-    "measures", "read", "risk", "run", "search", "utility",
+    "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseBudget",
+    "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike",
+    "StepLike", "Study", "SubGroups", "advise", "analysis", "attacks", "budget", "certify", "check", "compare", "datasets",
+    "hold_out", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 
 

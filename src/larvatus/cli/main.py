@@ -13,6 +13,7 @@ from cyclopts import App, CycloptsError
 from larvatus import __version__
 from larvatus.cli.commands.advise import advise
 from larvatus.cli.commands.approve import approve
+from larvatus.cli.commands.budget import budget
 from larvatus.cli.commands.certify import certify
 from larvatus.cli.commands.check import check
 from larvatus.cli.commands.demo import demo
@@ -42,7 +43,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce", "keys", "desk", "certify",
+    "reproduce", "keys", "desk", "certify", "budget",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -64,6 +65,7 @@ app.command(risk)
 app.command(utility)
 app.command(publish_noise, usage="Usage: larvatus publish-noise [OPTIONS] [STUDY]")
 app.command(certify, usage="Usage: larvatus certify [OPTIONS] ORIGINAL [RELEASED...]")
+app.command(budget, usage="Usage: larvatus budget [OPTIONS] MANIFESTS...")
 app.command(check, usage="Usage: larvatus check [OPTIONS] ORIGINAL RELEASED..., or larvatus check [OPTIONS] FOLDER")
 app.command(approve)
 app.command(export)

@@ -14,6 +14,7 @@ from larvatus.comparison.limits import Judgement, Limits, LimitsLike, limits_of
 from larvatus.core.display import view
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
+from larvatus.data.budgets.release_budget import ReleaseBudget
 from larvatus.data.certificate import Certificates
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
@@ -47,6 +48,7 @@ class Candidate:
     codebook: Rows = field(default_factory=Rows)
     altered: tuple[str, ...] = ()
     certificates: Certificates | None = None
+    budget: ReleaseBudget | None = None
     paired: bool = True
 
     @classmethod
@@ -257,6 +259,7 @@ class Comparison:
                     **({"rules": [dict(r) for r in c.rules]} if len(c.rules) else {}),
                     "scores": [s.plain() for s in c.scores],
                     **({"certificates": c.certificates.plain()} if c.certificates else {}),
+                    **({"budget": c.budget.plain()} if c.budget else {}),
                 }
                 for c in self.candidates
             ],

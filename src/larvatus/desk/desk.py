@@ -241,6 +241,8 @@ def source_name(plain: Mapping[str, Any]) -> str:
 def named_files(plain: Mapping[str, Any]) -> list[str]:
     """The files that a study names: its source and what belongs to it, the intruder's files, taxonomies, lists of records."""
     found = [source_name(plain), plain.get("catalog"), plain.get("password_file")]
+    budget, apart = plain.get("budget", {}), plain.get("holdout", {})
+    found += [budget.get("key_file"), *budget.get("earlier", ()), apart.get("file"), apart.get("records")]
     intruder, roles = plain.get("intruder", {}), plain.get("roles", {})
     planned = [*plain.get("release", ()), *plain.get("search", ())]
     releases = [r.get("name") for r in planned]

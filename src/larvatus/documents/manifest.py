@@ -38,6 +38,7 @@ class DecisionFacts:
     constraints: Mapping[str, Any] | None = None
     selection: Mapping[str, Any] | None = None
     limits: Mapping[str, Any] | None = None
+    budget: Mapping[str, Any] | None = None
 
 
 def decision_facts(study: Any, row_order: str, approved_by: str = "",
@@ -195,6 +196,7 @@ def internal_manifest(
         "original_records": original.rows,
         "effective_sub_groups": dict(zip(release.data.groups.names, release.data.groups.sizes, strict=True)),
         "constraints": decided.constraints, "rules": [dict(r) for r in release.rules],
+        **({"budget": dict(decided.budget)} if decided.budget else {}),
         "all_settings": [redacted_settings(s) for s in release.steps],
         "all_notes": [{"kind": n.kind, "text": str(n)} for n in release.notes],
     }

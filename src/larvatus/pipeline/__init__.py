@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from larvatus.pipeline.approve_release import approve
     from larvatus.pipeline.attack_release import risk
+    from larvatus.pipeline.budgets.budget_of_releases import budget
     from larvatus.pipeline.certify_releases import certify
     from larvatus.pipeline.check_limits import check
     from larvatus.pipeline.compare_releases import compare
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from larvatus.pipeline.split_holdout import hold_out
 
 _HOME = {
-    "approve": "approve_release", "risk": "attack_release", "certify": "certify_releases", "check": "check_limits",
+    "approve": "approve_release", "risk": "attack_release",
+    "budget": "budgets.budget_of_releases", "certify": "certify_releases", "check": "check_limits",
     "compare": "compare_releases", "export": "export_release", "hold_out": "split_holdout", "mask": "make_release",
     "utility": "measure_release", "read": "read_source", "search_study": "run_search", "file_stem": "run_study",
     "run": "run_study", "advise": "search_release", "search": "search_release",
 }
 
 __all__ = [
-    "advise", "approve", "certify", "check", "compare", "export", "file_stem", "hold_out", "mask", "read", "risk", "run",
-    "search",
-    "search_study", "utility",
+    "advise", "approve", "budget", "certify", "check", "compare", "export", "file_stem", "hold_out", "mask", "read", "risk",
+    "run", "search", "search_study", "utility",
 ]
 
 

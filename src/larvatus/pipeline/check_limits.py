@@ -26,6 +26,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.pipeline.attack_release import attacks_under_tier, others_of, risk_of_methods
+from larvatus.pipeline.budgets.budget_of_run import RunBudget
 from larvatus.pipeline.measure_release import utility
 from larvatus.pipeline.target_counts import state_targets
 from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
@@ -42,7 +43,8 @@ def check(
     applies, with the settings of `scoring` if it names the attack; attacks that know the steps of the release also run with
     their defaults. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are
     those of `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are
-    released unmasked count as a broken limit. So do records whose values follow from the exact totals of several releases.
+    released unmasked count as a broken limit. So do records whose values follow from the exact totals of several releases, and
+    a release that exceeds the budget of its source (`scoring.budget`).
 
     Examples:
         >>> import larvatus as lv
@@ -58,7 +60,8 @@ def check(
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
     refuse_unused(how, "check", "domains", "null_resamples")
     asked, combined, attacks, measures = how.limits, how.combine, how.attacks, how.measures
-    if not asked:
+    budget = RunBudget.of(how.budget) if how.budget.has_limit else None
+    if not asked and budget is None:
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order, paired=paired)
     beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
@@ -85,7 +88,8 @@ def check(
     who = intruder_of(how.intruder)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     exposed = [*_unjudged_rows(data, given), *_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
-    return Judgement(Rows.of([*judged.rows, *exposed]), judged.warnings)
+    spent = budget.rows(budget.entry(data, given)) if budget is not None and given.is_paired else []
+    return Judgement(Rows.of([*judged.rows, *exposed, *spent]), judged.warnings)
 
 
 def _unjudged_rows(data: Microdata, release: Release) -> list[Row]:

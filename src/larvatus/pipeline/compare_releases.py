@@ -27,9 +27,10 @@ from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.documents.codebook import make_codebook
-from larvatus.documents.manifest import INSIDE, pairing_path, write_beside
+from larvatus.documents.manifest import INSIDE, DecisionFacts, pairing_path, write_beside
 from larvatus.measures.analyses.spec import METHOD, analyses_of
 from larvatus.pipeline.attack_release import AttackedRelease, check_known, others_of
+from larvatus.pipeline.budgets.budget_of_run import with_entry
 from larvatus.pipeline.candidates.cache import FILES, data_digest, open_cache
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.parallel import Job, Outcome, not_made, room_for_two
@@ -320,12 +321,14 @@ class _Candidates:
             Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
         )))
         candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
-        candidate = replace(candidate, certificates=certificates)
+        entry = work.budget.entry(work.data, release) if work.budget and release.is_paired else None
+        total = work.budget.total(entry) if work.budget and entry else None
+        candidate = replace(candidate, certificates=certificates, budget=total)
         if work.kept is None or job.key is None:
             return candidate
         with self.running.aside(job.label, "writing"), work.kept.adding(job.key) as place:
             if job.label in work.targets:
-                _write(work, release, place, work.targets[job.label])
+                _write(work, release, place, work.targets[job.label], with_entry(work.decided, entry))
             return work.kept.write(place, candidate)
 
 
@@ -334,7 +337,7 @@ def _unit(job: Job, part: Literal["attack", "measure"], place: int, method: Atta
     return Unit(method.name(), job.label, doing, _Asked(job, part, place))
 
 
-def _write(work: Work, release: Release, place: Path, target: Path) -> None:
+def _write(work: Work, release: Release, place: Path, target: Path, decided: DecisionFacts | None) -> None:
     """Write the files of a release into its folder in the cache."""
     inside = place / FILES / INSIDE
     (place / FILES / target.parent).mkdir()
@@ -343,4 +346,4 @@ def _write(work: Work, release: Release, place: Path, target: Path) -> None:
     if pairing is not None:
         pairing.parent.mkdir(mode=0o700)
     release.write(place / FILES / target, work.row_order, pairing, spreadsheet=work.spreadsheet)
-    write_beside(release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside)
+    write_beside(release, work.data, place / FILES / target, decided=decided, labels=work.labels, inside=inside)

@@ -31,6 +31,7 @@ from larvatus.documents.manifest import (
     write_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
+from larvatus.pipeline.budgets.budget_of_run import entry_for, with_entry
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_in_output, cache_key, data_digest, file_digest, open_cache
 from larvatus.pipeline.candidates.shared_work import work_of
 from larvatus.pipeline.compare_releases import compare_candidates
@@ -145,7 +146,8 @@ def _write(
     for inner, mode in ((target.parent, 0o777), (folder / INSIDE, 0o700), (pairing.parent, 0o700)):
         inner.mkdir(mode=mode)
     release.write(target, row_order, pairing)
-    decided = decision_facts(study, row_order, approved_by, found.selection())
+    entry = entry_for(study.scoring().budget, data, release)
+    decided = with_entry(decision_facts(study, row_order, approved_by, found.selection()), entry)
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     reason = "; ".join(found.notes)
     decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, warned)

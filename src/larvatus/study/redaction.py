@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_FILES = frozenset({"source", "file", "other_releases", "password_file"})
+_FILES = frozenset({"source", "file", "other_releases", "password_file", "key_file", "earlier"})
 ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
 
 

@@ -17,6 +17,7 @@ from larvatus.data.method_parsing import all_of, validation_problems
 from larvatus.measures.analyses.spec import Analysis, analyses_of
 from larvatus.measures.scoring.domains import Domain, domain_of
 from larvatus.measures.scoring.null_placement import resample_count
+from larvatus.study.budget_settings import BudgetSettings
 
 
 class Scoring(BaseModel):
@@ -52,6 +53,9 @@ class Scoring(BaseModel):
 
     targets: Targets = None
     certify: bool = Field(default=False, description="compute certificates: bounds on what any intruder links")
+    budget: BudgetSettings = Field(
+        default=BudgetSettings(), description="what the releases of a source may tell together"
+    )
 
     def __init__(self, **given: Any) -> None:
         try:

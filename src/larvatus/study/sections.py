@@ -28,6 +28,7 @@ from larvatus.measures.scoring.domains import Domain, domain_of
 from larvatus.measures.scoring.null_placement import FEWEST_RESAMPLES, MOST_RESAMPLES
 from larvatus.searching.goal import Goal
 from larvatus.searching.space import space_of
+from larvatus.study.budget_settings import BudgetSettings
 from larvatus.study.planned_releases import PlannedRelease, releases, tables, try_method
 
 _V = TypeVar("_V", bound=BaseModel)
@@ -51,7 +52,7 @@ class Utility(BaseModel):
 
 SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
-    "goal": Goal, "holdout": Holdout,
+    "goal": Goal, "holdout": Holdout, "budget": BudgetSettings,
 }
 LATER = ("folder", "combine", "limits", "csv")
 MEANT = {

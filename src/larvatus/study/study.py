@@ -34,6 +34,7 @@ from larvatus.measures.analyses.spec import Analysis, analysis_problems
 from larvatus.measures.scoring.domains import Domain, domain_problems
 from larvatus.searching.goal import Goal, objective_problems
 from larvatus.searching.space import SearchedSteps
+from larvatus.study.budget_settings import BudgetSettings
 from larvatus.study.planned_releases import PlannedRelease
 from larvatus.study.scoring import Scoring
 from larvatus.study.sections import (
@@ -105,6 +106,7 @@ class Study(SettingsModel):
     search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
     holdout: Holdout = Holdout()
+    budget: BudgetSettings = BudgetSettings()
     labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
     value_labels: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="labels of codes by column, in place of those of the file; an empty label removes one"
@@ -223,6 +225,7 @@ class Study(SettingsModel):
             attacks=self.attack, measures=self.measure, intruder=self.intruder_here(), limits=self.limits, combine=self.combine,
             domains=self.domain, analyses=self.analysis, null_resamples=self.utility.null_resamples,
             targets=self.targets, certify=self.certify,
+            **({"budget": self.budget.in_folder(self.folder)} if self.budget.key_file else {}),
         )
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
@@ -253,6 +256,7 @@ class Study(SettingsModel):
         return self.model_copy(update={
             "release": planned, "intruder": who, "folder": folder, "holdout": self.holdout.model_copy(update=apart),
             "source": _from(folder, start, self.source) if self.source else "",
+            "budget": self.budget.moved(lambda path: _from(folder, start, path)),
             "catalog": _from(folder, start, self.catalog) if self.catalog else None,
             "password_file": _from(folder, start, self.password_file) if self.password_file else None,
         })
@@ -313,7 +317,7 @@ class Study(SettingsModel):
         others = [n for n in self.intruder.other_releases if n not in names]
         address = is_address(self.source)
         files = ("" if address else self.source, self.catalog, self.password_file, self.intruder.file, *others)
-        files = (*files, self.holdout.path, database_file(self.source) if address else "")
+        files = (*files, self.holdout.path, database_file(self.source) if address else "", *self.budget.inputs())
         elsewhere = (p for r in self.release for p in r.paths_from(start))
         return (*(start / p for p in files if p), *lists_of(steps, start), *elsewhere)
 

@@ -54,16 +54,20 @@ def check(
         original: the confidential file; or the output folder of larvatus run or search
         released: the released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'
     """
+    from larvatus.comparison.limits import Judgement
     from larvatus.core.progress import progress_to
     from larvatus.data.labelling.level_labels import LevelLabels, value_labels
     from larvatus.pipeline import check as check_release
+    from larvatus.pipeline.budgets.budget_of_run import rows_of_manifest
     from larvatus.study import Scoring
 
     run = _finished_run(original, released, release, pairing, roles)
     terminal, study = Terminal(quiet, json), roles.load(run.study() if run is not None else None)
     limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
+    budget = study.scoring().budget
+    spent = rows_of_manifest(budget, run.release(release).manifests[1]) if run is not None else []
     if not limits and run is not None and not (intruder or other_releases or targets):
-        return _check_rule(terminal, run, run.release(release).name)
+        return _check_rule(terminal, run, run.release(release).name, spent)
     if not limits:
         way = "Give --tier public" + (", or --study FILE with [limits]." if run is None else ", scientific or secure.")
         raise StudyError([f"no limit is set. {way}"], "command line")
@@ -76,12 +80,14 @@ def check(
         scoring = Scoring(
             attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
             intruder=intruder or study.intruder_here(), targets=targets or study.targets,
+            **({} if run is not None else {"budget": budget}),
         )
         with progress_to(progress):
             found = check_release(
                 data, given, scoring=scoring, other_releases=others, pairing=pairing, row_order=row_order, paired=paired,
             )
     labels = LevelLabels(value_labels(data.labels, data.released))
+    found = Judgement(type(found.rows).of([*found.rows, *spent]), found.warnings)
     rows: list[Row] = [{**labels.in_row(r), "met": "yes" if r["met"] else "NO"} for r in found.rows]
     for said in found.warnings:
         terminal.say(f"WARNING: {labels.in_text(said)}")
@@ -94,8 +100,8 @@ def check(
     return 0 if found.meets_limits else BROKEN
 
 
-def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
-    """Check a release of a run without limits by the rule of the report, on the scores of the run."""
+def _check_rule(terminal: Terminal, run: FinishedRun, name: str, spent: Sequence[Row]) -> int:
+    """Check a release of a run without limits by the rule of the report, on the scores of the run, and by its budget."""
     from larvatus.comparison.selection_rule import rule_rows
     from larvatus.comparison.unmasked_columns import unmasked_in_words
     from larvatus.data.labelling.level_labels import LevelLabels
@@ -114,9 +120,14 @@ def _check_rule(terminal: Terminal, run: FinishedRun, name: str) -> int:
     else:
         said = f"\nAll {len(found)} attacks stay near their baseline."
         terminal.say(f"\nNot near its baseline: {len(broken)} of {len(found)} attacks." if broken else said)
-    _say_next(terminal, run, name, bool(found) and not broken)
-    terminal.data({"met": bool(found) and not broken, "rule": [dict(r) for r in found], "warnings": warned})
-    return 0 if found and not broken else BROKEN
+    over = [r for r in spent if not r["met"]]
+    if spent:
+        terminal.table([{**r, "met": "yes" if r["met"] else "NO"} for r in spent], "\nBudget of the source")
+    met = bool(found) and not broken and not over
+    _say_next(terminal, run, name, met)
+    told = {"budget": [dict(r) for r in spent]} if spent else {}
+    terminal.data({"met": met, "rule": [dict(r) for r in found], "warnings": warned, **told})
+    return 0 if met else BROKEN
 
 
 def _say_next(terminal: Terminal, run: FinishedRun, name: str, passes: bool) -> None:

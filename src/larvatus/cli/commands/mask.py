@@ -54,6 +54,7 @@ def mask(
     from larvatus.documents.release_set import open_release_set
     from larvatus.engines._files.targets import check_target
     from larvatus.pipeline import mask as make_release
+    from larvatus.pipeline.budgets.budget_of_run import entry_for, with_entry
 
     terminal = Terminal(quiet, json)
     study = roles.load()
@@ -72,7 +73,7 @@ def mask(
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
-        decided = decision_facts(study, row_order, approved_by)
+        decided = with_entry(decision_facts(study, row_order, approved_by), entry_for(study.scoring().budget, data, made))
         setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels,
                                   spreadsheet=spreadsheet)
     masked = len(made.data.confidential)

@@ -27,6 +27,7 @@ from larvatus.core.files import folder_in_place, make_folders_like, replace_file
 from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.core.safe_files.locks import lock
 from larvatus.core.scratch_names import scratch
+from larvatus.data.budgets.release_budget import ReleaseBudget
 from larvatus.data.certificate import Certificates
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -249,6 +250,7 @@ def plain_of(candidate: Candidate) -> dict[str, Any]:
         "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook),
         "scores": [plain_score(s) for s in candidate.scores],
         "certificates": candidate.certificates and candidate.certificates.plain(),
+        "budget": candidate.budget and candidate.budget.plain(),
     }
 
 
@@ -275,6 +277,7 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
         "scores": Scores(score_of_plain(s) for s in plain["scores"]),
         "altered": tuple(plain.get("altered", ())),
         "certificates": Certificates.from_plain(said) if (said := plain.get("certificates")) else None,
+        "budget": ReleaseBudget.from_plain(told) if (told := plain.get("budget")) else None,
     })
 
 

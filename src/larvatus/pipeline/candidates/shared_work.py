@@ -22,6 +22,7 @@ from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import resample_count
 from larvatus.pipeline.attack_release import attack_random, attacks_under_tier
+from larvatus.pipeline.budgets.budget_of_run import RunBudget
 from larvatus.pipeline.candidates.cache import SECRET, CandidateCache, cache_key, data_digest, file_digest
 from larvatus.pipeline.null_distributions import Nulls
 from larvatus.pipeline.target_counts import smallest_limit, state_targets
@@ -54,6 +55,7 @@ class Work:
     target_count: TargetCount = None
     limits: Limits = field(default_factory=Limits)
     certify: bool = False
+    budget: RunBudget | None = None
 
     def methods(self, steps: Sequence[Mask]) -> tuple[Attack, ...]:
         """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
@@ -85,7 +87,7 @@ class Work:
             constraints_of(self.constraints).model_dump_json(), self._precision(given.steps),
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}{' spreadsheet' * self.spreadsheet}"
-        place += " certified" * self.certify
+        place += " certified" * self.certify + ("" if self.budget is None else f" budget {self.budget.mark()}")
         place += " not paired" if isinstance(given, PlannedRelease) and not given.paired else ""
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
@@ -102,7 +104,7 @@ def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | Non
         data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
         study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
         labels=study.labels if study else None, target_count=scoring.targets, limits=scoring.limits,
-        certify=scoring.certify,
+        certify=scoring.certify, budget=RunBudget.of(scoring.budget),
     )
 
 

@@ -22,6 +22,7 @@ from larvatus.reporting.board.assumptions import assumptions_story
 from larvatus.reporting.board.attack_results import attacks_story
 from larvatus.reporting.board.decision import decision_screen, decision_title
 from larvatus.reporting.board.foundations import foundations_story
+from larvatus.reporting.board.release_budget import budget_story
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.worst_sub_groups import sub_groups_story
 from larvatus.reporting.page.blocks import (
@@ -218,7 +219,8 @@ def _where(names: list[str], of: int) -> str:
 
 
 _STORIES: tuple[Callable[[Subject], Story | None], ...] = (
-    _keys_story, attacks_story, certificates_story, losses_story, sub_groups_story, assumptions_story, foundations_story,
+    _keys_story, attacks_story, certificates_story, budget_story, losses_story, sub_groups_story, assumptions_story,
+    foundations_story,
 )
 _APPENDIX: tuple[Callable[[Subject], Section | None], ...] = (
     _rule, _summary, _chosen, _decided, _data, _keys, _methods, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes,

@@ -1,0 +1,1 @@
+"""What releases give away together, as values: the information of one release, and the total of several."""

@@ -1,0 +1,31 @@
+"""What each release would make of the budget of its source: all releases that are out, and this one."""
+
+from __future__ import annotations
+
+from larvatus.core.number_format import NONE, plural, quote, share
+from larvatus.reporting.board.subject import Subject
+from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, Story
+
+_COLUMNS = ("Release", "Bits alone", "Bits added", "Total bits", "Links, bound", "Links, forecast", "Bound by")
+_NOTE = ("Bits per record about who is who, beyond what the unmasked columns tell. The bound on links is for an intruder who "
+         "knows all original records and is told which rows of the releases belong together. The forecast is for one who "
+         "knows one record, if the columns were normal.")
+
+
+def budget_story(subject: Subject) -> Story | None:
+    """The total with each release; None if the study has no budget."""
+    found = [(h.name, total) for h in subject.in_order if (total := subject.candidate(h).budget) is not None]
+    if not found:
+        return None
+    rows = tuple(
+        (name, f"{t.parts[-1].alone:.2f}", f"{t.parts[-1].added:.2f}", f"{t.bits:.2f}", share(t.links) if t.links is not None
+         else NONE, share(t.forecast) if t.forecast is not None else NONE, t.parts[-1].proof) for name, t in found)
+    table = ReportTable("The budget of the source with each release", _COLUMNS, rows, frozenset({0, 6}), _NOTE)
+    name, first = found[0]
+    earlier = len(first.parts) - 1
+    before = f"Together with {plural(earlier, 'earlier release')}, " if earlier else "As the first release of its source, "
+    finding = f"{before}{quote(name)} tells at most {first.bits:.2f} bits per record about who is who."
+    notes = tuple(dict.fromkeys(("information", note) for _, t in found for note in t.notes))
+    beside: tuple[ReportBlock, ...] = (NotesList(notes),) if notes else ()
+    return Story("What all releases tell together", finding, (table,), (
+        Paragraph("Information about a record adds up over releases, also if each of them is safe alone."),), beside)
