@@ -46,9 +46,9 @@ class BudgetSettings(SettingsModel):
 
     def in_folder(self, folder: Path | None) -> BudgetSettings:
         """The same settings with paths that start at a folder."""
-        return self.moved(lambda path: str((folder or Path()) / path))
+        return self.with_paths(lambda path: str((folder or Path()) / path))
 
-    def moved(self, to: Any) -> BudgetSettings:
+    def with_paths(self, to: Any) -> BudgetSettings:
         """The same settings with every path replaced."""
         if self.key_file is None:
             return self

@@ -256,7 +256,7 @@ class Study(SettingsModel):
         return self.model_copy(update={
             "release": planned, "intruder": who, "folder": folder, "holdout": self.holdout.model_copy(update=apart),
             "source": _from(folder, start, self.source) if self.source else "",
-            "budget": self.budget.moved(lambda path: _from(folder, start, path)),
+            "budget": self.budget.with_paths(lambda path: _from(folder, start, path)),
             "catalog": _from(folder, start, self.catalog) if self.catalog else None,
             "password_file": _from(folder, start, self.password_file) if self.password_file else None,
         })
