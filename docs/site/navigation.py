@@ -29,7 +29,7 @@ QUESTIONS: dict[str, list[str]] = {
     "I research methods": ["guides/first-experiment.md", "notebooks/published-table.md", "evidence.md", "papers.md",
                            "guides/speed.md", "reliability.md", "reliability-fuzz.md",
                            "science/certificates.md", "science/linkage-law.md", "science/certificates-census.md",
-                           "science/release-budget.md",
+                           "science/release-budget.md", "science/differential-privacy.md",
                            "literature.md"],
     "I add a method": ["guides/first-method.md", "add-a-method.md", "architecture.md"],
 }

@@ -227,7 +227,7 @@ def test_fingerprints_do_not_depend_on_the_order_of_rows_with_ids():
 def test_an_entry_survives_storage():
     entry = entry_of(*made(read(people()), "additive_noise"), KEY, "register")
     stored = json.loads(json.dumps(entry.plain()))
-    assert BudgetEntry.from_plain(entry.name, stored) == entry
+    assert BudgetEntry.from_plain(entry.name, stored, privacy=entry.privacy) == entry
     assert str(people()["a"].max()) not in json.dumps(stored)
 
 

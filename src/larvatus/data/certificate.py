@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from larvatus.core.number_format import share
+from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 from larvatus.data.score import Row, Rows
 
 CertifiedIntruder = Literal["single target", "whole file"]
@@ -71,7 +72,7 @@ class Certificates(tuple[Certificate, ...]):
 
     `refusals` says which sharper bounds were not proved, and why. `normal_law` is the share that the best intruder who knows
     one record would link if X were normal given S: a forecast under a model, not a bound for this file; None if the mask has
-    no such law.
+    no such law. `privacy` is the differential privacy of the release, or why it has none.
 
     Examples:
         >>> import larvatus as lv
@@ -83,6 +84,7 @@ class Certificates(tuple[Certificate, ...]):
 
     refusals: tuple[str, ...] = ()
     normal_law: float | None = None
+    privacy: PrivacyStatement = NO_STATEMENT
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -104,11 +106,13 @@ class Certificates(tuple[Certificate, ...]):
 
     def plain(self) -> dict[str, Any]:
         """Everything, as JSON can store it."""
-        return {"certificates": [c.plain() for c in self], "refusals": list(self.refusals), "normal_law": self.normal_law}
+        return {"certificates": [c.plain() for c in self], "refusals": list(self.refusals), "normal_law": self.normal_law,
+                "privacy": self.privacy.plain()}
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> Certificates:
         """The certificates that `plain` gave."""
         out = cls(Certificate(**{**c, "assumptions": tuple(c["assumptions"])}) for c in stored["certificates"])
         out.refusals, out.normal_law = tuple(stored["refusals"]), stored["normal_law"]
+        out.privacy = PrivacyStatement.from_plain(stored.get("privacy", {}))
         return out

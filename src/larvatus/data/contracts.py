@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from larvatus.data.laws import ExactNoise, FactorLaw, Law
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
+    from larvatus.data.privacy.privacy_loss import ColumnPrivacy
     from larvatus.data.release import Release
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score
@@ -314,6 +315,8 @@ class Mask(Method):
     - `scale_free`: true if it works with numbers of any magnitude; other masks refuse a column if squares of its values would
       overflow or vanish
     - `publishable`: fields whose values may be published
+    - `added_later`: fields of a later version; random streams do not depend on them while they are None
+    - `has_privacy`: with which settings the mask is differentially private, if with any
     - `nemesis`: attacks that know exactly how this mask works; they are run on every release that it made
 
     Examples:
@@ -350,6 +353,8 @@ class Mask(Method):
     scale_free: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset()
     checks: ClassVar[frozenset[str]] = frozenset()
+    added_later: ClassVar[frozenset[str]] = frozenset()
+    has_privacy: ClassVar[str] = ""
     nemesis: ClassVar[tuple[str, ...]] = ()
 
     columns: tuple[str, ...] | None = Field(
@@ -405,6 +410,10 @@ class Mask(Method):
     def transitions(self, original: Microdata) -> Mapping[str, Sequence[NDArray[np.float64]]] | None:
         """For each column, P(level after | level before) in every sub-group, if the mask draws levels independently so."""
         return None
+
+    def privacy(self, original: Microdata) -> Sequence[ColumnPrivacy] | str:
+        """Differential privacy of each column, from settings that the user stated and nothing else; or why there is none."""
+        return "it is not a mechanism with a known ε"
 
     def forgets_pairing(self) -> bool:
         """Whether records with the same S could exchange their X without any change of the released values.

@@ -13,6 +13,7 @@ from larvatus.core.number_format import exact_number
 from larvatus.data.contracts import Attack, Mask, Method
 from larvatus.data.intruder import PRESETS
 
+NO_PRIVACY = "none, with any settings"
 METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}
 _USE = ("Use it ", "Look at it ")
 _LISTS = re.compile(r"^(?:Parameters|Examples):", re.MULTILINE)
@@ -42,6 +43,7 @@ class Description:
     assumes: str = ""
     nemesis: tuple[str, ...] = ()
     use: str = ""
+    privacy: str = ""
 
 
 def describe_method(method: type[Method]) -> Description:
@@ -62,7 +64,7 @@ def describe_method(method: type[Method]) -> Description:
         return Description(method.name(), summary, text, settings, assumes=assumes, use=use)
     return Description(
         method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence(),
-        nemesis=method.nemesis, use=use,
+        nemesis=method.nemesis, use=use, privacy=method.has_privacy or NO_PRIVACY,
     )
 
 

@@ -139,9 +139,13 @@ def canonical(methods: Sequence[Method]) -> str:
 
 
 def _effective(method: Method) -> dict[str, Any]:
-    """The settings without those that only decide whether a mask raises an error."""
+    """The settings without those that only decide whether a mask raises an error, and without new ones that are not used.
+
+    Random streams depend on this text, so a field that came later must not change it.
+    """
     checks: frozenset[str] = getattr(method, "checks", frozenset())
-    return {k: v for k, v in method.settings().items() if k not in checks}
+    added: frozenset[str] = getattr(method, "added_later", frozenset())
+    return {k: v for k, v in method.settings().items() if k not in checks and not (k in added and v is None)}
 
 
 def short_text(method: Method) -> str:

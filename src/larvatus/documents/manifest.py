@@ -39,6 +39,7 @@ class DecisionFacts:
     selection: Mapping[str, Any] | None = None
     limits: Mapping[str, Any] | None = None
     budget: Mapping[str, Any] | None = None
+    privacy: Mapping[str, Any] | None = None
 
 
 def decision_facts(study: Any, row_order: str, approved_by: str = "",
@@ -142,6 +143,8 @@ def write_beside(
     book = make_codebook(release, original, labels, file_suffix(path))
     write_text(codebook_path(path), codebook_text(book), overwrite)
     told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), describe_file(codebook_path(path)))
+    if decided.privacy and "columns" in decided.privacy:  # all of it follows from published settings
+        told |= {"differential_privacy": dict(decided.privacy)}
     write_text(outside, _text(told), overwrite)
     with replace_file(internal, private=True) as temporary:
         temporary.write_text(_text(internal_manifest(release, original, told, decided)), encoding="utf-8")
@@ -197,6 +200,7 @@ def internal_manifest(
         "effective_sub_groups": dict(zip(release.data.groups.names, release.data.groups.sizes, strict=True)),
         "constraints": decided.constraints, "rules": [dict(r) for r in release.rules],
         **({"budget": dict(decided.budget)} if decided.budget else {}),
+        **({"differential_privacy": dict(decided.privacy)} if decided.privacy else {}),
         "all_settings": [redacted_settings(s) for s in release.steps],
         "all_notes": [{"kind": n.kind, "text": str(n)} for n in release.notes],
     }

@@ -11,6 +11,8 @@ from larvatus.core.number_format import exact_number, words
 _MOST_VALUES = 12
 # By field, or by "mask.field": the phrase for a value; {} is the value.
 _SIZES: Mapping[str, str] = {
+    "additive_noise.bounds": "bounds to which values outside of them are moved: {}",
+    "additive_noise.scale": "standard deviation of the noise: {}",
     "base": "multiples of {}", "bias_sd": "standard deviation of the factor: {}", "bins": "number of classes: {}",
     "blank_and_impute.rate": "share of values blanked: {}", "copies": "number of copies: {}", "cuts": "class boundaries: {}",
     "date_shift.days": "largest shift in days: {}", "recoding.unit": "dates are released as the first day of their {}",

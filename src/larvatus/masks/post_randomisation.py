@@ -21,10 +21,12 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.privacy.privacy_loss import ColumnPrivacy
 from larvatus.data.verbs import map_rows, reduce_groups
 from larvatus.stats.linear.portable_algebra import total
 
 Stay = Annotated[float, Field(ge=0, lt=1)]
+_NEVER = 1e-12  # probability that a column stays as it is: then it would be drawn again, which ε does not allow for
 _Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -52,6 +54,7 @@ class PostRandomisation(Mask):
     scale_free: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
+    has_privacy: ClassVar[str] = "invariant = false, a matrix without zeros stated for every column"
     nemesis: ClassVar[tuple[str, ...]] = (
         "exact_match", "probabilistic_linkage", "attribute_inference", "category_disclosure", "mixed_linkage",
         "simulated_release", "shared_values",
@@ -86,6 +89,29 @@ class PostRandomisation(Mask):
         names = original.confidential
         counts = _counts(original, names)
         return {name: self._moves(name, original, [c[j] for c in counts], j) for j, name in enumerate(names)}
+
+    def privacy(self, original: Microdata) -> Sequence[ColumnPrivacy] | str:
+        names = original.confidential
+        if self.invariant:
+            return "invariant = true draws with probabilities that depend on the frequencies in the data"
+        if self.where is not None:
+            return "it masks some records only"
+        unstated = [n for n in names if n not in (self.matrix or {})]
+        if unstated:
+            return f"no matrix is stated for {unstated[0]}: with stay, levels move to those that occur in the sub-group"
+        from larvatus.stats.privacy.privacy_losses import level_epsilon
+
+        out = []
+        present = sum(np.array([c.sum() for c in counts]) for counts in _counts(original, names))
+        for name, records in zip(names, np.atleast_1d(present), strict=True):
+            given = self._given(name, original)
+            epsilon = float("inf") if given is None else level_epsilon(given)
+            if epsilon == float("inf"):
+                return f"in the matrix of {name}, a level is released only for some levels"
+            if given is not None and given.diagonal().max() ** float(records) > _NEVER:
+                return f"a draw that changes nothing is refused, which is too likely in {name} with {int(records)} records"
+            out.append(ColumnPrivacy(name, "levels drawn by a stated matrix", epsilon, epsilon**2 / 2))
+        return out
 
     def public_settings(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from larvatus.certificates.certify import certify_release
+from larvatus.certificates.privacy_of_release import privacy_of
 from larvatus.core.errors import PairingError
 from larvatus.data.accepted_types import ReleaseLike, StepLike
 from larvatus.data.alignment import in_groups_of
@@ -50,7 +51,10 @@ def certificates_of(data: Microdata, release: Release) -> Certificates:
     if not release.is_paired:
         raise PairingError("the release is not paired with the original, as certificates require. Give its pairing file.")
     seen, plain = with_released_keys(data, release), without_key_steps(release)
-    return certify_release(in_groups_of(seen, release.data), plain)
+    original = in_groups_of(seen, release.data)
+    found = certify_release(original, plain)
+    found.privacy = privacy_of(plain, original)
+    return found
 
 
 def _is_steps(given: object) -> bool:

@@ -328,7 +328,7 @@ class _Candidates:
             return candidate
         with self.running.aside(job.label, "writing"), work.kept.adding(job.key) as place:
             if job.label in work.targets:
-                _write(work, release, place, work.targets[job.label], with_entry(work.decided, entry))
+                _write(work, release, place, work.targets[job.label], with_entry(work.decided, work.data, release, entry))
             return work.kept.write(place, candidate)
 
 

@@ -2,7 +2,7 @@
 
     equal S       the mask forgets who is who among records with the same S: nothing
     known law     each record is drawn on its own: Σ over cells of I(record; released row)  (`stats/information`)
-    equal rows    any mask: whoever knows its draws too can only not tell equal rows apart
+    equal rows    any mask: an intruder who also knows its draws can tell all rows apart but equal ones
 
 A later step that reads nothing of a record but its draws adds nothing. Proofs: docs/science/release-budget.md.
 """
@@ -71,7 +71,7 @@ def _first_steps(release: Release, original: Microdata) -> list[Mask]:
 
 
 def _equal_rows(release: Release, cells: CandidateCells) -> float:
-    """Nats per record that the pairing gives away to whoever also knows the draws."""
+    """Nats per record about the pairing, for an intruder who also knows the draws."""
     both = [cells.code.astype(np.float64), released_rows(release).astype(np.float64)]
     equal = np.bincount(codes_of(both))
     return float(pairing_nats(cells.sizes) - pairing_nats(equal)) / len(cells.code)

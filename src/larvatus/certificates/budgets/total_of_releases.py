@@ -18,6 +18,7 @@ from larvatus.core.errors import ManifestError
 from larvatus.core.number_format import quote
 from larvatus.data.budgets.release_budget import NATS_PER_BIT, BudgetShare, ReleaseBudget
 from larvatus.data.budgets.release_information import BudgetEntry, LinearInformation
+from larvatus.data.privacy.privacy_loss import joint_statement
 from larvatus.stats.information.link_limit import largest_share
 from larvatus.stats.information.noise_information import gaussian_nats, joint_correlations
 from larvatus.stats.linkage_law.link_probability import link_probability_in_groups
@@ -40,7 +41,8 @@ def total_of(entries: Sequence[BudgetEntry]) -> ReleaseBudget:
     links = None if chance is None else _links(chance, before * NATS_PER_BIT, first.slack)
     forecast = _forecast(once) if chance is not None else None
     return ReleaseBudget(before, None if most is None else most / NATS_PER_BIT, links, forecast, chance,
-                         min(e.information.records for e in once), tuple(parts), _notes(entries, once, same, cells))
+                         min(e.information.records for e in once), tuple(parts), _notes(entries, once, same, cells),
+                         joint_statement([e.privacy for e in once]))
 
 
 def _links(chance: float, nats: float, slack: float) -> float:

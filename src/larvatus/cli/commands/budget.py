@@ -38,6 +38,7 @@ def budget(
     if found.forecast is not None:
         terminal.say(f"\nIf the columns were normal, the best intruder who knows one record would link "
                      f"{share(found.forecast)}. This is a forecast, not a bound.")
+    terminal.say(f"\nAll releases together: {found.privacy.sentence()}")
     for note in found.notes:
         terminal.hint(note)
     over = bits is not None and found.bits > bits

@@ -36,6 +36,7 @@ def certify(
     if found.normal_law is not None:
         terminal.say(f"\nIf the columns were normal, the best intruder who knows one record would link {found.normal_law:.2%}. "
                      "This is a forecast, not a bound.")
+    terminal.say(f"\n{found.privacy.sentence()}")
     for why in found.refusals:
         terminal.hint(f"Not proved: {why}.")
     terminal.data(found.plain())

@@ -59,6 +59,8 @@ def _show(terminal: Terminal, page: Description) -> None:
         ])
     if page.publishable:
         terminal.say(f"\nMay be published: {', '.join(page.publishable)}")
+    if page.privacy:
+        terminal.say(f"Differential privacy: {page.privacy}")
     if page.public_sentence:
         terminal.say(f"For the public: {page.public_sentence}")
 
@@ -69,4 +71,5 @@ def _plain(page: Description) -> dict[str, Any]:
         "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
         "publishable": list(page.publishable), "public_sentence": page.public_sentence,
         "use": page.use, "assumes": page.assumes, "nemesis": list(page.nemesis),
+        **({"privacy": page.privacy} if page.privacy else {}),
     }

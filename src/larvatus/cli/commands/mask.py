@@ -73,7 +73,8 @@ def mask(
         inside = None if method or step else study.folder
         made = make_release(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         progress("writing the release", 0, 1)
-        decided = with_entry(decision_facts(study, row_order, approved_by), entry_for(study.scoring().budget, data, made))
+        entry = entry_for(study.scoring().budget, data, made)
+        decided = with_entry(decision_facts(study, row_order, approved_by), data, made, entry)
         setup = release_set.write(made, data, row_order=row_order, pairing=pairing, decided=decided, labels=study.labels,
                                   spreadsheet=spreadsheet)
     masked = len(made.data.confidential)

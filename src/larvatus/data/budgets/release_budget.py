@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from larvatus.core.number_format import share
+from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 from larvatus.data.score import Row, Rows
 
 NATS_PER_BIT = math.log(2)
@@ -37,6 +38,7 @@ class ReleaseBudget:
     - `forecast`: the share that the best intruder who knows one record would link if X were normal given S; not a bound
     - `chance`: the share that a random guess among records with the same S links
     - `parts`: the releases in the order given; `notes`: what was assumed
+    - `privacy`: the differential privacy of all releases together, or why there is none
 
     Examples:
         >>> import larvatus as lv
@@ -55,6 +57,7 @@ class ReleaseBudget:
     records: int
     parts: tuple[BudgetShare, ...]
     notes: tuple[str, ...] = ()
+    privacy: PrivacyStatement = NO_STATEMENT
 
     def __iter__(self) -> Iterator[BudgetShare]:
         return iter(self.parts)
@@ -81,11 +84,12 @@ class ReleaseBudget:
         return {
             "bits": self.bits, "most": self.most, "links": self.links, "forecast": self.forecast, "chance": self.chance,
             "records": self.records, "releases": [dict(p.row()) for p in self.parts], "notes": list(self.notes),
+            "privacy": self.privacy.plain(),
         }
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> ReleaseBudget:
         """The budget that `plain` gave."""
         parts = tuple(BudgetShare(r["release"], r["bits alone"], r["bits added"], r["bound by"]) for r in stored["releases"])
-        rest = {n: v for n, v in stored.items() if n not in ("releases", "notes")}
-        return cls(**rest, parts=parts, notes=tuple(stored["notes"]))
+        rest = {n: v for n, v in stored.items() if n not in ("releases", "notes", "privacy")}
+        return cls(**rest, parts=parts, notes=tuple(stored["notes"]), privacy=PrivacyStatement.from_plain(stored["privacy"]))

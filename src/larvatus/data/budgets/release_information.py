@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Matrix
+from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +107,19 @@ class BudgetEntry:
     information: ReleaseInformation
     marks: SourceMarks
     files: tuple[str, ...] = ()
+    privacy: PrivacyStatement = NO_STATEMENT
 
     def plain(self) -> dict[str, Any]:
         """Everything but the name and the files, which the manifest has anyway."""
         return {"format": 1, "marks": asdict(self.marks), "information": self.information.plain()}
 
     @classmethod
-    def from_plain(cls, name: str, stored: Mapping[str, Any], files: tuple[str, ...] = ()) -> BudgetEntry:
-        return cls(name, ReleaseInformation.from_plain(stored["information"]), SourceMarks(**stored["marks"]), files)
+    def from_plain(
+        cls, name: str, stored: Mapping[str, Any], files: tuple[str, ...] = (),
+        privacy: PrivacyStatement = NO_STATEMENT,
+    ) -> BudgetEntry:
+        information = ReleaseInformation.from_plain(stored["information"])
+        return cls(name, information, SourceMarks(**stored["marks"]), files, privacy)
 
 
 def _equal(one: str, other: str) -> bool:

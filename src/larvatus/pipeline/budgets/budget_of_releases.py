@@ -13,11 +13,12 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.pipeline.budgets.manifest_entries import check_key, entry_of, read_entry
 
-Released = str | Path | BudgetEntry | tuple[Microdata, Release]
+BudgetedRelease = str | Path | BudgetEntry | tuple[Microdata, Release]
 
 
 def budget(
-    releases: Released | Sequence[Released], *, further: Released | None = None, key: bytes | None = None, source: str = "",
+    releases: BudgetedRelease | Sequence[BudgetedRelease], *, further: BudgetedRelease | None = None,
+    key: bytes | None = None, source: str = "",
 ) -> ReleaseBudget:
     """What releases of the same records tell together about who is who, in bits per record.
 
@@ -36,7 +37,7 @@ def budget(
     """
     one = isinstance(releases, str | Path | BudgetEntry) or (
         isinstance(releases, tuple) and len(releases) == 2 and isinstance(releases[0], Microdata))
-    given: list[Released] = [releases] if one else list(releases)  # type: ignore[list-item,arg-type]
+    given: list[BudgetedRelease] = [releases] if one else list(releases)  # type: ignore[list-item,arg-type]
     if further is not None:
         given.append(further)
     if not given:
@@ -44,7 +45,7 @@ def budget(
     return total_of([_entry(r, key, source) for r in given])
 
 
-def _entry(released: Released, key: bytes | None, source: str) -> BudgetEntry:
+def _entry(released: BudgetedRelease, key: bytes | None, source: str) -> BudgetEntry:
     if isinstance(released, BudgetEntry):
         return released
     if isinstance(released, str | Path):

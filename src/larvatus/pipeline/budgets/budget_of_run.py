@@ -16,9 +16,10 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row
 from larvatus.documents.manifest import DecisionFacts
 from larvatus.pipeline.budgets.manifest_entries import check_key, entry_of, read_entry
+from larvatus.pipeline.budgets.privacy_statements import statement_of
 from larvatus.study.budget_settings import BudgetSettings
 
-SCORE = "budget"
+_SCORE = "budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +64,22 @@ def limit_rows(settings: BudgetSettings, found: ReleaseBudget) -> list[Row]:
     many = f"{len(found.parts)} releases together" if len(found.parts) > 1 else "the first release"
     if settings.bits is not None:
         why = f"{many} tell at most {found.bits:.3g} bits per record"
-        out.append({"score": SCORE, "figure": "bits of all releases", "value": found.bits, "limit": settings.bits,
+        out.append({"score": _SCORE, "figure": "bits of all releases", "value": found.bits, "limit": settings.bits,
                     "met": found.bits <= settings.bits, "reason": why})
     if settings.forecast is not None:
         value = 1.0 if found.forecast is None else found.forecast
         why = "no forecast is known for one of the releases" if found.forecast is None else f"{many}: {share(value)} of links"
-        out.append({"score": SCORE, "figure": "links from all releases, forecast", "value": value, "limit": settings.forecast,
+        out.append({"score": _SCORE, "figure": "links from all releases, forecast", "value": value, "limit": settings.forecast,
                     "met": found.forecast is not None and value <= settings.forecast, "reason": why})
     return out
 
 
-def with_entry(decided: DecisionFacts | None, entry: BudgetEntry | None) -> DecisionFacts | None:
-    """What a manifest records, with the entry for budgets."""
-    return decided if entry is None else replace(decided or DecisionFacts(), budget=entry.plain())
+def with_entry(
+    decided: DecisionFacts | None, data: Microdata, release: Release, entry: BudgetEntry | None
+) -> DecisionFacts:
+    """What a manifest records, with the differential privacy of the release and its entry for budgets."""
+    privacy = statement_of(data, release).plain()
+    return replace(decided or DecisionFacts(), privacy=privacy, budget=None if entry is None else entry.plain())
 
 
 def entry_for(settings: BudgetSettings, data: Microdata, release: Release) -> BudgetEntry | None:
@@ -92,6 +96,6 @@ def rows_of_manifest(settings: BudgetSettings, manifest: Any) -> list[Row]:
     try:
         return budget.rows(read_entry(manifest))
     except ReadError as error:
-        return [{"score": SCORE, "figure": "entry of the manifest", "value": 0.0, "limit": 1.0, "met": False,
+        return [{"score": _SCORE, "figure": "entry of the manifest", "value": 0.0, "limit": 1.0, "met": False,
                  "reason": str(error)}]
 

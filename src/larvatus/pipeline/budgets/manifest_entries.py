@@ -20,9 +20,11 @@ from larvatus.data.budgets.release_information import BudgetEntry, SourceMarks
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.pairings.persons import persons_of_records
 from larvatus.data.pairings.released_keys import with_released_keys, without_key_steps
+from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 from larvatus.data.release import Release
+from larvatus.pipeline.budgets.privacy_statements import statement_of
 
-ENTRY = "budget"
+_ENTRY = "budget"
 
 
 def entry_of(data: Microdata, release: Release, key: bytes, source: str = "", files: Sequence[str] = ()) -> BudgetEntry:
@@ -31,28 +33,31 @@ def entry_of(data: Microdata, release: Release, key: bytes, source: str = "", fi
         raise PairingError("the release is not paired with the original, so what it tells about records cannot be computed.")
     seen = in_groups_of(with_released_keys(data, release), release.data)
     information, cells = information_of(without_key_steps(release), seen)
-    return BudgetEntry(release.name, information, _marks(data, cells.code, cells.group, key, source), tuple(files))
+    marks = _marks(data, cells.code, cells.group, key, source)
+    return BudgetEntry(release.name, information, marks, tuple(files), statement_of(data, release))
 
 
 def read_entry(path: str | Path) -> BudgetEntry:
     """The entry in an internal manifest."""
     file = Path(path)
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        manifest = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(f"{file} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise ReadError(f"{file} is not a manifest.") from None
-    if not isinstance(told, dict) or "files" not in told:
+    if not isinstance(manifest, dict) or "files" not in manifest:
         raise ReadError(f"{file} is not a manifest.")
-    if not told.get(ENTRY):
-        way = "" if told.get("internal") else " Give the internal manifest (NAME.internal.json)."
+    if not manifest.get(_ENTRY):
+        way = "" if manifest.get("internal") else " Give the internal manifest (NAME.internal.json)."
         raise ManifestError(f"{file} records nothing for budgets. Make the release with a key ([budget] key_file).{way}")
     try:
-        hashes = tuple(str(f.get("sha256", json.dumps(f, sort_keys=True))) for f in told["files"])
-        return BudgetEntry.from_plain(str(told.get("name") or file.name), told[ENTRY], hashes)
+        hashes = tuple(str(f.get("sha256", json.dumps(f, sort_keys=True))) for f in manifest["files"])
+        told = manifest.get("differential_privacy")
+        said = NO_STATEMENT if told is None else PrivacyStatement.from_plain(told)
+        return BudgetEntry.from_plain(str(manifest.get("name") or file.name), manifest[_ENTRY], hashes, said)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ReadError(f"{file} is damaged: its part {quote(ENTRY)} cannot be read.") from None
+        raise ReadError(f"{file} is damaged: its part {quote(_ENTRY)} cannot be read.") from None
 
 
 def check_key(key: bytes) -> bytes:

@@ -26,6 +26,7 @@ def budget_story(subject: Subject) -> Story | None:
     before = f"Together with {plural(earlier, 'earlier release')}, " if earlier else "As the first release of its source, "
     finding = f"{before}{quote(name)} tells at most {first.bits:.2f} bits per record about who is who."
     notes = tuple(dict.fromkeys(("information", note) for _, t in found for note in t.notes))
+    notes += (("information", f"All releases together: {first.privacy.sentence()}"),) if first.privacy else ()
     beside: tuple[ReportBlock, ...] = (NotesList(notes),) if notes else ()
     return Story("What all releases tell together", finding, (table,), (
         Paragraph("Information about a record adds up over releases, also if each of them is safe alone."),), beside)

@@ -26,6 +26,7 @@ def certificates_story(subject: Subject) -> Story | None:
             "rows, not values that an intruder infers. The sharper bounds need the stated law of the mask.")
     table = ReportTable("Bounds on the share of records linked", _COLUMNS, rows, frozenset({0, 1, 4, 6}), note)
     why = tuple(("information", f"{name}: not proved: {why}") for name, c in certified for why in _refusals(c))
+    why += tuple(("information", f"{name}: {c.certificates.privacy.sentence()}") for name, c in certified if c.certificates)
     beside: tuple[ReportBlock, ...] = (NotesList(why),) if why else ()
     return Story(_TITLE, _finding(certified[0][0], certified[0][1]), (table,), (
         Paragraph("A certificate holds for every intruder of its kind, also for attacks that nobody has thought of."),), beside)

@@ -18,7 +18,7 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.stats.noise.laws import MIXTURE_SHARE, MIXTURE_WIDE
 
-THIN = 1e-7  # noise that is narrower than this, relative to the widest direction, is no noise
+_NO_NOISE = 1e-7  # noise that is narrower than this, relative to the widest direction, is no noise
 
 
 def gaussian_nats(covariance: Matrix, precision: Matrix) -> float:
@@ -47,9 +47,9 @@ def precision_of(on_x: Matrix, root: Matrix, deviations: Matrix) -> Matrix | Non
     _, sizes, right = np.linalg.svd(root, full_matrices=True)
     widest = float(sizes.max(initial=0.0))
     wide = np.zeros(len(right), dtype=bool)
-    wide[: len(sizes)] = sizes > THIN * max(widest, 1e-300)
+    wide[: len(sizes)] = sizes > _NO_NOISE * max(widest, 1e-300)
     silent = right[~wide] @ on_x
-    if np.abs(deviations @ silent.T).max(initial=0.0) > 10 * THIN:
+    if np.abs(deviations @ silent.T).max(initial=0.0) > 10 * _NO_NOISE:
         return None
     inner = (right[: len(sizes)][wide[: len(sizes)]] / sizes[wide[: len(sizes)], None]) @ on_x
     return np.asarray(inner.T @ inner)

@@ -1,0 +1,1 @@
+"""Differential privacy as values: what a step states, and what a release states."""

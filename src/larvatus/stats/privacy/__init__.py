@@ -1,0 +1,1 @@
+"""Differential privacy of single mechanisms on plain numbers, and of sequences of them."""
