@@ -84,7 +84,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/linkage/separating_columns.py": "a search on plain arrays, beside the data that it names columns of",
     "reporting/board/release_budget.py": "one section of the board's part, as its neighbours",
     "pipeline/budgets/budget_of_releases.py": "a public function, apart from what studies do with budgets",
-    "pipeline/budgets/privacy_statements.py": "differential privacy, apart from budgets",
     "certificates/normal_forecast.py": "a forecast under a model, apart from bounds",
     "stats/link_bounds/similar_blocks.py": "how records are cut into blocks, apart from what is bounded in them",
     "stats/linkage_law/canonical_correlations.py": "one published formula",
