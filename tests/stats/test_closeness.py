@@ -118,6 +118,22 @@ def test_probability_of_exactly_one_record_in_a_subset():
         assert subset_probability(np.array([count]), 7, drawn)[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_half_of_the_training_records_asks_the_other():
+def test_each_training_record_counts_once_as_fresh():
     training, held = normal(101, 2, 8), normal(30, 2, 9)
-    assert len(fresh_distances(training, held)) == 30 + 51
+    assert len(fresh_distances(training, held)) == 30 + 101
+
+
+def test_of_two_equal_records_one_asks():
+    """Forty pairs of equal records, far apart: a pair is one event, not two."""
+    places = 100 * normal(40, 3, 10)
+    fresh = fresh_distances(np.concatenate([places, places]), normal(10, 3, 11))
+    assert np.sum(fresh[10:] == 0) == 40
+
+
+def test_fresh_distances_follow_the_law_of_an_even_density():
+    """On a torus no place is special. The ratios are not quite independent, so the limit is twice that of Kolmogorov."""
+    points = np.random.default_rng(12).uniform(size=(4000, 2))
+    around = np.concatenate([np.cos(2 * np.pi * points), np.sin(2 * np.pi * points)], axis=1)
+    found = fresh_distances(around, around[:1] + 9)[1:] ** 2
+    apart = stats.kstest(found, stats.beta(1, 4).cdf).statistic
+    assert apart < 2 * stats.kstwo.isf(FALSE_ALARM, len(found))
