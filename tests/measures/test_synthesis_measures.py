@@ -179,3 +179,21 @@ def test_unknown_targets_and_columns_are_refused_by_name():
     for measure in ("synthetic_training(targets=['incme'])", "utility_tables(columns=['incme'])"):
         with pytest.raises(lv.LarvatusError, match="incme"):
             lv.utility(data, people(), [measure])
+
+
+def test_records_held_out_are_the_test_if_there_are_any():
+    """The oracle trains scikit-learn's trees on whole files and tests them on the records held out."""
+    tree = pytest.importorskip("sklearn.tree", reason="scikit-learn is not installed")
+    from sklearn.metrics import r2_score
+
+    names = ["a", "b", "y"]
+    whole, other = (pd.DataFrame({n: files(seed).values[n] for n in names}) for seed in (11, 12))
+    data = lv.hold_out(lv.read(whole, confidential=names), 0.3, secret=b"records that are held out")
+    kept, held = data.to_pandas(), data.holdout.to_pandas()
+    measure = lv.measures.SyntheticTraining(targets=("y",), smallest_leaf=40, complexity=0)
+    row = lv.utility(data, other, [measure], paired=False)[0].by_variable[0]
+    for side, train in (("original", kept), ("released", other)):
+        model = tree.DecisionTreeRegressor(min_samples_leaf=40, min_samples_split=120, random_state=0)
+        guess = model.fit(train[["a", "b"]].to_numpy(), train["y"]).predict(held[["a", "b"]].to_numpy())
+        assert row[side] == pytest.approx(max(r2_score(held["y"], guess), 0), rel=1e-9)
+    assert row["original"] > 0.5

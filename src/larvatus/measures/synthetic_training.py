@@ -3,18 +3,20 @@
     loss of a target = max(0, success of the model trained on the original − success of the model trained on the release)
 
 Success is R² for a number and the share of right predictions for a category, on original records that neither model was
-trained on. The comparison is that of Esteban, Hyland and Rätsch 2017, with trees.
+trained on: records held out, or the fold of the original that was left out. The comparison is that of Esteban, Hyland and
+Rätsch 2017, with trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
-from larvatus.core.arrays import Ints
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import UtilityError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Measure
@@ -22,7 +24,15 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.verbs import take_share
-from larvatus.measures.training.trained_models import TrainingFile, cross_predicted, success, training_files
+from larvatus.measures.training.trained_models import (
+    TrainingFile,
+    cross_predicted,
+    predicted,
+    success,
+    training_files,
+)
+
+Tests = Sequence[tuple[TrainingFile, Callable[[str], Floats]]]  # for either model: the records it is tested on, its guesses
 
 
 class SyntheticTraining(Measure):
@@ -30,14 +40,15 @@ class SyntheticTraining(Measure):
 
     The loss of a target is how much worse the model trained on the release does: the difference of R² for a number, and of the
     share of right predictions for a category. All other columns predict. Both models are tested on original records that they
-    were not trained on: the files are divided into folds, a released record and its original are in the same fold, and each
-    fold is predicted from the others. The value is the mean over targets.
+    were not trained on. If records were held out, these are the test. Otherwise the files are divided into folds, a released
+    record and its original are in the same fold, and each fold is predicted from the others. The value is the mean over
+    targets.
 
     Look at it if users train models. A target that cannot be predicted from the original loses nothing.
 
     Parameters:
         targets: columns to predict (default: all masked columns).
-        folds: number of parts, each predicted from the others.
+        folds: number of parts, each predicted from the others, if no records were held out.
         smallest_leaf: smallest number of records in a leaf of the tree.
         complexity: share of the impurity of the whole that a branch must remove for each of its divisions.
         sample: largest number of records of either file.
@@ -47,7 +58,9 @@ class SyntheticTraining(Measure):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     targets: tuple[str, ...] | None = Field(default=None, description="columns to predict (default: all masked columns)")
-    folds: Annotated[int, Field(ge=2, le=20)] = Field(default=5, description="number of parts, each predicted from the others")
+    folds: Annotated[int, Field(ge=2, le=20)] = Field(
+        default=5, description="number of parts, each predicted from the others, if no records were held out"
+    )
     smallest_leaf: Annotated[int, Field(ge=1)] = Field(default=20, description="smallest number of records in a leaf")
     complexity: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.001, description="share of the impurity that a branch must remove for each of its divisions"
@@ -68,24 +81,37 @@ class SyntheticTraining(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names, targets = self._columns(original, release.data)
         share = min(1.0, self.sample / max(original.rows, release.data.rows))
+        held = [] if original.holdout is None else [original.holdout]
         sides = [take_share(data, share, random) for data in (original, release.data)]
-        before, after = (f.rows(f.content_order()) for f in training_files(sides, names))
-        folds = fold_numbers(before, after, self.folds, release.is_paired)
+        before, after, *tested = (f.rows(f.content_order()) for f in training_files([*sides, *held], names))
+        tests = self._on_holdout(before, after, tested[0]) if tested else self._by_folds(before, after, release.is_paired)
         rows: list[Row] = []
         for target in targets:
-            own, other = (
-                success(before.values[target], cross_predicted(
-                    train, before, (fold, folds[0]), self.folds, target, self.smallest_leaf, self.complexity))
-                for train, fold in ((before, folds[0]), (after, folds[1]))
-            )
+            own, other = (success(truth.values[target], guess(target)) for truth, guess in tests)
             if own == own:
                 rows.append({"variable": target, "loss": max(own - other, 0.0), "original": own, "released": other})
+        tried = "records held out" if tested else "original records"
         return Score(
-            self.name(), "loss", mean_of(rows),
-            "how much worse original records are predicted by models trained on the release",
+            self.name(), "loss", mean_of(rows), f"how much worse {tried} are predicted by models trained on the release",
             self.settings(), by_variable=Rows.of(rows), sampled=share < 1,
-            notes=() if rows else ("no target varies in the original",),
+            notes=() if rows else (f"no target varies in the {tried}",),
         )
+
+    def _on_holdout(self, before: TrainingFile, after: TrainingFile, held: TrainingFile) -> Tests:
+        """Both models are trained on whole files and predict the records held out."""
+        return [(held, partial(self._predicted, train, held)) for train in (before, after)]
+
+    def _by_folds(self, before: TrainingFile, after: TrainingFile, paired: bool) -> Tests:
+        """Each fold of the original is predicted by models trained on the other folds of either file."""
+        folds = fold_numbers(before, after, self.folds, paired)
+
+        def guess(train: TrainingFile, fold: Ints, target: str) -> Floats:
+            return cross_predicted(train, before, (fold, folds[0]), self.folds, target, self.smallest_leaf, self.complexity)
+
+        return [(before, partial(guess, train, fold)) for train, fold in zip((before, after), folds, strict=True)]
+
+    def _predicted(self, train: TrainingFile, test: TrainingFile, target: str) -> Floats:
+        return predicted(train, test, target, self.smallest_leaf, self.complexity)
 
     def _columns(self, original: Microdata, released: Microdata) -> tuple[list[str], list[str]]:
         """The columns of both files, and the targets among them."""

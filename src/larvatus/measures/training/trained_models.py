@@ -95,10 +95,7 @@ def cross_predicted(
     train: TrainingFile, test: TrainingFile, fold_of: tuple[Ints, Ints], folds: int, target: str, smallest: int,
     complexity: float,
 ) -> Floats:
-    """Predictions for all test records, each by a tree that was trained without the records of its fold.
-
-    Records that were never used, a holdout, need no folds: `predicted` tests a tree on them.
-    """
+    """Predictions for all test records, each by a tree that was trained without the records of its fold."""
     out = np.full(len(test.record), np.nan)
     for fold in range(folds):
         here = np.flatnonzero(fold_of[1] == fold)
