@@ -10,9 +10,8 @@ census.csv and survey.csv are synthesised by sequential_trees, fully. SDMetrics 
     2 (1 − CorrelationSimilarity)                correlation
     1 − ContingencySimilarity of two categories  utility_tables(statistic = "SPECKS"), two columns
 
-The loss of larvatus is the distance itself, so that the similarities of SDMetrics are turned round. `ATTACKS` is where attacks
-on files without pairs can be set beside those of anonymeter: a name there, a function of original and released Parquet files,
-and a script of the peer that prints the same figures.
+The loss of larvatus is the distance itself, so that the similarities of SDMetrics are turned round. attack_agreement.py compares
+attacks with those of anonymeter.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,6 @@ HERE = Path(__file__).resolve().parent
 SECRET = b"sixteen bytes or more for benchmarks"
 FILES = {"census.csv": (), "survey.csv": ("WEIGHT",)}
 MOST_LEVELS, MOST_PAIRS = 40, 100
-ATTACKS: dict[str, tuple[Callable[[Path, Path], dict[str, float]], Path]] = {}
 
 
 def synthesis(source: Path, left_out: tuple[str, ...], folder: Path) -> tuple[dict[str, Any], Path, Path]:

@@ -13,8 +13,8 @@ that exceeds the limit is ended, and the ratio is then a lower bound.
 
 sdcMicro is an R package and is not run here. Its figures are constants (`SDCMICRO`), so its ratios compare different runs and
 count as orders of magnitude. `--own` runs only larvatus and sets its times against the stored ones of the peers. `--save`
-stores each result in benchmarks/peers.json as soon as it is there. `--page` only writes the table of docs/guides/speed.md from
-these results.
+stores each result in benchmarks/peers.json as soon as it is there. `--agreement` compares figures of definitions that agree.
+`--page` only writes the tables of docs/guides/speed.md and is-this-synthetic-file-safe.md from stored results.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ sys.path.insert(0, str(HERE))
 from page_tables import PAGE, replace_table, table  # noqa: E402
 
 SCRIPTS, ENVIRONMENTS = HERE / "peers", HERE.parent / ".peers"
+SYNTHETIC_PAGE = PAGE.with_name("is-this-synthetic-file-safe.md")
 SMALL_ROWS, QUICK_ROWS = 1_000, 2_000
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
@@ -57,12 +58,12 @@ class Pair:
 
 
 PAIRS = (
-    Pair("anonymeter", "singling_out", "risk:uniqueness",
-         "500 random predicates, against exact class sizes of all records with k-anonymity and l-diversity"),
-    Pair("anonymeter", "linkability", "risk:nearest_record",
-         "two nearest-record searches of 2,000 targets, against linkage of 2,000 targets by the best of several distances"),
-    Pair("anonymeter", "inference", "risk:attribute_inference",
-         "nearest record of 2,000 targets for each column, against the best of several models with baselines"),
+    Pair("anonymeter", "singling_out", "unpaired:singling_out",
+         "500 random predicates on three columns of the release, against 500 with their control on records held out"),
+    Pair("anonymeter", "linkability", "unpaired:linkability",
+         "2,000 targets, against 2,000 training records and as many controls"),
+    Pair("anonymeter", "inference", "unpaired:nearest_inference",
+         "2,000 targets for each column, against 2,000 training records and as many controls"),
     Pair("sdmetrics", "quality_report", "utility:marginal+correlation+table",
          "columns and pairs of the file (tables from 50,000 sampled records), against those of the file and of each sub-group"),
     Pair("pycanon", "k_anonymity", "risk:uniqueness", "the smallest class, against all that uniqueness reports"),
@@ -273,13 +274,14 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="2,000 records, to see that it runs")
     parser.add_argument("--own", action="store_true", help="run only larvatus, beside the stored times of the peers")
     parser.add_argument("--save", action="store_true", help="store the results in benchmarks/peers.json")
-    parser.add_argument("--page", action="store_true", help="only write the table of docs/guides/speed.md")
+    parser.add_argument("--page", action="store_true", help="only write the tables of the guides")
     parser.add_argument("--agreement", action="store_true", help="compare figures on real files (LARVATUS_DATA)")
     given = parser.parse_args()
     if given.agreement:
         return compare_figures(given.save)
     if given.page:
         write_page(PAGE, json.loads((HERE / "peers.json").read_text(encoding="utf-8"))["results"])
+        write_agreement(SYNTHETIC_PAGE, json.loads((HERE / "peer_agreement.json").read_text(encoding="utf-8"))["results"])
         return 0
     stored = json.loads((HERE / "peers.json").read_text(encoding="utf-8")) if given.own else {"not_installed": {}}
     absent = stored["not_installed"] if given.own else {
@@ -307,19 +309,31 @@ def main() -> int:
 
 
 def compare_figures(keep: bool) -> int:
-    """Compare figures with SDMetrics on syntheses of real files; `keep` stores them in benchmarks/peer_agreement.json."""
+    """Compare figures with SDMetrics and anonymeter on real files; `keep` stores them in benchmarks/peer_agreement.json."""
+    from attack_agreement import attack_agreement
     from peer_agreement import agreement
 
-    if reason := missing("sdmetrics"):
-        print(f"sdmetrics: {reason}")
-        return 1
-    with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
-        found = list(agreement(python_of("sdmetrics"), Path(name)))
+    found: list[dict[str, Any]] = []
+    for peer, compared in (("sdmetrics", agreement), ("anonymeter", attack_agreement)):
+        if reason := missing(peer):
+            print(f"{peer}: {reason}")
+            return 1
+        with tempfile.TemporaryDirectory(prefix="larvatus-peers-") as name:
+            found += compared(python_of(peer), Path(name))
     print(json.dumps(found, indent=1, ensure_ascii=False))
     if keep:
         text = json.dumps({"results": found}, indent=1, ensure_ascii=False)
         (HERE / "peer_agreement.json").write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def write_agreement(page: Path, results: Sequence[dict[str, Any]]) -> None:
+    """Replace the table of figures that agree."""
+    head = ("compared with", "file", "figures", "equal", "largest difference", "its seconds", "seconds of larvatus", "ratio")
+    replace_table(page, table(head, ([
+        f"{r['peer']} {r['version']}", f"`{r['file']}`", str(r["compared"]), str(r["same"]), f"{r['largest_difference']:.1g}",
+        f"{r['their_seconds']:.2g}", f"{r['own_seconds']:.2g}", f"{r['their_seconds'] / r['own_seconds']:.0f}",
+    ] for r in results)))
 
 
 def save(target: Path, found: Sequence[dict[str, Any]], absent: dict[str, str]) -> None:

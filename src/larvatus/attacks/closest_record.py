@@ -57,7 +57,7 @@ class ClosestRecord(Attack):
         from larvatus.stats.closeness.nearest_distances import nearest_distances, relative_distances
         from larvatus.stats.closeness.seen_records import nearer_share
 
-        files = ComparedFiles.of(original, release, intruder)
+        files = ComparedFiles.of(original, release.data, intruder)
         training, held, rows = (files.points(p) for p in (files.training, files.holdout, files.released))
         together = np.concatenate([training, held])
         seen = np.arange(len(together)) < len(training)

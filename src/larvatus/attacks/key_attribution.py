@@ -63,7 +63,7 @@ class KeyAttribution(Attack):
     quantiles: Annotated[int, Field(ge=2, le=1000)] = Field(default=20, description="groups that each number is cut into")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        files = ComparedFiles.of(original, release, intruder, needs_holdout=False)
+        files = ComparedFiles.of(original, release.data, intruder, needs_holdout=False)
         keys = self._keys(files, original)
         secrets = [n for n in files.secrets if n not in keys]
         if not secrets:

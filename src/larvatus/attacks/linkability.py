@@ -45,7 +45,7 @@ class Linkability(Attack):
     neighbours: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="released rows considered for each source")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        files = ComparedFiles.of(original, release, intruder)
+        files = ComparedFiles.of(original, release.data, intruder)
         names = list(files.columns)
         for n in self.first:
             if n not in names:

@@ -1,6 +1,9 @@
 """Tell from the released file whether a record was used to make it.
 
-    score of record i = −log( d(i; released rows) / d(i; other real records) )     a ratio of nearest-neighbour densities
+    density      −log( d(i; released rows) / d(i; other real records) )     a ratio of nearest-neighbour densities
+    occurrence   Σ_j log( P(x_ij is released | i was used) / P(x_ij is released | i was not) )
+    learnt       Fisher's discriminant of these and other features, from records whose membership is known
+    shadow       the same, from synthetic files that the intruder makes of records of their own
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
@@ -10,14 +13,19 @@ file does not depend on which records were used. Rates at few false positives te
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from larvatus.attacks.unpaired.compared_files import ComparedFiles
-from larvatus.core.arrays import Bools, Floats
+from larvatus.attacks.unpaired.membership_features import DENSITY, OCCURRENCE, membership_features
+from larvatus.attacks.unpaired.shadow_files import FEWEST, shadow_features
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Attack
+from larvatus.data.contracts import Attack, Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -25,10 +33,20 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.estimates.intervals import wilson
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
+_FORMS: Mapping[str, str] = {
+    "density": "nothing else", "occurrence": "nothing else", "shadow": "the generator, and records of their own",
+    "learnt": "whether half of the other records were used",
+}
+Scorer = Callable[[Floats], Floats]
 
 
 class MembershipInference(Attack):
-    """The intruder wants to know whether a person's record was used to make the file, and compares densities.
+    """The intruder wants to know whether a person's record was used to make the file.
+
+    Four forms are tried. They compare densities near the record; look for its values, because a generator that draws values of
+    its training records releases a rare one only if somebody with it was used; make shadow files of their own, and learn from
+    these how used records differ; and learn it from records whose membership is known. One half of the records decides which
+    form is used for the other half.
 
     The value is the area under the ROC curve: the probability that a training record looks more like one than a record held
     out does; 0.5 is chance. The details have the share of training records recognised if at most 0.1 %, 1 % and 10 % of the
@@ -37,45 +55,108 @@ class MembershipInference(Attack):
     Look at it if it is a secret that a person is in the data, as in a register of patients. A value near 0.5 is an average: a
     few records may still be recognised, so read the rates at few false positives too.
 
-    Parameters: none.
+    Parameters:
+        shadow_files: number of shadow files for each half of the records held out; 0 for none.
+        generator: mask that makes shadow files of a file that was made elsewhere. Files made here are made again by their own
+            steps.
     """
 
     paired: ClassVar[bool] = False
     assumes: ClassVar[str] = "The intruder has a person's record, and other records of the same population to compare with."
 
+    shadow_files: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=6, description="number of shadow files for each half of the records held out; 0 for none"
+    )
+    generator: str = Field(default="sequential_trees", description="mask that makes shadow files of files made elsewhere")
+
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        from larvatus.stats.closeness.linear_discriminant import placements
         from larvatus.stats.closeness.seen_records import area_under_curve
 
-        files = ComparedFiles.of(original, release, intruder)
-        scores = _density_ratios(files)
-        cut = len(files.training)
-        members, others = scores[:cut], scores[cut:]
-        value, low, high = area_under_curve(members, others)
+        files = ComparedFiles.of(original, release.data, intruder)
+        features, cut = membership_features(files), len(files.training)
+        fold = np.concatenate([np.arange(cut), np.arange(len(files.holdout))]) % 2  # records are in an order without a pattern
+        member = np.arange(len(features)) < cut
+        shadows, notes = self._shadows(original, release, files, intruder, random)
+        every = {form: np.zeros(len(features)) for form in _FORMS}
+        best, chosen = np.zeros(len(features)), list[str]()
+        for here in (0, 1):
+            there = fold != here
+            scorers = _scorers(features[there & member], features[there & ~member], shadows[1 - here] if shadows else None)
+            mine = np.flatnonzero(fold == here)
+            others = np.flatnonzero(~member[mine])
+            for form, scorer in scorers.items():
+                every[form][mine] = placements(scorer(features[mine]), others)
+            known = {form: area_under_curve(scorer(features[there & member]), scorer(features[there & ~member]))[0]
+                     for form, scorer in scorers.items()}
+            chosen.append(max(known, key=lambda form: known[form]))
+            best[mine] = every[chosen[-1]][mine]
+        members, held = best[:cut], best[cut:]
+        value, low, high = area_under_curve(members, held)
         sides = (files.training.group, files.holdout.group)
         by_group: list[Row] = []
         for g, n in enumerate(files.groups.sizes):
-            mine, held = members[sides[0] == g], others[sides[1] == g]
-            part = area_under_curve(mine, held) if min(len(mine), len(held)) >= 2 else (value, low, high)
+            one, other = members[sides[0] == g], held[sides[1] == g]
+            part = area_under_curve(one, other) if min(len(one), len(other)) >= 2 else (value, low, high)
             by_group.append({"sub_group": files.groups.name(g), "records": n, "value": part[0], "chance": 0.5, "s_alone": 0.5,
                              "low": part[1], "high": part[2]})
         far = (files.outlying(files.training), files.outlying(files.holdout))
+        there_are = [form for form in _FORMS if form != "shadow" or shadows]
         return Score(
             self.name(), "risk", value, "probability that a training record looks more like one than a record held out does",
             self.settings(), chance=0.5, s_alone=0.5, interval=(low, high), by_group=Rows.of(by_group),
-            details={"false_positives": Rows.of(_rates(members, others)), "outliers": _outliers(members, others, far)},
-            notes=files.notes,
+            details={"false_positives": Rows.of(_rates(members, held)), "outliers": _outliers(members, held, far),
+                     "forms": Rows.of(_form_rows(every, there_are, chosen, cut))},
+            notes=(*files.notes, *notes),
         )
 
+    def _shadows(
+        self, original: Microdata, release: Release, files: ComparedFiles, intruder: Intruder, random: RecordRandom
+    ) -> tuple[list[tuple[Floats, Floats]], list[str]]:
+        """Features of used and of unused records in shadow files, from either half of the records held out; and notes."""
+        from larvatus.data.method_parsing import method_of
 
-def _density_ratios(files: ComparedFiles) -> Floats:
-    """The score of every training record, then of every record held out."""
-    from larvatus.stats.closeness.nearest_distances import NEIGHBOURS, nearest_distances
+        held = original.holdout
+        halves: list[Ints] = [files.holdout.record[k::2] for k in (0, 1)]
+        if self.shadow_files == 0 or held is None:
+            return [], []
+        if min(len(half) for half in halves) < FEWEST:
+            return [], [f"no shadow files were made: that takes {2 * FEWEST} records held out"]
+        try:
+            steps: Sequence[Mask] = release.steps or (method_of(Mask, self.generator),)
+            return [shadow_features(held, half, steps, self.shadow_files, intruder, random.child(str(k)))
+                    for k, half in enumerate(halves)], []
+        except MachineError:
+            raise
+        except LarvatusError as error:
+            return [], [f"no shadow files were made: {error.reason_for(self.name())}"]
 
-    records = np.concatenate([files.points(files.training), files.points(files.holdout)])
-    near = nearest_distances(records, files.points(files.released), 1)[0][:, 0]
-    apart = nearest_distances(records, records, NEIGHBOURS + 1)[0][:, -1]  # the first one is the record itself, or its equal
-    tiny = 1e-9 * max(float(apart.max(initial=0.0)), 1e-300)
-    return np.asarray(np.log(apart + tiny) - np.log(near + tiny))
+
+def _scorers(members: Floats, others: Floats, shadow: tuple[Floats, Floats] | None) -> dict[str, Scorer]:
+    """The score of each form from features. What is learnt is learnt from these records."""
+    from larvatus.stats.closeness.linear_discriminant import discriminant
+
+    def weighted(weights: Floats) -> Scorer:
+        return lambda features: np.asarray(features @ weights)
+
+    axes = np.eye(members.shape[1])
+    out = {"density": weighted(axes[DENSITY]), "occurrence": weighted(axes[OCCURRENCE])}
+    if shadow is not None:
+        out["shadow"] = weighted(discriminant(*shadow))
+    return out | {"learnt": weighted(discriminant(members, others))}
+
+
+def _form_rows(every: Mapping[str, Floats], there_are: Sequence[str], chosen: Sequence[str], cut: int) -> list[Row]:
+    from larvatus.stats.closeness.seen_records import area_under_curve, true_positives
+
+    out: list[Row] = []
+    for form in there_are:
+        members, held = every[form][:cut], every[form][cut:]
+        value, low, high = area_under_curve(members, held)
+        out.append({"form": form, "the intruder also knows": _FORMS[form], "value": value, "low": low, "high": high,
+                    "recognised at 1 % false positives": true_positives(members, held, 0.01),
+                    "halves it was chosen for": chosen.count(form)})
+    return out
 
 
 def _rates(members: Floats, others: Floats) -> list[Row]:

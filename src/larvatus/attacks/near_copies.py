@@ -57,7 +57,7 @@ class NearCopies(Attack):
         from larvatus.stats.closeness.nearest_distances import fresh_distances, nearest_distances, relative_distances
         from larvatus.stats.closeness.tail_scan import tail_scan
 
-        files = ComparedFiles.of(original, release, intruder)
+        files = ComparedFiles.of(original, release.data, intruder)
         training, held, rows = (files.points(p) for p in (files.training, files.holdout, files.released))
         mine, fresh = relative_distances(rows, training), fresh_distances(training, held)
         copied, usual = (mine <= self.ratio).astype(np.float64), (fresh <= self.ratio).astype(np.float64)

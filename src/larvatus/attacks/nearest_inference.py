@@ -55,7 +55,7 @@ class NearestInference(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        files = ComparedFiles.of(original, release, intruder)
+        files = ComparedFiles.of(original, release.data, intruder)
         if len(files.columns) < 2:
             raise RiskError("there is only one column, so nothing can be inferred from others.", subject="nearest_inference")
         most = int(np.clip(_WORK / (len(files.released) * len(files.columns) * len(files.secrets)), 200, MOST_TARGETS))

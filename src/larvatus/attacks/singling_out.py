@@ -62,7 +62,7 @@ class SinglingOut(Attack):
     width: Annotated[int, Field(ge=2, le=20)] = Field(default=4, description="columns in each predicate on several columns")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        files = ComparedFiles.of(original, release, intruder)
+        files = ComparedFiles.of(original, release.data, intruder)
         kinds = {"one column": self._alone(files, single_columns(files)), "several columns": self._several(files, random)}
         tried = [p for found in kinds.values() for p in found]
         if not tried:

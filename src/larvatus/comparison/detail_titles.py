@@ -68,6 +68,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "weight"): "What the survey weight singles out",
     ("key_risk", "without_key"): "Risk without each key",
     ("membership_inference", "false_positives"): "Training records recognised, by false positives allowed",
+    ("membership_inference", "forms"): "By what the intruder looks at",
     ("mixed_linkage", "links"): "Records linked alone, and one to one",
     ("near_copies", "copied_rows"): "Copies of records",
     ("near_copies", "ratios"): "By distance to the nearest record over that to the fifth nearest",

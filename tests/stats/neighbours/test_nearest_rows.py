@@ -42,6 +42,22 @@ def test_both_ways_give_the_first_rows_by_distance(n, p, k, seed, scale, digits,
     np.testing.assert_array_equal(nearest_rows(targets, points, k), expected)
 
 
+@drawn(100)
+@given(
+    n=st.integers(1, 400), k=st.integers(1, 9), seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1, 2]),
+    scale=st.sampled_from([1e-200, 1e-12, 1.0, 1e12]),
+)
+def test_one_column_gives_the_first_rows_by_distance(n, k, seed, digits, scale):
+    """Also with many equal points, and with differences whose squares are zero."""
+    rng = np.random.default_rng(seed)
+    points, targets = rng.normal(size=(n, 1)), rng.normal(size=(30, 1))
+    if digits is not None:
+        points, targets = np.round(points, digits), np.round(targets, digits)
+    points, targets = scale * points, scale * targets
+    expected = np.argsort(_sequential(targets, points), axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(nearest_rows(targets, points, k), expected)
+
+
 @pytest.mark.parametrize("digits", [1, 9])
 def test_many_blocks_and_a_timed_choice_change_nothing(digits, monkeypatch):
     rng = np.random.default_rng(4)

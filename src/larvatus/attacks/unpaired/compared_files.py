@@ -20,7 +20,6 @@ from larvatus.data.contracts import Array, Column
 from larvatus.data.holdout import NO_HOLDOUT
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
-from larvatus.data.release import Release
 from larvatus.data.sub_groups import Groups
 
 _NEEDED = f"it compares records that the generator saw with others, and there is no holdout: {NO_HOLDOUT}"
@@ -30,8 +29,9 @@ _UNUSED = ("file", "error", "presence", "guesses", "published")
 
 @dataclass(frozen=True)
 class FileRecords:
-    """Records of one file: their sub-group, and their values by column (codes of common levels for categories)."""
+    """Records of one file: their ids, sub-group, and values by column (codes of common levels for categories)."""
 
+    record: Ints
     group: Ints
     values: Mapping[str, Array]
 
@@ -39,7 +39,7 @@ class FileRecords:
         return len(self.group)
 
     def take(self, rows: Ints) -> FileRecords:
-        return FileRecords(self.group[rows], {n: v[rows] for n, v in self.values.items()})
+        return FileRecords(self.record[rows], self.group[rows], {n: v[rows] for n, v in self.values.items()})
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class ComparedFiles:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, original: Microdata, release: Release, intruder: Intruder, needs_holdout: bool = True) -> ComparedFiles:
+    def of(cls, original: Microdata, released: Microdata, intruder: Intruder, needs_holdout: bool = True) -> ComparedFiles:
         """Read the three files. Without a holdout, an attack that needs one is refused."""
         if needs_holdout and original.holdout is None:
             raise RiskError(_NEEDED)
-        names, left_out = _common_columns(original, release.data, intruder)
-        every = [original, release.data, *([original.holdout] if original.holdout is not None else [])]
+        names, left_out = _common_columns(original, released, intruder)
+        every = [original, released, *([original.holdout] if original.holdout is not None else [])]
         columns = {n: original.table.columns[n] for n in names}
         maps = _common_levels(every, names)
         parts = [_part(d, names, m) for d, m in zip(every, maps, strict=True)]
         where = {label: g for g, label in enumerate(original.groups.labels)}
         if len(parts) == 3 and original.holdout is not None:
             here = np.array([where.get(label, -1) for label in original.holdout.groups.labels], dtype=np.int64)
-            parts[2] = FileRecords(here[parts[2].group], parts[2].values)
+            parts[2] = FileRecords(parts[2].record, here[parts[2].group], parts[2].values)
         made = cls(columns, tuple(n for n in names if n in original.confidential), parts[0], parts[1],
                    parts[2] if len(parts) == 3 else None, original.groups,
                    (*left_out, *intruder.fields_without_effect(*_UNUSED)))
@@ -170,8 +170,9 @@ def _as_text(level: object) -> str:
 
 
 def _part(data: Microdata, names: Sequence[str], maps: Mapping[str, Ints]) -> FileRecords:
-    _, group, values = collect(data, list(names))
-    return FileRecords(group, {n: maps[n][v] if n in maps else np.asarray(v, dtype=np.float64) for n, v in values.items()})
+    record, group, values = collect(data, list(names))
+    coded = {n: maps[n][v] if n in maps else np.asarray(v, dtype=np.float64) for n, v in values.items()}
+    return FileRecords(record, group, coded)
 
 
 def _level_points(levels: int) -> Floats:

@@ -15,6 +15,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.neighbours.blocked_counts import WORDS, all_negative, measure
 from larvatus.stats.neighbours.blocked_products import BlockedProducts
+from larvatus.stats.neighbours.nearest_in_line import nearest_in_line
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -44,6 +45,8 @@ def nearest_rows(targets: Floats, points: Floats, k: int) -> Ints:
 
     targets, points = np.ascontiguousarray(targets), np.ascontiguousarray(points)
     k = min(k, len(points))
+    if points.shape[1] == 1:
+        return nearest_in_line(targets, points, k)
     out = np.empty((len(targets), k), dtype=np.int64)
     products = BlockedProducts.of(points)
 
