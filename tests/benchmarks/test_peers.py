@@ -9,6 +9,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import larvatus as lv
 from script_loading import ROOT, load
@@ -118,14 +119,16 @@ def test_a_task_above_the_limit_is_ended(peers):
     assert peers.outcome(done.returncode, done.stdout, done.stderr, 0.1) == {"more_than": 0.1}
 
 
-def test_every_task_of_larvatus_runs(peers, monkeypatch):
+def test_every_task_of_larvatus_runs(peers, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(ROOT / "benchmarks" / "peers")
     tasks = load("benchmarks/peers/with_larvatus.py")
-    data = lv.read(pa.table(peers.people(1000)), **tasks.ROLES)
-    release = tasks.released_by(data)
+    original, released = (str(tmp_path / f"{name}.parquet") for name in ("original", "released"))
+    parquet.write_table(pa.table(peers.people(1000)), original)
+    tasks.released_by(lv.read(original, **tasks.ROLES)).write(released)
     for task in {p.larvatus for p in peers.PAIRS if p.larvatus}:
         verb, _, methods = task.partition(":")
-        assert list(getattr(tasks, verb)(methods.split("+"), data, release)) == methods.split("+")
+        given = tasks.read(task, original, released)
+        assert list(getattr(tasks, verb)(methods.split("+"), *given)) == methods.split("+")
     for task in (f.larvatus for f in peers.SDCMICRO if f.larvatus):
         verb, _, name = task.partition(":")
         kind = {"mask": lv.masks, "risk": lv.attacks}[verb]
