@@ -32,7 +32,7 @@ import larvatus as lv
 HERE = Path(__file__).resolve().parent
 SECRET = b"sixteen bytes or more for benchmarks"
 FILES = {"census.csv": (), "survey.csv": ("WEIGHT",)}
-MOST_LEVELS, MOST_PAIRS = 40, 100
+MOST_LEVELS, MOST_PAIRS = 40, 400
 
 
 def synthesis(source: Path, left_out: tuple[str, ...], folder: Path) -> tuple[dict[str, Any], Path, Path]:
