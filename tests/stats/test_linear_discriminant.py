@@ -21,7 +21,8 @@ def test_the_direction_is_that_of_scikit_learn():
 def test_a_constant_feature_has_no_weight():
     rng = np.random.default_rng(2)
     seen = np.column_stack([rng.normal(size=50), np.full(50, 7.0)])
-    assert discriminant(seen, seen + [1.0, 0.0])[1] == 0.0
+    unseen = seen + np.array([1.0, 0.0])
+    assert discriminant(seen, unseen)[1] == 0.0
 
 
 def test_placements_are_shares_of_the_others_below():
