@@ -10,8 +10,8 @@ census.csv and survey.csv are synthesised by sequential_trees, fully. SDMetrics 
     2 (1 − CorrelationSimilarity)                correlation
     1 − ContingencySimilarity of two categories  utility_tables(statistic = "SPECKS"), two columns
 
-The loss of larvatus is the distance itself, so that the similarities of SDMetrics are turned round. attack_agreement.py compares
-attacks with those of anonymeter.
+The loss of larvatus is the distance itself, so that the similarities of SDMetrics are turned round. attack_agreement.py
+compares attacks with those of anonymeter.
 """
 
 from __future__ import annotations

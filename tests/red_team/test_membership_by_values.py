@@ -1,7 +1,7 @@
-"""A generator that draws values of its training records tells who was used: a value that only one person has is released or not.
+"""A generator that draws values of its training records tells who was used: a value of one person is released, or it is not.
 
-The intruder looks up in how many columns the value of a record occurs in the file. AUC on census.csv with `sequential_trees`: the
-intruder .98, by densities alone .60. With smoothing the values do not occur, and this intruder finds nothing.
+The intruder looks up in how many columns the value of a record occurs in the file. AUC on census.csv with `sequential_trees`:
+the intruder .98, by densities alone .60. With smoothing the values do not occur, and this intruder finds nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def file_of(smoothing: str) -> tuple[lv.Microdata, pd.DataFrame]:
 
 
 def by_lookup(data: lv.Microdata, made: pd.DataFrame) -> float:
-    counts = [sum(np.isin(part[n], made[n]).astype(float) for n in NAMES) for part in (data.to_pandas(), data.holdout.to_pandas())]
+    parts = data.to_pandas(), data.holdout.to_pandas()
+    counts = [sum(np.isin(part[n], made[n]).astype(float) for n in NAMES) for part in parts]
     return float(stats.mannwhitneyu(*counts).statistic / (len(counts[0]) * len(counts[1])))
 
 
