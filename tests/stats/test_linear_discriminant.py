@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from larvatus.stats.closeness.linear_discriminant import discriminant, placements
+from larvatus.stats.closeness.seen_records import discriminant, placements
 
 
 def test_the_direction_is_that_of_scikit_learn():

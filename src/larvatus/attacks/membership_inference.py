@@ -20,8 +20,8 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.unpaired.compared_files import ComparedFiles
-from larvatus.attacks.unpaired.membership_features import DENSITY, OCCURRENCE, membership_features
-from larvatus.attacks.unpaired.shadow_files import FEWEST, shadow_features
+from larvatus.attacks.unpaired.membership_features import DENSITY_AT, OCCURRENCE_AT, membership_features
+from larvatus.attacks.unpaired.shadow_files import FEWEST_OF_INTRUDER, shadow_features
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.core.randomness import RecordRandom
@@ -70,8 +70,7 @@ class MembershipInference(Attack):
     generator: str = Field(default="sequential_trees", description="mask that makes shadow files of files made elsewhere")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        from larvatus.stats.closeness.linear_discriminant import placements
-        from larvatus.stats.closeness.seen_records import area_under_curve
+        from larvatus.stats.closeness.seen_records import area_under_curve, placements
 
         files = ComparedFiles.of(original, release.data, intruder)
         features, cut = membership_features(files), len(files.training)
@@ -120,8 +119,8 @@ class MembershipInference(Attack):
         halves: list[Ints] = [files.holdout.record[k::2] for k in (0, 1)]
         if self.shadow_files == 0 or held is None:
             return [], []
-        if min(len(half) for half in halves) < FEWEST:
-            return [], [f"no shadow files were made: that takes {2 * FEWEST} records held out"]
+        if min(len(half) for half in halves) < FEWEST_OF_INTRUDER:
+            return [], [f"no shadow files were made: that takes {2 * FEWEST_OF_INTRUDER} records held out"]
         try:
             steps: Sequence[Mask] = release.steps or (method_of(Mask, self.generator),)
             return [shadow_features(held, half, steps, self.shadow_files, intruder, random.child(str(k)))
@@ -134,13 +133,13 @@ class MembershipInference(Attack):
 
 def _scorers(members: Floats, others: Floats, shadow: tuple[Floats, Floats] | None) -> dict[str, Scorer]:
     """The score of each form from features. What is learnt is learnt from these records."""
-    from larvatus.stats.closeness.linear_discriminant import discriminant
+    from larvatus.stats.closeness.seen_records import discriminant
 
     def weighted(weights: Floats) -> Scorer:
         return lambda features: np.asarray(features @ weights)
 
     axes = np.eye(members.shape[1])
-    out = {"density": weighted(axes[DENSITY]), "occurrence": weighted(axes[OCCURRENCE])}
+    out = {"density": weighted(axes[DENSITY_AT]), "occurrence": weighted(axes[OCCURRENCE_AT])}
     if shadow is not None:
         out["shadow"] = weighted(discriminant(*shadow))
     return out | {"learnt": weighted(discriminant(members, others))}

@@ -18,7 +18,7 @@ from larvatus.attacks.unpaired.compared_files import ComparedFiles
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Array
 
-DENSITY, OCCURRENCE = 0, 3  # columns of the features
+DENSITY_AT, OCCURRENCE_AT = 0, 3  # columns of the features
 _NEVER_SURE = 1 - 1e-12
 
 

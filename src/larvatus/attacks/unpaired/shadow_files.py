@@ -23,14 +23,14 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.steps import apply_step
 from larvatus.data.verbs import as_one_group, map_rows, take_rows
 
-FEWEST, MOST = 40, 1000  # records that the intruder needs, and uses
+FEWEST_OF_INTRUDER, _MOST = 40, 1000  # records that the intruder needs, and uses
 
 
 def shadow_features(
     held: Microdata, records: Ints, steps: Sequence[Mask], times: int, intruder: Intruder, random: RecordRandom
 ) -> tuple[Floats, Floats]:
     """Features of the used and of the unused records over all shadow files. `records` are ids in an order without a pattern."""
-    mine = records[:MOST]
+    mine = records[:_MOST]
     number = np.arange(len(mine), dtype=np.int64)
     seen: list[Floats] = []
     unseen: list[Floats] = []

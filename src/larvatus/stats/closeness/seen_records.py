@@ -11,6 +11,9 @@ A score that tells seen records from others:
 
     AUC = P(score of a seen record > score of another) + ½ P(equal)
     TPR(f): threshold at the largest score that at most ⌊f · n⌋ of the n others exceed
+    u_i = share of the others with a smaller score, ties counted half: comparable whatever the scale of the score
+
+Several features make one score by Fisher's linear discriminant: w·x with w = S⁻¹ (m₁ − m₀), S the pooled covariance.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from larvatus.core.arrays import Bools, Floats
+from larvatus.core.arrays import Bools, Floats, Ints
 
 _WIDE = 1.959963984540054
+_RIDGE = 1e-3  # of the correlation matrix of features, which may be collinear
 
 
 class NearerShare(NamedTuple):
@@ -79,3 +83,21 @@ def _placements(one: Floats, other: Floats) -> Floats:
     ordered = np.sort(other)
     below, upto = np.searchsorted(ordered, one, "left"), np.searchsorted(ordered, one, "right")
     return np.asarray((below + upto) / (2 * len(other)))
+
+
+def discriminant(seen: Floats, unseen: Floats) -> Floats:
+    """The weights of the features; 0 for one that does not vary."""
+    centred = np.concatenate([seen - seen.mean(axis=0), unseen - unseen.mean(axis=0)])
+    spread = centred.std(axis=0)
+    varies = spread > 1e-12 * (1 + np.abs(centred).max(axis=0, initial=0.0))
+    scale = np.where(varies, spread, 1.0)
+    correlation = (centred / scale).T @ (centred / scale) / len(centred) + _RIDGE * np.eye(len(scale))
+    apart = np.where(varies, (seen.mean(axis=0) - unseen.mean(axis=0)) / scale, 0.0)
+    return np.asarray(np.where(varies, np.linalg.solve(correlation, apart) / scale, 0.0))
+
+
+def placements(scores: Floats, others: Ints) -> Floats:
+    """u of every record; `others` are the rows that are compared with, each of which counts half for itself."""
+    held = np.sort(scores[others])
+    below = np.searchsorted(held, scores, "left") + np.searchsorted(held, scores, "right")
+    return np.asarray(below / (2 * len(held)))
