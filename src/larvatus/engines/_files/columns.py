@@ -183,6 +183,8 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
     floats = column.cast(pa.float64(), safe=False)
     values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
     values = np.array(values, dtype=np.float64)
+    if confidential:
+        values += 0.0  # -0.0 sorts like 0.0, so that engines could place it anywhere among zeros
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise ReadError(f"{name!r} has {infinite} infinite values. Make them missing, or remove these records.")

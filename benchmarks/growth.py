@@ -1,0 +1,131 @@
+"""Fit what a job costs to the sizes that were measured, and predict a billion and ten billion rows.
+
+    python benchmarks/growth.py            print the model and its error at the largest size, which is held out
+    python benchmarks/growth.py --page     write the tables of docs/guides/scale.md
+
+For each engine, from the jobs of two releases in benchmarks/scale.json (`scale.py --two --save`), with n rows:
+
+    processor time a row    f / n + a + b log₁₀ n     what a start costs, what every row costs, what sorting adds
+    bytes moved a row           a + b log₁₀ n
+    peak memory             m₀ + m₁ n                 with the same number of sub-groups, which are held one at a time or two
+
+All coefficients are at least zero, and are fitted to relative errors. First the largest size is held out and predicted from the
+smaller ones: this is the error that the page states. The prediction then uses all sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from page_tables import replace_table, table  # noqa: E402
+
+PAGE = HERE.parent / "docs" / "guides" / "scale.md"
+NAMES = {"duckdb": "DuckDB", "sail": "Sail, in the process", "memory": "memory"}
+COST, MOVED, PEAK = "processor_microseconds_per_row", "bytes_moved_per_row", "peak_gb"
+LARGER = (10**9, 10**10)
+BUSY = 0.5  # share of the time in which a core of a cluster works, as planned
+CLUSTERS = (("one machine, 16 cores", "duckdb", 1, 16), ("20 machines, 4 cores each", "sail", 20, 4))
+BYTES_A_SECOND = 1e9  # that each machine reads and writes
+
+
+def terms(figure: str, rows: Any) -> np.ndarray:
+    """The terms of the model, sizes × coefficients, for a figure per row or in all."""
+    n = np.asarray(rows, dtype=np.float64)
+    if figure == PEAK:
+        return np.column_stack([np.ones_like(n), n / 1e8])
+    ones = np.column_stack([np.ones_like(n), np.log10(n)])
+    return ones if figure == MOVED else np.column_stack([1e6 / n, ones])
+
+
+def fitted(figure: str, rows: Any, values: Any) -> np.ndarray:
+    """Coefficients of at least zero with the least sum of squared relative errors."""
+    from scipy.optimize import nnls
+
+    values = np.asarray(values, dtype=np.float64)
+    return np.asarray(nnls(terms(figure, rows) / values[:, None], np.ones(len(values)))[0])
+
+
+def predicted(figure: str, rows: Any, values: Any, at: float) -> float:
+    return float((terms(figure, [at]) @ fitted(figure, rows, values))[0])
+
+
+def held_out_error(figure: str, rows: Any, values: Any) -> float:
+    """The relative error at the largest size, predicted from the others."""
+    order = np.argsort(rows)
+    rows, values = np.asarray(rows)[order], np.asarray(values)[order]
+    return predicted(figure, rows[:-1], values[:-1], rows[-1]) / float(values[-1]) - 1
+
+
+def jobs_of(engine: str, content: dict[str, Any]) -> list[dict[str, Any]]:
+    """The jobs of an engine that have all figures, smallest first."""
+    return sorted((j for j in content["two"]["jobs"] if j["engine"] == engine and MOVED in j), key=lambda j: j["rows"])
+
+
+def size(n: float) -> str:
+    return f"{n / 1e9:g} billion" if n >= 1e9 else f"{n / 1e6:g} million"
+
+
+def measured_table(content: dict[str, Any]) -> list[str]:
+    head = ("engine, rows", "processor time a row", "whole job", "peak memory", "disk", "bytes moved a row", "load")
+    rows = [
+        (f"{NAMES[e]}, {size(j['rows'])}", f"{j[COST]:.1f} µs", f"{j[COST] * j['rows'] / 6e7:.1f} min", f"{j[PEAK]:.2f} GB",
+         f"{j['disk_gb']:.1f} GB", f"{j[MOVED]:,.0f}", f"{j['load']:.0f}")
+        for e in NAMES for j in jobs_of(e, content)
+    ]
+    return table(head, rows)
+
+
+def growth_table(content: dict[str, Any]) -> list[str]:
+    head = ("engine and figure", "largest size", "error there, held out", *(f"predicted, {size(n)} rows" for n in LARGER))
+    rows = []
+    for engine in NAMES:
+        jobs = jobs_of(engine, content)
+        if len(jobs) < 3:
+            continue
+        at = [j["rows"] for j in jobs]
+        for figure, unit in ((COST, "µs processor time a row"), (MOVED, "bytes moved a row"), (PEAK, "GB peak memory")):
+            values = [j[figure] for j in jobs]
+            guess = [predicted(figure, at, values, n) for n in LARGER]
+            rows.append((f"{NAMES[engine]}: {unit}", f"{size(at[-1])}: {values[-1]:,.4g}",
+                         f"{100 * held_out_error(figure, at, values):+.0f} %", *(f"{g:,.3g}" for g in guess)))
+    return table(head, rows)
+
+
+def cluster_table(content: dict[str, Any]) -> list[str]:
+    head = ("on", "engine", *(f"{size(n)} rows" for n in LARGER))
+    rows = []
+    for name, engine, machines, cores in CLUSTERS:
+        jobs = jobs_of(engine, content)
+        at = [j["rows"] for j in jobs]
+        cells = []
+        for n in LARGER:
+            seconds = predicted(COST, at, [j[COST] for j in jobs], n) * n / 1e6
+            moving = predicted(MOVED, at, [j[MOVED] for j in jobs], n) * n / BYTES_A_SECOND / machines
+            wall = max(seconds / (machines * cores * BUSY), moving)
+            cells.append(f"{seconds / 3600:.1f} core-hours, {wall / 3600:.1f} hours")
+        rows.append((name, NAMES[engine], *cells))
+    return table(head, rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", action="store_true", help="write the tables of docs/guides/scale.md")
+    given = parser.parse_args()
+    content = json.loads((HERE / "scale.json").read_text(encoding="utf-8"))
+    for lines in (measured_table(content), growth_table(content), cluster_table(content)):
+        print("\n".join(lines), end="\n\n")
+        if given.page:
+            replace_table(PAGE, lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
