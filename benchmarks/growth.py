@@ -33,6 +33,7 @@ COST, MOVED, PEAK = "processor_microseconds_per_row", "bytes_moved_per_row", "pe
 LARGER = (10**9, 10**10)
 BUSY = 0.5  # share of the time in which a core of a cluster works, as planned
 CLUSTERS = (("one machine, 16 cores", "duckdb", 1, 16), ("20 machines, 4 cores each", "sail", 20, 4))
+MOST_MEMORY = 4.0  # GB
 BYTES_A_SECOND = 1e9  # that each machine reads and writes
 
 
@@ -115,12 +116,26 @@ def cluster_table(content: dict[str, Any]) -> list[str]:
     return table(head, rows)
 
 
+def choice_table(content: dict[str, Any]) -> list[str]:
+    """For each size, the engine with the least processor time among those below the limit of memory."""
+    head = ("rows", "engine", "processor time a row", "peak memory", "others")
+    every = {e: {j["rows"]: j for j in jobs_of(e, content)} for e in NAMES}
+    rows = []
+    for n in sorted({n for jobs in every.values() for n in jobs}):
+        here = {e: jobs[n] for e, jobs in every.items() if n in jobs}
+        fit = {e: j for e, j in here.items() if j[PEAK] < MOST_MEMORY}
+        best = min(fit, key=lambda e, of=fit: of[e][COST])
+        others = ", ".join(f"{NAMES[e]} {j[COST]:.1f} µs and {j[PEAK]:.2f} GB" for e, j in here.items() if e != best)
+        rows.append((size(n), NAMES[best], f"{fit[best][COST]:.1f} µs", f"{fit[best][PEAK]:.2f} GB", others or "not measured"))
+    return table(head, rows)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", action="store_true", help="write the tables of docs/guides/scale.md")
     given = parser.parse_args()
     content = json.loads((HERE / "scale.json").read_text(encoding="utf-8"))
-    for lines in (measured_table(content), growth_table(content), cluster_table(content)):
+    for lines in (measured_table(content), growth_table(content), cluster_table(content), choice_table(content)):
         print("\n".join(lines), end="\n\n")
         if given.page:
             replace_table(PAGE, lines)

@@ -1,0 +1,55 @@
+"""The model of growth finds its own coefficients again, and is judged at a size that it has not seen."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from script_loading import load
+
+growth = load("benchmarks/growth.py")
+
+ROWS = [10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8]
+TRUE = {growth.COST: [2.0, 3.0, 0.25], growth.MOVED: [400.0, 20.0], growth.PEAK: [0.2, 1.1]}
+
+
+@pytest.mark.parametrize("figure", TRUE)
+def test_a_job_that_grows_as_the_model_says_is_predicted_exactly(figure):
+    values = growth.terms(figure, ROWS) @ TRUE[figure]
+    assert growth.fitted(figure, ROWS, values) == pytest.approx(TRUE[figure], rel=1e-9)
+    assert growth.held_out_error(figure, ROWS, values) == pytest.approx(0.0, abs=1e-9)
+    expected = float((growth.terms(figure, [1e10]) @ TRUE[figure])[0])
+    assert growth.predicted(figure, ROWS, values, 1e10) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_held_out_error_is_that_of_the_largest_size():
+    values = growth.terms(growth.COST, ROWS) @ TRUE[growth.COST]
+    doubled = np.where(np.array(ROWS) == max(ROWS), 2 * values, values)
+    order = np.random.default_rng(1).permutation(len(ROWS))
+    assert growth.held_out_error(growth.COST, np.array(ROWS)[order], doubled[order]) == pytest.approx(-0.5)
+
+
+def job(engine: str, rows: int, cost: float, peak: float) -> dict[str, object]:
+    figures = {growth.COST: cost, growth.PEAK: peak, growth.MOVED: 100.0}
+    return {"engine": engine, "rows": rows, **figures, "disk_gb": 1.0, "load": 2.0}
+
+
+def test_an_engine_above_the_limit_of_memory_is_not_chosen():
+    jobs = [job("memory", 10**6, 3.0, 1.0), job("duckdb", 10**6, 4.0, 0.2), job("memory", 10**7, 3.0, 9.0),
+            job("duckdb", 10**7, 4.0, 0.9), {"engine": "sail", "rows": 10**7}]
+    lines = growth.choice_table({"two": {"jobs": jobs}})[2:]
+    assert [line.split(" | ")[:2] for line in lines] == [["| 1 million", "memory"], ["| 10 million", "DuckDB"]]
+    assert "memory 3.0 µs and 9.00 GB" in lines[1]
+
+
+def test_the_tables_of_the_page_are_those_of_the_kept_results(tmp_path, monkeypatch, capsys):
+    """The page says what the results say: writing its tables again changes nothing."""
+    page, before = tmp_path / "scale.md", growth.PAGE.read_text(encoding="utf-8")
+    page.write_text(before, encoding="utf-8")
+    monkeypatch.setattr(growth, "PAGE", page)
+    monkeypatch.setattr(sys, "argv", ["growth.py", "--page"])
+    assert growth.main() == 0
+    assert page.read_text(encoding="utf-8") == before
+    assert capsys.readouterr().out.count("| --- |") >= 4
