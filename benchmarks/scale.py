@@ -37,6 +37,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from operator import itemgetter
@@ -122,7 +123,7 @@ def processor_seconds() -> float:
 
 
 def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, times: dict[str, float], used: dict[str, float],
-        peaks: dict[str, int]) -> tuple[int, str]:
+        peaks: dict[str, int], without: Sequence[str] = ()) -> tuple[int, str]:
     """Read, mask, score and write; returns the number of rows and a digest of the releases."""
     import larvatus as lv
 
@@ -148,7 +149,7 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, 
         for measure in MEASURES:
             lv.utility(data, release, [measure])
             lap(measure)
-        for attack in ATTACKS + LINKAGE if two else ATTACKS:
+        for attack in (a for a in (ATTACKS + LINKAGE if two else ATTACKS) if a not in without):
             lv.risk(data, release, [attack])
             lap(attack)
         release.write(folder / f"{name}-{engine}{'' if engine in CLUSTERS else '.parquet'}", overwrite=True)
@@ -209,14 +210,16 @@ def hash_of(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
-def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool) -> None:
+def inside(
+    source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool, without: Sequence[str] = ()
+) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
-    job(small, folder, engine, memory, two, {}, {}, {})
+    job(small, folder, engine, memory, two, {}, {}, {}, without)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before, times, used, peaks = status("VmRSS"), {}, {}, {}
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     disk, files_before = DiskWatch(folder), moved_bytes()
-    rows, digest = job(source, folder, engine, memory, two, times, used, peaks)
+    rows, digest = job(source, folder, engine, memory, two, times, used, peaks, without)
     total = sum(times.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
@@ -228,7 +231,8 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
             "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
         "disk_gb": round(disk.most / 1e9, 2), "bytes_moved_per_row": round((moved_bytes() - files_before) / rows, 1),
         **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
-        "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
+        **({"without": sorted(without)} if without else {}), "engine": engine, "rows": rows,
+        "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((max(peaks.values()) - before) / 1e9, 2),
         "peaks_gb": {k: round((v - before) / 1e9, 2) for k, v in peaks.items()},
         "steps": {k: round(v, 1) for k, v in times.items()},
@@ -236,18 +240,20 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
 
 
 def measured(
-    sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24, two: bool = False
+    sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24, two: bool = False,
+    without: Sequence[str] = (), sources: Path | None = None,
 ) -> list[dict]:
     small = folder / "small.parquet"
     generate(small, 20_000, groups, two)
     out = []
     for rows in sizes:
-        source = folder / f"in-{rows}.parquet"
-        generate(source, rows, groups, two)
+        source = (sources or folder) / f"in-{rows}.parquet"
+        if not source.exists():
+            generate(source, rows, groups, two)
         both = ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",)
         for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory,
-                       *(["--two"] if two else [])]
+                       *(["--two"] if two else []), *(["--without", *without] if without else [])]
             found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
                                               env={**os.environ, "LARVATUS_TEMP": str(folder)}).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
@@ -256,7 +262,8 @@ def measured(
                   f"        processor {found['processor_microseconds_per_row']} µs/row "
                   f"{found.get('processor_steps', '')}\n        peaks, GB {found['peaks_gb']}", flush=True)
             out.append({**found, "sub_groups": groups, "load": round(os.getloadavg()[0], 1)})
-        source.unlink()
+        if sources is None:
+            source.unlink()
     return out
 
 
@@ -268,16 +275,19 @@ def main() -> int:
     parser.add_argument("--task-rows", type=float)
     parser.add_argument("--sub-groups", type=int, default=24)
     parser.add_argument("--two", action="store_true")
+    parser.add_argument("--without", nargs="+", default=[], choices=ATTACKS + LINKAGE, help="leave these attacks out")
+    parser.add_argument("--sources", type=Path, help="folder in which files are kept, and taken from if they are there")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         source, small, folder, engine, memory = given.inside
-        inside(Path(source), Path(small), Path(folder), engine, memory, given.two)
+        inside(Path(source), Path(small), Path(folder), engine, memory, given.two, given.without)
         return 0
     with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
         asked = str(int(given.task_rows or 0) or "") if given.engine in CLUSTERS else given.memory
-        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups, given.two)
+        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups, given.two,
+                         given.without, given.sources)
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     target = HERE / "scale.json"
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
@@ -285,7 +295,7 @@ def main() -> int:
         place = "two" if given.two else given.engine
 
         def kind(k: dict) -> tuple:
-            return k["engine"], k["rows"], k.get("task_rows"), k.get("sub_groups")
+            return k["engine"], k["rows"], k.get("task_rows"), k.get("sub_groups"), *k.get("without", ())
 
         kept = [k for k in before.get(place, {}).get("jobs", ()) if kind(k) not in set(map(kind, found))]
         jobs = sorted([*kept, *found], key=lambda k: (k["rows"], k["engine"]))
