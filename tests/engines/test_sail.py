@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -71,3 +72,30 @@ def test_a_process_with_a_session_ends_at_once():
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["3"]
     assert done.stderr == ""
+
+
+def test_rows_wait_in_the_folder_while_they_are_exchanged(tmp_path, monkeypatch):
+    """Only addresses travel through Sail's memory, and nothing of an exchange is left."""
+    from larvatus.engines._spark import rows_aside
+
+    removed: list[str] = []
+    remove = rows_aside.Place.remove
+    monkeypatch.setattr(rows_aside.Place, "remove", lambda place, name: (removed.append(name), remove(place, name))[1])
+    written: list[int] = []
+    put = rows_aside.RowsAside.put
+
+    def noted(aside, values):
+        written.append(sum(map(len, values)))
+        found = put(aside, values)
+        assert all(len(address) < 100 for address in found)
+        assert [aside.get(a) for a in found] == list(values)
+        return found
+
+    monkeypatch.setattr(rows_aside.RowsAside, "put", noted)
+    people(700, seed=3).to_parquet(tmp_path / "people.parquet")
+    data = lv.read(tmp_path / "people.parquet", **ROLES, engine=Spark(master="sail", rows=120, folder=tmp_path / "work"))
+    lv.mask(data, "data_shuffling", secret=SECRET)
+    assert sum(written) > 700 * 8
+    root = data.engine._cluster.place.root
+    assert removed
+    assert not [name for name in removed if (Path(root) / name).exists()]

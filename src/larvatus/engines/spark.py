@@ -17,6 +17,7 @@ from larvatus.engines._disk import writing as _disk_writing
 from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._spark import reading, writing
 from larvatus.engines._spark.jobs import SparkCluster
+from larvatus.engines._spark.sail import is_served_here
 from larvatus.engines._spark.session import folder_beside, is_spark, parallel_tasks, session_for
 from larvatus.engines._spark.store import Place, SharedFolder
 from larvatus.engines._spark.table import SparkTable, as_spark
@@ -60,7 +61,8 @@ class Spark:
             self._shared = SharedFolder(self._folder)
             rows = self._rows or int(self._memory * _HOLDING / _PER_ROW)
             own = folder_beside(session)
-            cluster = SparkCluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows)
+            cluster = SparkCluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows,
+                                   is_served_here(session))
             looked = id(session), self._folder or ""
             if looked not in _CHECKED:
                 _check(cluster)

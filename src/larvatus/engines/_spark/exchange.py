@@ -18,6 +18,7 @@ from larvatus.data.contracts import Array
 from larvatus.engines._layout.stored_columns import blank_value
 from larvatus.engines._memory.table import positions_among
 from larvatus.engines._spark.jobs import SparkBlocks, SparkCluster, dump_function, in_arrow, in_arrow_by, load_function
+from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
 from larvatus.engines._spark.store import SpreadColumn, new_folder, write_piece
 
 if TYPE_CHECKING:
@@ -87,8 +88,9 @@ def sort(
         there, times = np.unique(codes, return_counts=True)
         return len(order), dict(zip(there.tolist(), times.tolist(), strict=True))
 
-    frame = _sent(cluster, source, partial(by_range, list(by), ranges))
-    found = _received(cluster, frame, [dtypes], arrived, rows)
+    with rows_aside(cluster) as aside:
+        frame = _sent(cluster, source, partial(by_range, list(by), ranges), aside)
+        found = _received(cluster, frame, [dtypes], arrived, rows, aside)
     counts: dict[int, int] = {}
     for _, of in found.values():
         for code, n in of.items():
@@ -102,7 +104,8 @@ def sort(
 def scatter_on_cluster(cluster: SparkCluster, source: Outgoing, rows: int) -> tuple[list[SpreadColumn], int]:
     """Columns of `rows` rows with values at the rows given in `row`, missing elsewhere; and the number of values written."""
     piece = cluster.piece_of(source.width)
-    return _put(cluster, _sent(cluster, source, partial(by_row, piece)), dict(source.dtypes), rows, piece)
+    with rows_aside(cluster) as aside:
+        return _put(cluster, _sent(cluster, source, partial(by_row, piece), aside), dict(source.dtypes), rows, piece, aside)
 
 
 def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[SpreadColumn], int]:
@@ -111,14 +114,15 @@ def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, othe
     buckets = max(-(-most // piece), 1)
     dtypes = [dict(left.dtypes), dict(right.dtypes)]
     named = {"row": "int64", **{n: d for n, d in right.dtypes.items() if n != "record"}}
-    frame = _sent(cluster, left, partial(by_record, buckets)).union(_sent(cluster, right, partial(by_record, buckets), 1))
-
     def met(_: int, sides: Sequence[Columns]) -> Sent:
         at, found = positions_among(sides[0]["record"], sides[1]["record"])
         there = {n: sides[1][n][at[found]] for n in named if n != "row"}
         return by_row(piece, {"row": sides[0]["row"][found], **there})
 
-    return _put(cluster, _passed_on(cluster, frame, dtypes, met, named, most), named, rows, piece)
+    with rows_aside(cluster) as aside:
+        sent = [_sent(cluster, o, partial(by_record, buckets), aside, side) for side, o in enumerate((left, right))]
+        passed = _passed_on(cluster, sent[0].union(sent[1]), dtypes, met, named, most, aside)
+        return _put(cluster, passed, named, rows, piece, aside)
 
 
 # --- where rows go -------------------------------------------------------------------------------------------------------
@@ -185,18 +189,20 @@ def _sampled(rows: Callable[[Any], SparkBlocks], dtypes: Mapping[str, str], step
 # --- how they travel -----------------------------------------------------------------------------------------------------
 
 
-def _sent(cluster: SparkCluster, source: Outgoing, to: Callable[[Columns], Sent], side: int = 0) -> DataFrame:
+def _sent(
+    cluster: SparkCluster, source: Outgoing, to: Callable[[Columns], Sent], aside: RowsAside | None, side: int = 0
+) -> DataFrame:
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for at in batch.column(0).to_pylist():
                 for block in source.blocks(source.jobs[at]):
-                    yield from _batches(to(block), source.dtypes, side)
+                    yield from _batches(to(block), source.dtypes, side, aside)
 
     return in_arrow(cluster.numbers(len(source.jobs)), work, SCHEMA)
 
 
-def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
-    """Packed rows as batches for Spark: in each value, its columns one after the other."""
+def _batches(sent: Sent, dtypes: Mapping[str, str], side: int, aside: RowsAside | None = None) -> Iterator[Any]:
+    """Packed rows, or their addresses, as batches for Spark: in each value, its columns one after the other."""
     import pyarrow as pa
 
     step = max(LARGEST // width_of(dtypes), 1)
@@ -206,7 +212,8 @@ def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
 
     def batch() -> Any:
         sides = pa.array(np.full(len(to), side, dtype=np.int32))
-        return pa.record_batch({"bucket": pa.array(to, pa.int64()), "side": sides, "packed": pa.array(values, pa.binary())})
+        packed = pa.array(values if aside is None else aside.put(values), pa.binary())
+        return pa.record_batch({"bucket": pa.array(to, pa.int64()), "side": sides, "packed": packed})
 
     for bucket, columns in sent:
         for low in range(0, len(next(iter(columns.values()))), step):
@@ -232,25 +239,28 @@ def _unpacked(values: Sequence[Any], dtypes: Mapping[str, str]) -> Columns:
     return {n: np.concatenate(p) for n, p in parts.items()}
 
 
-def _opened(table: Any, dtypes: Sequence[Mapping[str, str]]) -> tuple[int, list[Columns]]:
+def _opened(
+    table: Any, dtypes: Sequence[Mapping[str, str]], aside: RowsAside | None = None
+) -> tuple[int, list[Columns]]:
     """The destination of packed rows, and the rows of each side."""
     sides = table.column("side").to_numpy()
     values = [value.as_buffer() for chunk in table.column("packed").chunks for value in chunk]
-    held = [_unpacked([values[i] for i in np.flatnonzero(sides == k)], d) for k, d in enumerate(dtypes)]
+    given = values if aside is None else list(map(aside.get, values))
+    held = [_unpacked([given[i] for i in np.flatnonzero(sides == k)], d) for k, d in enumerate(dtypes)]
     return int(table.column("bucket")[0].as_py()), held
 
 
 def _received(
     cluster: SparkCluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]],
     arrived: Callable[[int, Sequence[Columns]], Any],
-    rows: int,
+    rows: int, aside: RowsAside | None,
 ) -> dict[int, Any]:
     """The result of a function on all rows sent to the same destination."""
 
     def work(table: Any) -> Any:
         import pyarrow as pa
 
-        at, sides = _opened(table, dtypes)
+        at, sides = _opened(table, dtypes, aside)
         return pa.table({"bucket": pa.array([at], pa.int64()),
                          "out": pa.array([dump_function(arrived(at, sides))], pa.binary())})
 
@@ -261,14 +271,14 @@ def _received(
 def _passed_on(
     cluster: SparkCluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]],
     arrived: Callable[[int, Sequence[Columns]], Sent],
-    made: Mapping[str, str], rows: int,
+    made: Mapping[str, str], rows: int, aside: RowsAside | None,
 ) -> DataFrame:
     """Rows that are sent on by the tasks that received them."""
 
     def work(table: Any) -> Any:
         import pyarrow as pa
 
-        found = list(_batches(arrived(*_opened(table, dtypes)), made, 0))
+        found = list(_batches(arrived(*_opened(table, dtypes, aside)), made, 0, aside))
         types = {"bucket": pa.int64(), "side": pa.int32(), "packed": pa.binary()}
         return pa.Table.from_batches(found) if found else pa.table({n: pa.array([], t) for n, t in types.items()})
 
@@ -276,7 +286,7 @@ def _passed_on(
 
 
 def _put(
-    cluster: SparkCluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int
+    cluster: SparkCluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int, aside: RowsAside | None
 ) -> tuple[list[SpreadColumn], int]:
     place = cluster.place
     folders = {n: new_folder() for n in dtypes if n != "row"}
@@ -289,7 +299,7 @@ def _put(
             write_piece(place, folder, "put", first, out, dtypes[name])
         return len(at)
 
-    found = _received(cluster, frame, [dtypes], arrived, rows)
+    found = _received(cluster, frame, [dtypes], arrived, rows, aside)
     out = []
     for name, folder in folders.items():
         pieces = []

@@ -37,7 +37,7 @@ SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more tha
 @dataclass(frozen=True, slots=True)
 class SparkCluster:
     """The Spark session to use, the user's session, the shared folder, the number of parallel tasks, and the number of rows
-    that one task may hold.
+    that one task may hold. `aside` says that rows wait in the shared folder while they are exchanged.
     """
 
     session: SparkSession
@@ -46,6 +46,7 @@ class SparkCluster:
     parallel: int
     memory: int
     rows: int
+    aside: bool = False
 
     @property
     def piece(self) -> int:

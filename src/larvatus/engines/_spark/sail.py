@@ -41,6 +41,11 @@ def sail_session() -> SparkSession:
     return session
 
 
+def is_served_here(session: Any) -> bool:
+    """Whether a session is that of the Sail server of this process."""
+    return any(session is own for _, own in _SERVERS)
+
+
 def _started() -> Any:
     os.environ.setdefault("RUST_LOG", "off")  # its log could repeat parts of plans
     try:
