@@ -7,10 +7,10 @@ For each engine, from the jobs of two releases in benchmarks/scale.json (`scale.
 
     processor time a row    f / n + a + b log₁₀ n     what a start costs, what every row costs, what sorting adds
     bytes moved a row           a + b log₁₀ n
-    peak memory             m₀ + m₁ n                 with the same number of sub-groups, which are held one at a time or two
+    peak memory             c nᵏ                      fitted to logarithms, with the same number of sub-groups
 
-All coefficients are at least zero, and are fitted to relative errors. First the largest size is held out and predicted from the
-smaller ones: this is the error that the page states. The prediction then uses all sizes.
+The coefficients of the first two are at least zero, and are fitted to relative errors. First the largest size is held out and
+predicted from the smaller ones: this is the error that the page states. The prediction then uses all sizes.
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ BYTES_A_SECOND = 1e9  # that each machine reads and writes
 def terms(figure: str, rows: Any) -> np.ndarray:
     """The terms of the model, sizes × coefficients, for a figure per row or in all."""
     n = np.asarray(rows, dtype=np.float64)
-    if figure == PEAK:
-        return np.column_stack([np.ones_like(n), n / 1e8])
     ones = np.column_stack([np.ones_like(n), np.log10(n)])
-    return ones if figure == MOVED else np.column_stack([1e6 / n, ones])
+    return ones if figure != COST else np.column_stack([1e6 / n, ones])
 
 
 def fitted(figure: str, rows: Any, values: Any) -> np.ndarray:
-    """Coefficients of at least zero with the least sum of squared relative errors."""
+    """Coefficients of at least zero with the least sum of squared relative errors; for memory, those of its logarithm."""
     from scipy.optimize import nnls
 
     values = np.asarray(values, dtype=np.float64)
+    if figure == PEAK:
+        return np.asarray(np.linalg.lstsq(terms(figure, rows), np.log10(values), rcond=None)[0])
     return np.asarray(nnls(terms(figure, rows) / values[:, None], np.ones(len(values)))[0])
 
 
 def predicted(figure: str, rows: Any, values: Any, at: float) -> float:
-    return float((terms(figure, [at]) @ fitted(figure, rows, values))[0])
+    found = float((terms(figure, [at]) @ fitted(figure, rows, values))[0])
+    return float(10**found) if figure == PEAK else found
 
 
 def held_out_error(figure: str, rows: Any, values: Any) -> float:
@@ -66,8 +67,9 @@ def held_out_error(figure: str, rows: Any, values: Any) -> float:
 
 
 def jobs_of(engine: str, content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The jobs of an engine that have all figures, smallest first."""
-    return sorted((j for j in content["two"]["jobs"] if j["engine"] == engine and MOVED in j), key=lambda j: j["rows"])
+    """The whole jobs of an engine that have all figures, smallest first."""
+    jobs = (j for j in content["two"]["jobs"] if j["engine"] == engine and MOVED in j and not j.get("without"))
+    return sorted(jobs, key=lambda j: j["rows"])
 
 
 def size(n: float) -> str:
@@ -87,7 +89,7 @@ def measured_table(content: dict[str, Any]) -> list[str]:
 def growth_table(content: dict[str, Any]) -> list[str]:
     head = ("engine and figure", "largest size", "error there, held out", *(f"predicted, {size(n)} rows" for n in LARGER))
     rows = []
-    for engine in NAMES:
+    for engine in (e for e in NAMES if e != "memory"):
         jobs = jobs_of(engine, content)
         if len(jobs) < 3:
             continue
@@ -105,6 +107,8 @@ def cluster_table(content: dict[str, Any]) -> list[str]:
     rows = []
     for name, engine, machines, cores in CLUSTERS:
         jobs = jobs_of(engine, content)
+        if len(jobs) < 3:
+            continue
         at = [j["rows"] for j in jobs]
         cells = []
         for n in LARGER:
