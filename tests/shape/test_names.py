@@ -58,6 +58,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/neighbours/unit_assignments.py": "assignment of whole units, apart from the evidence of their members",
     "stats/key_risk/household_risk.py": "arithmetic of risks, tested against a simulation",
     "stats/grouping/tree_cuts.py": "a published function without its overhead, tested against it",
+    "engines/_spark/rows_aside.py": "where rows wait, apart from how they are packed and sorted",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",
     "engines/_disk/duckdb_files.py": "files of DuckDB as sources, where that library may be imported",
     "engines/_files/labelled_targets.py": "a file that is written when all of it is there, apart from those written in parts",

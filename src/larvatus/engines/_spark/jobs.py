@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import gc
+import os
 import re
 import sys
 import traceback
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
@@ -31,6 +33,7 @@ SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 _MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
+_TURNS = BoundedSemaphore(os.cpu_count() or 1)
 SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more than moving further columns
 
 
@@ -80,7 +83,9 @@ class SparkCluster:
 
             for batch in batches:
                 for at in batch.column(0).to_pylist():
-                    yield pa.record_batch({"at": pa.array([at]), "out": [dump_function(function(load_function(given[at])))]})
+                    with in_turn():
+                        out = dump_function(function(load_function(given[at])))
+                    yield pa.record_batch({"at": pa.array([at]), "out": [out]})
 
         found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, out binary"))
         by_number = {row[0]: row[1] for row in found}
@@ -103,6 +108,13 @@ class SparkCluster:
             raise
         except Exception as error:
             raise explain_error(error) from None
+
+
+@contextmanager
+def in_turn() -> Iterator[None]:
+    """Wait for a core. Sail starts all tasks of a job at once, in one process, and each of them would hold its rows."""
+    with _TURNS:
+        yield
 
 
 def dump_function(value: Any) -> bytes:
@@ -155,7 +167,8 @@ def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterat
 def _guarded_once(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def larvatus(table: Any) -> Any:
         try:
-            return work(table)
+            with in_turn():
+                return work(table)
         except Exception as error:
             raise RuntimeError(mark_error(error)) from None
         finally:
