@@ -40,7 +40,7 @@ def result_of(value: Any, place: Path, number: int) -> str:
     if type(value).__module__.startswith(("pyarrow", "polars")):
         value = value.to_pandas()
     if hasattr(value, "to_html"):
-        return str(value.to_html(index=False, border=0))
+        return str(value.to_html(index=False, border=0)).replace(' class="dataframe"', "")  # the site's own look
     if hasattr(value, "_repr_html_"):
         return "\n".join(line.strip() for line in value._repr_html_().splitlines() if line.strip())
     return f"```text\n{value}\n```"

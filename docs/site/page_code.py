@@ -101,8 +101,9 @@ def _calls(blocks: list[CodeBlock]) -> Iterator[str]:
 
 def surroundings() -> dict[str, str]:
     """Variables for the code of pages: the commands of this environment come first, and output has no colours."""
+    own = os.pathsep.join(map(str, (ROOT / "docs" / "site", ROOT / "src")))  # the package beside these pages
     return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1",
-                         "COLUMNS": "110", "PYTHONPATH": str(ROOT / "docs" / "site"), "MPLBACKEND": "agg"}
+                         "COLUMNS": "110", "PYTHONPATH": own, "MPLBACKEND": "agg"}
 
 
 def run_page(page: Path) -> str:
