@@ -11,6 +11,7 @@ from pathlib import Path
 
 from api_pages import write_api_pages
 from checks import problems_of
+from doc_links import link_named_pages
 from navigation import navigation
 from run_pages import pages_to_run, pages_with_code, run_pages
 from staging import ROOT, stage_pages
@@ -38,6 +39,7 @@ def main(asked: list[str]) -> int:
     done = subprocess.run([zensical, "build", "--strict", "--clean", "-f", SITE / "mkdocs.yml"], cwd=SITE)
     if done.returncode:
         return done.returncode
+    link_named_pages(target, PAGES)
     (target / "404.html").unlink()  # its links only work at the root of a server
     write_versions()
     problems = problems_of(target)

@@ -122,3 +122,16 @@ def test_a_page_is_run_again_if_it_or_the_code_changes(tmp_path, monkeypatch):
     assert ran_before.ran_before(page)
     monkeypatch.setattr(ran_before, "code_digest", lambda: b"other code")
     assert not ran_before.ran_before(page)
+
+
+def test_pages_named_in_docstrings_become_links(tmp_path):
+    from doc_links import link_named_pages
+
+    for name, text in {"api/risk.html": '<p>see docs/guides/a.md. <a href="docs/guides/a.md">no</a></p>',
+                       "guides/b.html": "<p>docs/guides/a.md</p>", "guides/a.md": "# How far\n"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    link_named_pages(tmp_path, tmp_path)
+    assert (tmp_path / "api" / "risk.html").read_text() == (
+        '<p>see <a href="../guides/a.html">How far</a>. <a href="docs/guides/a.md">no</a></p>')
+    assert (tmp_path / "guides" / "b.html").read_text() == "<p>docs/guides/a.md</p>"
