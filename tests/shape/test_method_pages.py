@@ -11,7 +11,7 @@ from pathlib import Path
 
 from every_case import every_case
 from larvatus.cli.main import app
-from larvatus.core.discovery import own_names
+from larvatus.core.discovery import load, own_names
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.method_parsing import all_of
 
@@ -32,7 +32,8 @@ def blocks(name: str, word: str) -> list[str]:
 @every_case(METHODS)
 def test_the_page_has_every_part(room, name):
     text = page(name)
-    for heading in ("## Formula", "## When to use it", "## The same in Python", "## Parameters", "## Cost"):
+    for heading in ("## Formula", "## When to use it", "## The same in Python", "## Parameters", "## Cost",
+                    "## References"):
         assert heading in text, heading
     assert ("## What breaks it" in text) == (room == "masks")
 
@@ -71,6 +72,18 @@ def test_the_calls_can_be_made(room, name):
     app.parse_args(command[1:], exit_on_error=False, print_error=False)
     for step in (given for option, given in pairwise(command) if option == "--step"):
         assert all_of(Mask, [step])
+
+
+@every_case([name for room, name in METHODS if room == "attacks"])
+def test_an_attack_without_pairs_is_called_on_a_file_without_pairs(name):
+    paired = load("larvatus.attacks", name).paired
+    assert ("--not-paired" in blocks(name, "bash")[0]) is not paired
+    assert ("paired=False" in blocks(name, "python")[0]) is not paired
+    assert ("about those held out" in page(name)) is not paired
+
+
+def test_code_in_a_formula_is_shown_as_it_is():
+    assert "`stats.closeness.seen_records`" in page("closest_record")
 
 
 @every_case([name for room, name in METHODS if room == "masks"])
