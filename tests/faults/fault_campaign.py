@@ -20,11 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from injector import ERRORS
+
 from larvatus.core.errors import LarvatusError
 from larvatus.core.safe_files.staging import STAGING, TEMPORARY
 from larvatus.documents.verification import verify_files
 
 ENGINES = ("memory", "duckdb")
+SAIL = "sail"  # the engine spark on a server that each command starts in its own process
 SECRET = "kept for the campaign: 0123456789abcdef"
 ROLES = "--confidential income,wealth --non-confidential age --sub-groups region --secret-file secret.txt"
 STUDY = """
@@ -57,6 +60,9 @@ objective = "moments"
 """
 
 
+SPARK_MODULES = ("pyspark.sql.connect.session", "pysail.spark")
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A command, the commands that were run before it, and the number of forks that a point costs."""
@@ -75,7 +81,9 @@ class Scenario:
 def in_engine(command: str, engine: str) -> list[str]:
     """The words of a command; only commands that read data take an engine."""
     words = command.split()
-    return [*words, "--engine", engine] if words[0] == "mask" else words
+    if words[0] != "mask":
+        return words
+    return [*words, "--engine", "spark", "--master", SAIL] if engine == SAIL else [*words, "--engine", engine]
 
 
 _MASK, _NOISE = f"mask people.csv {ROLES} --overwrite", "--method additive_noise --variance 0.5"
@@ -109,25 +117,39 @@ SCENARIOS = {s.name: s for s in (
 class Server:
     """The process that runs the commands."""
 
-    def __init__(self, home: Path, warm: bool = False) -> None:
-        """With `warm`, every command is first run in the process itself, so that its copies load nothing."""
+    def __init__(self, home: Path, warm: bool = False, more: Sequence[str] = ()) -> None:
+        """With `warm`, every command is first run in the process itself, so that its copies load nothing.
+
+        `more` are modules to import first.
+        """
         self.home = home
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("server.py")), *(["warm"] if warm else [])],
+            [sys.executable, str(Path(__file__).with_name("server.py")), "warm" if warm else "cold", *more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
 
-    def run(self, folder: Path, arguments: Sequence[str], at: int = 0, fault: str = "SIGKILL", size: int = 0) -> dict[str, Any]:
+    def run(
+        self, folder: Path, arguments: Sequence[str], at: int = 0, fault: str = "SIGKILL", size: int = 0, again: bool = False
+    ) -> dict[str, Any]:
+        """With `again`, in the process that carried out the last command with `again`, if it is still there."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         asked = {"home": str(self.home), "folder": str(folder / "work"), "temp": str(folder / "temp"), "at": at,
-                 "fault": fault, "arguments": list(arguments), "size": size}
+                 "fault": fault, "arguments": list(arguments), "size": size, "again": again}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         return found
+
+    def end_copy(self) -> None:
+        """End the process that is kept for commands with `again`."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("{}\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -138,8 +160,8 @@ class Server:
 
 
 @contextmanager
-def a_server(home: Path, warm: bool = False) -> Iterator[Server]:
-    server = Server(home, warm)
+def a_server(home: Path, warm: bool = False, more: Sequence[str] = ()) -> Iterator[Server]:
+    server = Server(home, warm, more)
     try:
         yield server
     finally:
@@ -159,10 +181,14 @@ def visible(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def everything(folder: Path, process: int) -> str:
-    """A digest of all files and folders, also of hidden ones, with their modes; without times and the number of the process."""
+def everything(folder: Path, process: int, at_work: bool = False) -> str:
+    """A digest of all files and folders, also of hidden ones, with their modes; without times and the number of the process.
+
+    If the process is still at work, its own temporary folder does not count.
+    """
     digest, number = hashlib.blake2b(), re.compile(rf"(?<!\d){process}(?!\d)")
-    for path in sorted(folder.rglob("*")):
+    own = f"{folder}/temp/larvatus-work-{process}-"
+    for path in sorted(p for p in folder.rglob("*") if not (at_work and str(p).startswith(own))):
         content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
         content = _TIMES.sub(b"TIME", b"PROCESS" if number.fullmatch(content.decode("latin1").strip()) else content)
         name = number.sub("PROCESS", str(path.relative_to(folder)))
@@ -187,6 +213,7 @@ class Trial:
     operations: int = 0
     equal: int = 0  # how often the folder was in one of the states that follow
     completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
+    untouched: bool = False  # whether the folder of the last trial is as before the command
 
     def prepare(self) -> Trial:
         folder = self.home / "base"
@@ -203,6 +230,9 @@ class Trial:
         assert left_over(fresh) == []
         self.after, self.seen = visible(fresh), done["seen"]
         self.operations, self.answer = len(done["seen"]), _answer(done["said"], fresh)
+        self.expected = [_operation(s, fresh, done["pid"]) for s in done["seen"]]
+        self.start = everything(folder, done["pid"])
+        self.completed.add(self.start)
         return self
 
     def _copy(self, name: str) -> Path:
@@ -213,7 +243,11 @@ class Trial:
 
     def problem(self, at: int, fault: str, size: int = 0) -> str:
         """What is wrong after a fault; empty if nothing is."""
-        folder = self._copy("tried")
+        if fault in ERRORS and not size and self._is_survived(at, fault):
+            return ""
+        if self.untouched and (problem := self.end()):
+            return problem
+        folder, self.untouched = self._copy("tried"), False
         done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, size)
         wrong = _wrong_ending(done, fault)
         try:
@@ -229,6 +263,35 @@ class Trial:
         if done["code"] == 2 and state != self.before:
             wrong = wrong or "reported as failed, but the new files are there"
         return wrong or self._again(folder, state == self.after, done["pid"])
+
+    def _is_survived(self, at: int, fault: str) -> bool:
+        """Whether a process that carried out the command before carries it out once more, or is refused it, with the same
+        operation failed, and with a folder from which the command is known to complete.
+
+        A new process takes longer. It is started for the points at which this does not hold.
+        """
+        folder = self.home / "tried" if self.untouched else self._copy("tried")
+        done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, again=True)
+        seen = [_operation(s, folder, done["pid"]) for s in done["seen"][at - 1 : at]]
+        self.untouched = everything(folder, done["pid"], at_work=True) == self.start
+        if seen != self.expected[at - 1 : at] or done["code"] not in (0, 2) or _wrong_ending(done, fault):
+            return False
+        if self.untouched:
+            return done["code"] == 2 or self.after == self.before
+        try:
+            self._read(folder)
+        except LarvatusError:
+            return False
+        ends = self.after if done["code"] == 0 else self.before
+        known = visible(folder) == ends and everything(folder, done["pid"], at_work=True) in self.completed
+        self.equal += known
+        return known
+
+    def end(self) -> str:
+        """End the process of `_is_survived`, and say what it has left in the folder."""
+        self.server.end_copy()
+        found = left_over(self.home / "tried") if self.untouched else []
+        return f"left behind by a process that was refused commands: {found}" if found else ""
 
     def _again(self, folder: Path, complete: bool, process: int) -> str:
         """What is wrong with the command repeated. From a folder that is equal to the last bit it was done before."""
@@ -268,6 +331,11 @@ class Trial:
         return f"left behind: {found}" if found else ""
 
 
+def _operation(seen: str, folder: Path, process: int) -> str:
+    """An operation without the names of the folder and of the process. The order of some syncs is that of a set."""
+    return "fsync" if seen.startswith("fsync") else re.sub(rf"(?<!\d){process}(?!\d)", "PROCESS", seen.replace(str(folder), ""))
+
+
 def _wrong_ending(done: dict[str, Any], fault: str) -> str:
     expected = {"SIGKILL": (-9, 0), "SIGINT": (130, 0), "SIGTERM": (143, 0)}.get(fault, (2, 0))
     if done["code"] not in expected:
@@ -298,7 +366,7 @@ def write_inputs(folder: Path, engine: str) -> None:
     (folder / "people.csv").write_text("\n".join(["income,wealth,age,region", *rows, ""]), encoding="utf-8")
     (folder / "secret.txt").write_text(SECRET, encoding="utf-8")
     (folder / "secret.txt").chmod(0o600)
-    chosen = "" if engine == "memory" else f'engine = "{engine}"'
+    chosen = {"memory": "", SAIL: f'engine = "spark"\nmaster = "{SAIL}"'}.get(engine, f'engine = "{engine}"')
     (folder / "study.toml").write_text(STUDY.format(engine=chosen), encoding="utf-8")
     (folder / "earlier.toml").write_text(STUDY.format(engine=chosen).replace("variance = 0.5", "variance = 0.4"),
                                          encoding="utf-8")

@@ -35,6 +35,10 @@ class Injector:
     seen: list[str] = field(default_factory=list)
     active: bool = False
 
+    def prepare(self, at: int, fault: str) -> None:
+        """Begin to count, for a command of which this operation fails."""
+        self.at, self.fault, self.done, self.seen, self.active = at, fault, 0, [], True
+
     def start(self) -> None:
         self.active = True
         sys.addaudithook(self._heard)

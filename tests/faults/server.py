@@ -17,7 +17,8 @@ import secrets
 import signal
 import sys
 import tempfile
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,14 @@ _FIRST = (
 def main() -> None:
     from larvatus.cli.main import app  # noqa: F401
 
-    for name in _FIRST:
+    for name in (*_FIRST, *sys.argv[2:]):
         importlib.import_module(name)
     from larvatus.pipeline.candidates.cache import _code
 
     slow = hashlib.scrypt  # half of the time of a small run, which it takes on purpose
     hashlib.scrypt = lambda secret, **more: slow(secret, **{**more, "n": 2})
     _code()  # a digest of the package's files, which may be edited while a campaign runs
-    if sys.argv[1:] == ["warm"]:
+    if sys.argv[1] == "warm":
         warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     print("ready", flush=True)
@@ -92,62 +93,118 @@ def carry_out(arguments: list[str]) -> int:
     return _work({"id": 1, "job": arguments[1], "arguments": given}, sys.stdout.fileno())
 
 
+@dataclass
+class Copy:
+    """A copy of this process that carries out one command after another, until one of them ends it."""
+
+    process: int
+    requests: Any
+    answers: Any
+
+    def end(self) -> int:
+        """The exit code."""
+        self.requests.close()
+        self.answers.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+_IN_USE: list[Copy] = []
+
+
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    home = Path(asked["home"])
-    said, seen = home / ".said", home / ".seen"
+    """Carry out a command in a new copy; or, with `again`, in the one that has carried out the last one, if it is there."""
+    if not asked.get("again") and _IN_USE:
+        _IN_USE.pop().end()
+    if not asked:
+        return {}
+    if not _IN_USE:
+        _IN_USE.append(_new_copy(asked))
+    copy = _IN_USE[0]
+    copy.requests.write(json.dumps(asked) + "\n")
+    copy.requests.flush()
+    said, answer = Path(asked["home"]) / ".said", copy.answers.readline()
+    found = json.loads(answer) if answer else {"seen": []}
+    if not answer or not asked.get("again"):
+        found["code"] = _IN_USE.pop().end()
+    return {**found, "said": said.read_text(encoding="utf-8"), "pid": copy.process}
+
+
+def _new_copy(asked: dict[str, Any]) -> Copy:
+    reading, requests = os.pipe()
+    answers, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _run(asked, said, seen)
-    _, status = os.waitpid(child, 0)
-    operations = seen.read_text(encoding="utf-8").splitlines() if seen.exists() else []
-    code = os.waitstatus_to_exitcode(status)
-    return {"code": code, "said": said.read_text(encoding="utf-8"), "seen": operations, "pid": child}
+        os.close(requests)
+        os.close(answers)
+        _run(asked, os.fdopen(reading), os.fdopen(writing, "w"))
+    os.close(reading)
+    os.close(writing)
+    return Copy(child, os.fdopen(requests, "w"), os.fdopen(answers))
 
 
 def _draw_the_same() -> None:
-    """The same temporary names and salts in every copy: folders with the same files are then equal to the last bit."""
+    """The same temporary names and salts in every command: folders with the same files are then equal to the last bit."""
     drawn = (hashlib.blake2b(str(i).encode()).digest() for i in itertools.count())
     os.urandom = lambda size: next(drawn)[:size]
     secrets.token_bytes = lambda size=32: next(drawn)[:size]
     secrets.token_hex = lambda size=32: next(drawn)[:size].hex()
 
 
-def _run(asked: dict[str, Any], said: Path, seen: Path) -> None:
-    """Run the command in this copy, which ends with it."""
+def _run(asked: dict[str, Any], requests: Any, answers: Any) -> None:
+    """Run commands in this copy, which ends with the last one."""
     from larvatus.core.remains import report_to
 
-    seen.unlink(missing_ok=True)
-    out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    out = os.open(Path(asked["home"]) / ".said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    os.chdir(asked["folder"])
-    os.environ["LARVATUS_TEMP"] = asked["temp"]
     os.umask(0o022)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started this in the background has it ignored
     report_to(os.open(os.devnull, os.O_WRONLY))  # as in the child process of a command
-    injector = Injector((asked["folder"] + "/", asked["temp"] + "/"), asked["at"], asked["fault"])
-    if asked.get("size"):
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["size"], resource.RLIM_INFINITY))
-    _draw_the_same()
+    injector = Injector((asked["folder"] + "/", asked["temp"] + "/"))
     injector.start()
     code = 99
     try:
-        code = carry_out(asked["arguments"])
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
+        for line in requests:
+            os.truncate(out, 0)
+            code, asked = 99, json.loads(line)
+            code = _carried_out(asked, injector)
+            if not asked.get("again"):
+                break
+            _say(answers, injector, code)
     finally:
         import atexit
 
         try:
             atexit._run_exitfuncs()
         finally:
-            injector.active = False
-            if not asked["at"]:
-                seen.write_text("\n".join(injector.seen), encoding="utf-8")
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _say(answers, injector, code)
             os._exit(code)
+
+
+def _say(answers: Any, injector: Injector, code: int) -> None:
+    injector.active = False
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with suppress(OSError):
+        answers.write(json.dumps({"code": code, "seen": injector.seen}) + "\n")
+        answers.flush()
+
+
+def _carried_out(asked: dict[str, Any], injector: Injector) -> int:
+    """The exit code of a command whose operation `at` fails."""
+    os.chdir(asked["folder"])
+    os.environ["LARVATUS_TEMP"] = asked["temp"]
+    if asked.get("size"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["size"], resource.RLIM_INFINITY))
+    _draw_the_same()
+    if asked.get("again"):
+        gc.collect()  # what earlier commands left in memory is not tidied up while operations are counted
+    injector.prepare(asked["at"], asked["fault"])
+    try:
+        return carry_out(asked["arguments"])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
 
 
 if __name__ == "__main__":

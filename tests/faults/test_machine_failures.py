@@ -23,7 +23,7 @@ from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._spark.jobs import explain_error
-from larvatus.engines._spark.session import silence_py4j
+from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.searching.result import SearchResult
 from larvatus.study import Study
@@ -191,7 +191,7 @@ logging.warning("of another library")
 def test_the_traceback_of_py4j_is_not_printed(silent):
     """It logs some of them without a name of its own. Nothing else is kept from being printed."""
     pytest.importorskip("py4j")
-    silence = "from larvatus.engines._spark.session import silence_py4j\nsilence_py4j()" if silent else ""
+    silence = "from larvatus.engines._spark.silenced_threads import silence_py4j\nsilence_py4j()" if silent else ""
     code = WITHOUT_JAVA.format(silence=silence)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "Error" in ran.stdout
@@ -212,3 +212,23 @@ def test_the_end_of_java_is_no_traceback_where_pyspark_waits_for_counts(monkeypa
     silence_py4j()
     silence_py4j()
     Handler().handle()
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_thread_of_grpc_prints_no_traceback(silent, monkeypatch, capfd):
+    """A command that is ended while Sail works ends the work that gRPC reports to, at any instruction."""
+    thread = pytest.importorskip("grpc._cython.cygrpc").ForkManagedThread
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    if silent:
+        silence_grpc()
+        silence_grpc()
+
+    def fail() -> None:
+        raise KeyError("confidential 4711")
+
+    for working in (thread(target=fail), threading.Thread(target=fail, name="own")):
+        working.start()
+        working.join()
+    printed = capfd.readouterr().err
+    assert "in thread own" in printed
+    assert printed.count("KeyError: 'confidential 4711'") == (1 if silent else 2)

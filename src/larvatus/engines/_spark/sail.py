@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import EngineError
+from larvatus.engines._spark.silenced_threads import silence_grpc
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ def sail_session() -> SparkSession:
         if server.running:
             return session
     server = _started()
+    silence_grpc()
     from pyspark.sql import SparkSession
 
     address = f"sc://127.0.0.1:{server.listening_address[1]}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from larvatus.core.errors import EngineError
 from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.engines._spark.sail import ADDRESS, sail_session
+from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA, OLDEST_SPARK = 17, 4
-_WATCHED = "handle_until_larvatus"  # where PySpark's own function is kept
 _SMALL = {  # for many small plans, planning and compiling cost more than they save
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -109,6 +108,7 @@ def start_session(master: str, **more: str) -> SparkSession:
     if master == ADDRESS:
         return sail_session()
     if master.startswith("sc://"):
+        silence_grpc()
         return SparkSession.builder.remote(master).getOrCreate()
     silence_py4j()
     folder = _room()
@@ -132,31 +132,6 @@ def start_session(master: str, **more: str) -> SparkSession:
     session.sparkContext.setLogLevel("OFF")
     atexit.register(_stopped, session)
     return session
-
-
-def silence_py4j() -> None:
-    """Keep py4j from printing a traceback for each message that Java does not answer; some are logged by the root logger.
-
-    PySpark prints one more if Java ends while it waits for a count from there.
-    """
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_is_not_of_py4j)
-    from pyspark import accumulators
-
-    handler: Any = accumulators.UpdateRequestHandler
-    if not hasattr(handler, _WATCHED):
-        setattr(handler, _WATCHED, handler.handle)
-        handler.handle = _until_java_ends
-
-
-def _until_java_ends(handler: Any) -> None:
-    """What the handler does, which ends without an error if the other side is gone."""
-    with suppress(EOFError, ConnectionError):
-        getattr(handler, _WATCHED)()
-
-
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
 
 
 def _python() -> str:
