@@ -184,3 +184,21 @@ def test_a_folder_read_from_python(here):
     assert contents(here) == before
     release.write("parts_out")
     assert sorted(p.name for p in (here / "parts_out").iterdir()) == ["part-00000.parquet"]
+
+
+@pytest.mark.parametrize(("output", "said"), [
+    (".", "is a folder"), ("/", "is a folder"), ("..", "is a folder"), ("parts/..", "is a folder"),
+    ("pipe.csv", "is a device, a pipe"),
+])
+def test_an_output_that_is_no_file_of_its_own_is_refused(output, said, here, capsys):
+    os.mkfifo("pipe.csv")
+    before = sorted(here.rglob("*"))
+    for more in ([], ["--overwrite"]):
+        assert main(["mask", "in.csv", *ROLES, *NOISE, "-o", output, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_pairing_file_with_the_name_of_the_release_is_refused_by_that_name(here, capsys):
+    assert main(["mask", "in.csv", *ROLES, *NOISE, "-o", "a.csv", "--pairing", "a.csv"]) == 2
+    assert "pairing: a.csv is the released file itself" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
@@ -16,13 +17,14 @@ from fault_campaign import write_inputs
 import larvatus as lv
 from larvatus.attacks.exact_match import ExactMatch
 from larvatus.cli.main import main
-from larvatus.core.errors import MachineError, RiskError, WriteError
+from larvatus.core.errors import EngineError, MachineError, RiskError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
 from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._spark.jobs import explain_error
+from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.searching.result import SearchResult
@@ -232,3 +234,22 @@ def test_a_thread_of_grpc_prints_no_traceback(silent, monkeypatch, capfd):
     printed = capfd.readouterr().err
     assert "in thread own" in printed
     assert printed.count("KeyError: 'confidential 4711'") == (1 if silent else 2)
+
+
+@pytest.mark.parametrize(("master", "said"), [
+    ("sail;rm -rf x", "no address of a Spark cluster"), ("", "no address"),
+    ("sc://127.0.0.1:{free}", "no Spark Connect server"), ("sc://127.0.0.1:4711x/;token=confidential", "a number as port"),
+    ("sc://", "no Spark Connect server"),
+])
+def test_a_cluster_that_does_not_answer_is_refused_at_once(master, said, monkeypatch):
+    """PySpark tries to connect for many minutes, and prints traces of Java."""
+    pytest.importorskip("pyspark")
+    for name in ("grpc_proxy", "https_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    started = time.monotonic()
+    with pytest.raises(EngineError, match=said) as raised:
+        start_session(master.format(free=free))
+    assert "confidential" not in str(raised.value)
+    assert time.monotonic() - started < 60

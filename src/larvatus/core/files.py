@@ -21,11 +21,20 @@ from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # Path writes s3://bucket as s3:/bucket
 
 
+def check_named(path: Path) -> None:
+    """Raise an error if the path has no name of its own, as `.` and `/`: nothing can be written in its place or next to it."""
+    if path.name in ("", ".."):
+        raise WriteError(f"{path} is a folder; name a file in it, or choose another name.")
+
+
 def check_free(path: Path, overwrite: bool) -> None:
     """Raise an error early if the path cannot be written later."""
+    check_named(path)
     if _ADDRESS.match(str(path)):
         raise WriteError(f"{path.name}: files are written to this machine, not to an address. Write it to a local path, and "
                          "copy it from there.")
+    if path.exists() and not path.is_dir() and not path.is_file():
+        raise WriteError(f"{path} is a device, a pipe or a socket. Choose another name.")
     if path.is_dir() and not (not path.suffix and overwrite and _of_parts(path)):
         earlier = _of_parts(path) and not path.suffix
         made = "holds an earlier release; overwrite it with --overwrite (overwrite=True)" if earlier else (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.display import view
 from larvatus.core.errors import ReadError, WriteError
-from larvatus.core.files import check_free, stem_of_file
+from larvatus.core.files import check_free, check_named, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.safe_files.file_sets import file_set, settle_sets
@@ -156,7 +156,7 @@ class Release:
         for target in targets:
             check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():
-                raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
+                raise WriteError(f"pairing: {beside.name} is the released file itself. Give the pairing file another name.")
         if beside is not None:
             check_free(beside, overwrite)
         with file_set(Path(path).parent, stem_of_file(Path(path)), overwrite) as files, inert_formulas(spreadsheet):
@@ -186,6 +186,7 @@ def _row_words(order: RecordRandom) -> Any:
 
 def copy_paths(path: Path, copies: int) -> list[Path]:
     """The path itself for one copy, else `name-1`, `name-2` … in the same folder."""
+    check_named(path)
     if copies == 1:
         return [path]
     stem = stem_of_file(path)

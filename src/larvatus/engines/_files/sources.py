@@ -302,7 +302,7 @@ def existing(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
-        near = sorted(p.name for p in beside if is_table(p) or p.suffix.lower() in LABELLED | ARROW)
+        near = sorted(p.name for p in beside if p.exists() and (is_table(p) or p.suffix.lower() in LABELLED | ARROW))
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
     if path.suffix.lower() in LABELLED | ARROW:
         kind = "labelled files" if path.suffix.lower() in LABELLED else "Arrow files"

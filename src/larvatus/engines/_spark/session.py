@@ -6,6 +6,7 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from larvatus.core.errors import EngineError
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA, OLDEST_SPARK = 17, 4
+_MASTERS = ("local", "spark://", "k8s://", "yarn", "sc://")
+_CONNECT_PORT, _LONGEST_CONNECT = 15002, 20.0  # seconds
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # with one, gRPC does not connect to the server itself
 _SMALL = {  # for many small plans, planning and compiling cost more than they save
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -105,6 +110,7 @@ def start_session(master: str, **more: str) -> SparkSession:
     _imported()
     from pyspark.sql import SparkSession
 
+    _check_address(master)
     if master == ADDRESS:
         return sail_session()
     if master.startswith("sc://"):
@@ -132,6 +138,26 @@ def start_session(master: str, **more: str) -> SparkSession:
     session.sparkContext.setLogLevel("OFF")
     atexit.register(_stopped, session)
     return session
+
+
+def _check_address(master: str) -> None:
+    """Refuse what is no address, and a Connect server that does not answer: PySpark would try again for many minutes."""
+    if master != ADDRESS and not master.startswith(_MASTERS):
+        raise EngineError(f"master: {master!r} is no address of a Spark cluster. Write local[*], spark://HOST:PORT, "
+                          f"k8s://…, yarn, sc://HOST:PORT or {ADDRESS}.")
+    if not master.startswith("sc://") or any(os.environ.get(name) for name in _PROXIES):
+        return
+    try:
+        parts = urlsplit(master)
+        place = (parts.hostname or "", parts.port or _CONNECT_PORT)
+    except ValueError:
+        raise EngineError("master: the address of a Spark Connect server is sc://HOST:PORT, with a number as port.") from None
+    try:
+        socket.create_connection(place, _LONGEST_CONNECT).close()
+    except (OSError, UnicodeError):
+        raise EngineError(
+            f"master: no Spark Connect server answers at {place[0]}:{place[1]}. Check the address, and that the server runs."
+        ) from None
 
 
 def _python() -> str:
