@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 from hypothesis import strategies as st
@@ -200,8 +201,6 @@ def use_file(suffix: str) -> Callable[[bytes | pa.Table], None]:
 def _written(table: pa.Table, suffix: str) -> Path:
     path = folder() / f"given{suffix}"
     if suffix == ".csv":
-        import pyarrow.csv as csv
-
         csv.write_csv(table.cast(pa.schema([(f.name, _undivided(f.type)) for f in table.schema])), path)
     elif suffix == ".parquet":
         parquet.write_table(table, path, compression="none")
@@ -308,7 +307,10 @@ def _same(was: Any, now: Any, text_file: bool) -> bool:
 
 @cache
 def people() -> Path:
-    """The source that studies and command lines name."""
+    """The source that studies and command lines name, and records of the same kind that it does not have."""
+    held = sample().slice(0, 30)
+    csv.write_csv(pa.concat_tables([held.set_column(0, "income", pa.array([i * 17.0 + part for i in range(30)]))
+                                    for part in (0.25, 0.75)]), folder() / "held.csv")
     return file_of("people.csv", _csv_bytes())
 
 
@@ -454,9 +456,13 @@ STUDIES = (
     'source = "people.csv"\n[roles]\nconfidential = ["income"]\n[[release]]\nname = "one"\nsteps = ["additive_noise"]\n',
     'source = "people.csv"\n[roles]\nconfidential = ["age"]\n[[release]]\n[[release.steps]]\nmethod = "rank_swap"\n'
     "grid.window = [0.1, 0.2]\n",
+    'source = "people.csv"\nengine = "spark"\nmaster = "sail"\ncertify = true\n[holdout]\nfile = "held.csv"\n[roles]\n'
+    'confidential = ["income", "age"]\nnon_confidential = ["region"]\n[[release]]\nname = "trees"\nsteps = [{ method = '
+    '"sequential_trees", smallest_leaf = 7, order = ["age", "income"], smoothing = "density", missing = "keep", copies = 2 }]\n'
+    '[[release]]\nname = "made elsewhere"\nfile = "released/out.csv"\npaired = false\n',
 )
 PARTS = ("source", "roles", "sub_groups", "release", "attacks", "measures", "limits", "constraints", "jobs", "intruder",
-         "search", "title", "purpose", "domain", "analysis", "labels", "goal", "csv")
+         "search", "title", "purpose", "domain", "analysis", "labels", "goal", "csv", "holdout", "engine", "master", "certify")
 study_texts = st.one_of(
     st.sampled_from(STUDIES).flatmap(lambda s: damaged(s.encode())).map(lambda b: b.decode("utf-8", "replace")),
     st.integers(1, 6000).map(lambda n: "a = " + "[" * n + "]" * n), st.integers(1, 6000).map(lambda n: f"[{'a.' * n}b]\nc = 1"),
@@ -484,11 +490,14 @@ formula_texts = st.lists(
     max_size=9,
 ).map(lambda words: "a ~ " + " ".join(words))
 COMMANDS = ("mask", "risk", "utility", "check", "verify", "advise", "keys", "run", "search", "list", "describe", "export",
-            "approve", "publish-noise", "nothing")
+            "approve", "publish-noise", "certify", "nothing")
 LONG = ("demo", "desk")  # a run takes seconds or does not end: the last option is always wrong
 OPTIONS = ("--help", "--json", "--quiet", "--confidential", "--non-confidential", "--step", "-o", "--output", "--method",
            "--engine", "--sub-groups", "--jobs", "--secret-file", "--seed", "--seeds", "--=", "-", "--", "given.csv",
-           "nothing.csv", "study.toml", "income", "people.csv", "age", "--overwrite", "out.csv", "additive_noise", "released")
+           "nothing.csv", "study.toml", "income", "people.csv", "age", "--overwrite", "out.csv", "additive_noise", "released",
+           "--holdout", "--not-paired", "--pairing", "--study", "--master", "sail", "sail://", "sc://", "held.csv",
+           "sequential_trees(order=fewest_levels)", "additive_noise(variance=0.5)", "released/out.csv",
+           "released/pairing.parquet")
 _COLUMNS = ("--confidential", "income", "--non-confidential", "age")
 _COMPLETE = (
     ("mask", "people.csv", "--confidential", "income", "--method", "additive_noise", "-o", "out.csv", "--overwrite"),
@@ -496,6 +505,12 @@ _COMPLETE = (
     ("utility", "people.csv", "released/out.csv", *_COLUMNS, "--method", "moments"),
     ("verify", "released/out.manifest.json", "released/out.csv"), ("keys", "people.csv", "--key", "region,age"),
     ("describe", "additive_noise"), ("list", "--json"),
+    ("certify", "people.csv", *_COLUMNS, "--step", "additive_noise(variance=0.5)"),
+    ("certify", "people.csv", "released/out.csv", *_COLUMNS, "--pairing", "released/pairing.parquet"),
+    ("risk", "people.csv", "released/out.csv", *_COLUMNS, "--not-paired", "--holdout", "held.csv", "--method",
+     "closest_record"),
+    ("mask", "people.csv", *_COLUMNS, "--step", "sequential_trees(copies=2)", "-o", "out.csv", "--overwrite"),
+    ("mask", "--master", "sail://", "people.csv", *_COLUMNS, "--engine", "spark", "--method", "rounding", "-o", "out.csv"),
 )
 _words = st.lists(st.one_of(st.sampled_from(OPTIONS), texts.filter(lambda t: "\x00" not in t)), max_size=5)
 command_lines = st.one_of(
