@@ -58,6 +58,12 @@ def test_nobody_else_has_the_port_at_the_other_loopback_address(desk: RunningDes
             bind_loopback(other.getsockname()[1])
 
 
+@pytest.mark.parametrize("port", [-1, 65_536, 99_999_999_999])
+def test_a_port_that_does_not_exist_is_refused(port):
+    with pytest.raises(LarvatusError, match=f"port {port} does not exist"):
+        bind_loopback(port)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "desk.localhost", ""])
 def test_another_host_gets_nothing(desk: RunningDesk, host: str):
     """DNS rebinding: a page of another name that resolves to this machine."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Self
 
@@ -62,6 +63,34 @@ def draw_holdout(data: Microdata, share: float, secret: bytes) -> Ints:
     drawn = record if units is None else units.reference[units.units_of(record)]
     chosen = RecordRandom(stream_key(secret, "holdout")).uniform(drawn, purpose="holdout")[0] < share
     return np.asarray(record[chosen])
+
+
+def check_apart(data: Microdata, held: Microdata) -> None:
+    """Refuse a holdout with records of the data: attacks would find them as often as others, so that no leak is seen.
+
+    Records count as the same if all numbers are equal. Of h records held out, m are in the data. As many as share their
+    numbers with another record of the data, a share g, are there by chance:
+
+        refused  ⟺  m − h·g > 8 √(2 h (1 + h/n) g(1 − g)) + 20
+    """
+    names = [n for n in data.released if data.table.columns[n].kind == "number"]
+    if not names:
+        return
+    own, others = _rows(data, names), _rows(held, names)
+    values, counts = np.unique(own, return_counts=True)
+    shared, g = int(np.isin(others, values).sum()), float(counts[counts > 1].sum()) / max(len(own), 1)
+    h = len(others)
+    if shared - h * g > 8 * np.sqrt(2 * h * (1 + h / max(len(own), 1)) * g * (1 - g)) + 20:
+        raise RiskError(f"{shared:,} of {h:,} records held out are in the data as well. Attacks compare the two, and would "
+                        "report too little risk. Remove these records from one of the files.", subject="holdout")
+
+
+def _rows(data: Microdata, names: Sequence[str]) -> Array:
+    """One value per record that is equal for records with equal numbers; missing values are equal."""
+    columns = collect(data, names)[2]
+    packed = np.column_stack([np.asarray(columns[n], dtype=float) + 0.0 for n in names])
+    packed[np.isnan(packed)] = np.nan
+    return np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1] * 8))).ravel()
 
 
 def split_off(data: Microdata, held: Ints) -> Microdata:

@@ -23,6 +23,7 @@ from larvatus.desk.entrance import LIFETIME, DoorPage, Entrance
 from larvatus.desk.root_folder import RootFolder
 
 _LOOPBACK, _LOOPBACK_6 = "127.0.0.1", "::1"
+_LAST_PORT = 65_535
 _TRIES = 50  # ports that are tried until one is free at both addresses
 
 
@@ -32,6 +33,8 @@ def bind_loopback(port: int) -> list[socket.socket]:
     Browsers try ::1 first. If the desk did not hold its port there, another user of this machine could, and would be sent
     the token and the cookie.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise LarvatusError(f"port {port} does not exist. Choose one from 1 to {_LAST_PORT} with --port, or none.")
     for _ in range(1 if port else _TRIES):
         first = _bound(socket.AF_INET, _LOOPBACK, port)
         if not _has_loopback_6():

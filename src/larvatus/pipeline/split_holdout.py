@@ -13,7 +13,7 @@ from larvatus.core.input_paths import paths_read
 from larvatus.core.randomness import secret_or_new
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import file_like
-from larvatus.data.holdout import FEWEST_HELD_OUT, Holdout, draw_holdout, split_off
+from larvatus.data.holdout import FEWEST_HELD_OUT, Holdout, check_apart, draw_holdout, split_off
 from larvatus.data.microdata import Microdata, check_microdata, collect
 from larvatus.data.record_selection import read_ids, record_numbers
 
@@ -76,4 +76,5 @@ def _with_file(data: Microdata, source: Any) -> Microdata:
             raise RolesError(f"{n!r} is not of the same type in the holdout and in the data. Convert it.", subject="holdout")
     if held.rows < FEWEST_HELD_OUT:
         raise RiskError(f"the file has {held.rows:,} records; at least {FEWEST_HELD_OUT} are needed.", subject="holdout")
+    check_apart(data, held)
     return replace(data, holdout=held, inputs=(*data.inputs, *held.inputs))
