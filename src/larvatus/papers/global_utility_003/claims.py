@@ -157,7 +157,7 @@ def _stand_in_order(found: _Found, heads: Sequence[str]) -> str:
         return "not measured"
     signs = _signs(found, heads)
     wrong, unclear = sum(s < 0 for s in signs), sum(s == 0 for s in signs)
-    return (f"in order {len(signs) - wrong - unclear} of {len(signs)}, reversed {wrong}, cannot tell {unclear} "
+    return (f"{len(signs) - wrong - unclear} of {len(signs)} in order, {wrong} reversed, {unclear} undecided "
             f"({found[heads[0]].seeds} seeds)")
 
 
