@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from larvatus.stats.linkage.assignment import Costs
 
 _LEARNT = ("distance", "learnt law", "learnt law of logarithms", "learnt moves of ranks", "learnt window of ranks",
-           "values nearly kept or replaced")
+           "values nearly kept or replaced", "learnt function")
 _TRIALS = (*_LEARNT, "law", "law, most probable")
 _ASSIGNED = ("distance", "law")  # trials that take the best assignment; the others take the most probable record
+_USUAL = len(_LEARNT) - 2  # learnt trials that take time in most files: a function is seldom found
 _NARROWEST, _WIDEST = 500, 5000  # records of a window
 _LEARNERS = 10_000  # true pairs of a sub-group from which a law is learnt, at most
 _ASSIGNED_PAIRS, _PROBABLE_PAIRS = 6e6, 1e7  # pairs of a file up to which windows are as wide as they may be
@@ -54,16 +55,16 @@ class OptimalAssignment(Attack):
     nearest records ignores. The cost is squared distance, in standard deviations of the released values. Five further trials
     learn from true pairs how values change, each half of the pairs from the other: a linear law with normal noise, of the
     values and of their logarithms, the distribution and the largest of the moves in rank, and the share of values that are
-    kept, exactly or nearly, while others are replaced. Released values in full precision exclude records whose values cannot
-    give their last digits by adding a number. At most 10,000 pairs of a
+    kept, exactly or nearly, while others are replaced. A sixth learns how single values were computed, from the known values
+    next to them: it reads transformed and folded values, remainders, and codes of frequent values. Released values in full
+    precision exclude records whose values cannot give their last digits by adding a number. At most 10,000 pairs of a
     sub-group are used. These trials take the most probable record of each target given that every released record belongs to
-    one original record. If the mask has a linear law and
-    the intruder knows its settings, two trials use −log f(y | x) under that law: the best assignment, and the most probable
-    record. The most successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share
-    the credit: several are found, in keyed random order. One wrong link causes another, for which the interval allows
-    (docs/guides/intervals.md). The work is bounded: in large files only some windows are linked, drawn at random. A target
-    whose own record moved out of its window is missed. What this may cost is measured, by linking some windows again at half
-    their width, and added to the upper end of the interval.
+    one original record. If the mask has a linear law and the intruder knows its settings, two trials use −log f(y | x) under
+    that law: the best assignment, and the most probable record. The most successful trial is scored. Records that differ in S
+    are never linked. Assignments of equal cost share the credit: several are found, in keyed random order. One wrong link
+    causes another, for which the interval allows (docs/guides/intervals.md). The work is bounded: in large files only some
+    windows are linked, drawn at random. A target whose own record moved out of its window is missed. What this may cost is
+    measured, by linking some windows again at half their width, and added to the upper end of the interval.
 
     Look at it if the intruder may hold the whole file: one-to-one links are stronger than single ones. It needs time in large
     files, and works on blocks there.
@@ -113,7 +114,7 @@ class OptimalAssignment(Attack):
 
         def every(sizes: Ints, wide: int, budget: float) -> int:
             assigned, probable = pairs_of_sizes(sizes, width), pairs_of_sizes(sizes, wide)
-            each = _SLOWER * assigned * (1 + (trials > len(_LEARNT))) + (len(_LEARNT) - 1) * probable + _FIXED
+            each = _SLOWER * assigned * (1 + (trials > len(_LEARNT))) + _USUAL * probable + _FIXED
             return max(1, int(np.ceil(float(each.sum()) / budget)))
 
         if every(sizes, wide, _BUDGET) > 1 or every(whole, wide, _BUDGET_ALONE) > 1:
@@ -223,6 +224,7 @@ class _Linker:
             log_scale,
             ranks_of_pairs,
         )
+        from larvatus.stats.linkage.learnt_maps import costs_of_learnt_maps
         from larvatus.stats.noise.last_digits import barring, columns_that_exclude
 
         x, y = _in_units(sides)
@@ -238,8 +240,10 @@ class _Linker:
         for trial, window in by_rank.items():
             if trial in trials:
                 out[trial] = learnt_rank_costs(x, y, learners, window, half, ranks)
-        if _LEARNT[-1] in trials:
-            out[_LEARNT[-1]] = costs_of_kept_values(x, y, learners, half)
+        if "values nearly kept or replaced" in trials:
+            out["values nearly kept or replaced"] = costs_of_kept_values(x, y, learners, half)
+        if "learnt function" in trials:
+            out["learnt function"] = costs_of_learnt_maps(x, y, learners, half)
         under = None
         if self.pairs is not None and sides.block is not None:
             under = self.pairs(sides.group, sides.block, without_soft=sides.soft == 0)
