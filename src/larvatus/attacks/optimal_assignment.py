@@ -224,7 +224,7 @@ class _Linker:
             log_scale,
             ranks_of_pairs,
         )
-        from larvatus.stats.linkage.learnt_maps import costs_of_learnt_maps
+        from larvatus.stats.models.learnt_maps import costs_of_learnt_maps
         from larvatus.stats.noise.last_digits import barring, columns_that_exclude
 
         x, y = _in_units(sides)

@@ -5,7 +5,7 @@
 
 m may be any function that is simple between neighbours: a transformation, a fold, a remainder (x modulo 1,000), a code for each
 value. The best of the four is taken, by how many pairs it predicts without their own value. k and w are those of
-`kept_values`. Where x occurs often, its y is a code: other x do not have that y.
+`stats/linkage/kept_values.py`. Where x occurs often, its y is a code: other x do not have that y.
 """
 
 from __future__ import annotations
