@@ -246,3 +246,29 @@ def test_manifests_without_an_entry_are_refused(tmp_path):
             read_entry(tmp_path / name)
     with pytest.raises(LarvatusError, match="no release is given"):
         lv.budget([])
+
+
+def test_sub_groups_under_other_names_are_matched_by_their_records():
+    """The same partition with reversed labels: the total is that of two releases in one of the two codings."""
+    frame = people()
+    frame.loc[frame["g"] == "m", "a"] *= 50  # the sub-groups differ
+    frame["h"] = frame["g"].map({"m": "z", "n": "y"})
+    one, two = (lv.read(frame, confidential=["a", "b", "c"], sub_groups=[name]) for name in ("g", "h"))
+    noise = "additive_noise(variance=4.0, scope='file')"
+    mixed = lv.budget([made(one, noise, 1), made(two, noise, 2)], key=KEY)
+    same = lv.budget([made(one, noise, 1), made(one, noise, 2)], key=KEY)
+    assert mixed.bits == pytest.approx(same.bits, rel=1e-9)
+    assert mixed.forecast is not None
+
+
+def test_rows_in_the_original_order_tell_everything(tmp_path):
+    from larvatus.documents.manifest import DecisionFacts, write_beside
+
+    data, release = made(read(people()), "data_shuffling")
+    entry = entry_of(data, release, KEY)
+    release.write(tmp_path / "out.csv", row_order="keep")
+    write_beside(release, data, tmp_path / "out.csv", decided=DecisionFacts(row_order="keep", budget=entry.plain()))
+    found = lv.budget(tmp_path / "out.internal.json")
+    assert found.links == 1
+    assert found.bits == pytest.approx(found.most)
+    assert any("original order" in note for note in found.notes)

@@ -205,6 +205,29 @@ def test_limits_are_judged_at_once(desk: RunningDesk):
     assert "limits" not in study.plain
 
 
+def test_certificates_and_the_budget_are_shown_beside_the_attacks(desk: RunningDesk, tmp_path: Path):
+    place, study = ready_study(desk, 1)
+    desk.act(place, "run/start")
+    desk.wait(place)
+    assert "What no intruder can do" not in desk.get(f"{place}/compare").text
+    desk.act(place, "run/certify", certify="yes")
+    assert study.plain["certify"] is True
+    assert "The study was changed after" in desk.get(f"{place}/compare").text, "certificates need a new run"
+    key = tmp_path / "keeper.key"
+    key.write_bytes(b"a key that nobody else knows")
+    key.chmod(0o600)
+    study.change({**study.plain, "budget": {"key_file": "../keeper.key"}}, "certify")
+    desk.act(place, "run/start")
+    desk.wait(place)
+    page = desk.get(f"{place}/compare").text
+    assert "What no intruder can do" in page
+    assert "What all releases tell together" in page
+    assert "no intruder who knows one person" in page, "the map says it, too"
+    assert "Differential privacy: none" in page
+    desk.act(place, "run/certify")
+    assert "certify" not in study.plain
+
+
 def test_several_values_make_several_releases(desk: RunningDesk):
     place, study = ready_study(desk, 1)
     answer = desk.act(place, "masks/set", release="0", step="0", **{"setting.variance": "0.1; 0.2; 0.4"})

@@ -4,6 +4,8 @@
     occurrence   Σ_j log( P(x_ij is released | i was used) / P(x_ij is released | i was not) )
     learnt       Fisher's discriminant of these and other features, from records whose membership is known
     shadow       the same, from synthetic files that the intruder makes of records of their own
+    law          likelihood ratio of membership in normal columns, if one mask with a known law made the release:
+                 by published moments (leverage), or by rows with normal linear noise (docs/science/membership.md)
     AUC = P(score of a training record > score of a record held out);     TPR at FPR 0.1 % and 1 %
 
 The real records are the same reference for both sides, each without itself, so that the score has the same law for both if the
@@ -21,6 +23,7 @@ from pydantic import Field
 
 from larvatus.attacks.unpaired.compared_files import ComparedFiles
 from larvatus.attacks.unpaired.membership_features import DENSITY_AT, OCCURRENCE_AT, membership_features
+from larvatus.attacks.unpaired.membership_likelihood import likelihood_of
 from larvatus.attacks.unpaired.shadow_files import FEWEST_OF_INTRUDER, shadow_features
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.errors import LarvatusError, MachineError
@@ -35,7 +38,7 @@ from larvatus.stats.estimates.intervals import wilson
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
 _FORMS: Mapping[str, str] = {
     "density": "nothing else", "occurrence": "nothing else", "shadow": "the generator, and records of their own",
-    "learnt": "whether half of the other records were used",
+    "learnt": "whether half of the other records were used", "law": "the mask and its settings",
 }
 Scorer = Callable[[Floats], Floats]
 
@@ -43,9 +46,10 @@ Scorer = Callable[[Floats], Floats]
 class MembershipInference(Attack):
     """The intruder wants to know whether a person's record was used to make the file.
 
-    Four forms are tried. They compare densities near the record; look for its values, because a generator that draws values of
+    Up to five forms are tried. They compare densities near the record; look for its values, because a generator that draws values of
     its training records releases a rare one only if somebody with it was used; make shadow files of their own, and learn from
-    these how used records differ; and learn it from records whose membership is known. One half of the records decides which
+    these how used records differ; and learn it from records whose membership is known. If one mask
+    that keeps moments exactly or adds normal noise made the release, the likelihood ratio under its law is the fifth. One half of the records decides which
     form is used for the other half.
 
     The value is the area under the ROC curve: the probability that a training record looks more like one than a record held
@@ -77,6 +81,7 @@ class MembershipInference(Attack):
         fold = np.concatenate([np.arange(cut), np.arange(len(files.holdout))]) % 2  # records are in an order without a pattern
         member = np.arange(len(features)) < cut
         shadows, notes = self._shadows(original, release, files, intruder, random)
+        law = likelihood_of(files, original, release)
         every = {form: np.zeros(len(features)) for form in _FORMS}
         best, chosen = np.zeros(len(features)), list[str]()
         for here in (0, 1):
@@ -88,6 +93,9 @@ class MembershipInference(Attack):
                 every[form][mine] = placements(scorer(features[mine]), others)
             known = {form: area_under_curve(scorer(features[there & member]), scorer(features[there & ~member]))[0]
                      for form, scorer in scorers.items()}
+            if law is not None:
+                every["law"][mine] = placements(law.scores[mine], others)
+                known["law"] = area_under_curve(law.scores[there & member], law.scores[there & ~member])[0]
             chosen.append(max(known, key=lambda form: known[form]))
             best[mine] = every[chosen[-1]][mine]
         members, held = best[:cut], best[cut:]
@@ -100,13 +108,14 @@ class MembershipInference(Attack):
             by_group.append({"sub_group": files.groups.name(g), "records": n, "value": part[0], "chance": 0.5, "s_alone": 0.5,
                              "low": part[1], "high": part[2]})
         far = (files.outlying(files.training), files.outlying(files.holdout))
-        there_are = [form for form in _FORMS if form != "shadow" or shadows]
+        there_are = [f for f in _FORMS if (f != "shadow" or shadows) and (f != "law" or law is not None)]
         return Score(
             self.name(), "risk", value, "probability that a training record looks more like one than a record held out does",
             self.settings(), chance=0.5, s_alone=0.5, interval=(low, high), by_group=Rows.of(by_group),
             details={"false_positives": Rows.of(_rates(members, held)), "outliers": _outliers(members, held, far),
-                     "forms": Rows.of(_form_rows(every, there_are, chosen, cut))},
-            notes=(*files.notes, *notes),
+                     "forms": Rows.of(_form_rows(every, there_are, chosen, cut)),
+                     **({} if law is None else {"closed_form": law.expected})},
+            notes=(*files.notes, *notes, *([] if law is None else [f"the likelihood ratio is that of {law.rule}"])),
         )
 
     def _shadows(

@@ -67,6 +67,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("key_risk", "superpopulation"): "Population uniques by superpopulation model",
     ("key_risk", "weight"): "What the survey weight singles out",
     ("key_risk", "without_key"): "Risk without each key",
+    ("membership_inference", "closed_form"): "What normal columns would give, by closed form",
     ("membership_inference", "false_positives"): "Training records recognised, by false positives allowed",
     ("membership_inference", "forms"): "By what the intruder looks at",
     ("mixed_linkage", "links"): "Records linked alone, and one to one",

@@ -27,6 +27,7 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.pipeline.attack_release import attacks_under_tier, others_of, risk_of_methods
 from larvatus.pipeline.budgets.budget_of_run import RunBudget
+from larvatus.pipeline.budgets.manifest_entries import in_original_order
 from larvatus.pipeline.measure_release import utility
 from larvatus.pipeline.target_counts import state_targets
 from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
@@ -88,7 +89,10 @@ def check(
     who = intruder_of(how.intruder)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     exposed = [*_unjudged_rows(data, given), *_held_rows(data, given), *_rows_from_totals(data, given, others, who)]
-    spent = budget.rows(budget.entry(data, given)) if budget is not None and given.is_paired else []
+    spent: list[Row] = []
+    if budget is not None and given.is_paired:
+        entry = budget.entry(data, given)
+        spent = budget.rows(in_original_order(entry) if row_order == "keep" else entry)
     return Judgement(Rows.of([*judged.rows, *exposed, *spent]), judged.warnings)
 
 

@@ -151,7 +151,7 @@ def _side_by_side(
     names = tuple(n for columns, _, _ in linear for n in columns)
     groups = []
     sizes = cells.sizes
-    for g in range(len(linear[0][1])):
+    for g in _in_order_of_records(cells.group):
         away = np.hstack([kept[g] for _, kept, _ in linear])
         precision = np.zeros((len(names), len(names)))
         at = 0
@@ -163,6 +163,12 @@ def _side_by_side(
         said = tuple((int(n), int(k)) for n, k in zip(*counts, strict=True)) if len(counts[0]) <= _MOST_SIZES else ()
         groups.append(GroupInformation(str(g), len(away), _plain(covariance), _plain(precision), said))
     return LinearInformation(names, tuple(groups), excess, rest, proved)
+
+
+def _in_order_of_records(group: Ints) -> list[int]:
+    """The sub-groups in the order in which they first appear, whatever they are called."""
+    found, first = np.unique(group, return_index=True)
+    return [int(g) for g in found[np.argsort(first)]]
 
 
 def _forecast(release: Release, original: Microdata, cells: CandidateCells) -> LinearInformation | None:

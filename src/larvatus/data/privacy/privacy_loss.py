@@ -15,6 +15,7 @@ NEIGHBOUR_RELATION = (
 NOT_COVERED = (
     "the unmasked columns: they are released as they are",
     "which values are missing, and which categories occur",
+    "figures of reports, on what analysts lost or attacks found: they are computed from the original file",
     "other records of the same person or household: the figure is for one record",
     "floating-point numbers: the draws have 53 digits, and values are rounded to 44 of them; the figure is for real numbers",
     "the draws come from a keyed generator: whoever has the secret, or breaks it, is not covered",

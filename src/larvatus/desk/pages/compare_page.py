@@ -19,11 +19,13 @@ from larvatus.desk.study_edits import columns_without_steps, with_part, without_
 from larvatus.desk.verdicts import decision_text, verdict_texts
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.map_block import risk_map
+from larvatus.reporting.board.release_budget import budget_story
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
-from larvatus.reporting.page.blocks import Figure
+from larvatus.reporting.page.blocks import Figure, NotesList, ReportTable
+from larvatus.reporting.sections.certificates import certificates_story
 
 _FEWEST_RECORDS = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # with fewer, the interval of a correlation is too wide
 _MANY_MISSING = 0.02
@@ -44,7 +46,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
         **beside, **show_search(at),
         "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
         "verdicts": verdict_texts(subject, at.say),
-        "pictures": pictures_of(subject),
+        "pictures": pictures_of(subject), "proved": proved_parts(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
         "passing": passing_names(results), "all": [c.name for c in results.comparison.candidates],
@@ -66,6 +68,15 @@ def other_files(at: PageRequest) -> list[str]:
     own = {at.desk.root.relative(at.desk.source(at.study))} if at.desk.root.path in at.desk.source(at.study).parents else set()
     inside = f"{at.desk.root.relative(at.study.path)}/" if at.desk.root.path in at.study.path.parents else "/"
     return [f for f in at.desk.root.data_files() if f not in own and not f.startswith(inside)]
+
+
+def proved_parts(subject: Subject) -> list[dict[str, Any]]:
+    """Certificates and the budget of the source, as the report has them; only what was computed."""
+    stories = [story for story in (certificates_story(subject), budget_story(subject)) if story is not None]
+    return [{
+        "title": story.title, "finding": story.finding, "tables": [b for b in story.picture if isinstance(b, ReportTable)],
+        "notes": [text for b in story.below if isinstance(b, NotesList) for _, text in b.items],
+    } for story in stories]
 
 
 def cards_of(subject: Subject) -> list[Any]:

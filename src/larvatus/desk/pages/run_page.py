@@ -22,7 +22,8 @@ def show_run(at: PageRequest) -> dict[str, Any]:
     lost = results.run.comparison.not_made if results and results.run else ()
     return {"job": job, "results": results, "interrupted": interrupted, "planned": release_names(at.study.plain),
             "not_made": lost, "ready": at.study.check().study is not None,
-            "warnings": warnings_on(columns_with_roles(at), at), "lost": steps_to_mend(at)}
+            "warnings": warnings_on(columns_with_roles(at), at), "lost": steps_to_mend(at),
+            "certify": at.study.plain.get("certify") is True}
 
 
 def _start(at: PageRequest) -> None:
@@ -35,4 +36,10 @@ def _start(at: PageRequest) -> None:
     at.desk.start_run(at.study)
 
 
-RUN_ACTIONS: Mapping[str, Action] = {"start": _start}
+def _certify(at: PageRequest) -> None:
+    """Compute certificates, or not."""
+    rest = {n: v for n, v in at.study.plain.items() if n != "certify"}
+    at.change({**rest, "certify": True} if at.value("certify") else rest, "certify")
+
+
+RUN_ACTIONS: Mapping[str, Action] = {"start": _start, "certify": _certify}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,18 @@ def read_entry(path: str | Path) -> BudgetEntry:
         hashes = tuple(str(f.get("sha256", json.dumps(f, sort_keys=True))) for f in manifest["files"])
         told = manifest.get("differential_privacy")
         said = NO_STATEMENT if told is None else PrivacyStatement.from_plain(told)
-        return BudgetEntry.from_plain(str(manifest.get("name") or file.name), manifest[_ENTRY], hashes, said)
+        found = BudgetEntry.from_plain(str(manifest.get("name") or file.name), manifest[_ENTRY], hashes, said)
+        return in_original_order(found) if manifest.get("row_order") == "keep" else found
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ReadError(f"{file} is damaged: its part {quote(_ENTRY)} cannot be read.") from None
+
+
+def in_original_order(entry: BudgetEntry) -> BudgetEntry:
+    """The entry of a release whose rows are in the original order: it tells which row is whose."""
+    told = entry.information
+    why = "its rows are in the original order"
+    everything = replace(told, nats=told.most, proof="rows in the original order", reasons=(why,), linear=None)
+    return replace(entry, information=everything)
 
 
 def check_key(key: bytes) -> bytes:
