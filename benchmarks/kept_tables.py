@@ -1,4 +1,4 @@
-"""The tables of docs/guides/speed.md on large files, linkage in many columns and starting, from the results that are kept.
+"""The tables of docs/guides/speed.md on large files, linkage in many columns, starting and progress, from the results kept.
 
     python benchmarks/kept_tables.py
 """
@@ -50,12 +50,24 @@ def starting(rows: Iterable[Row]) -> list[str]:
                         for row in rows if "to_python" in row))
 
 
+def progress(runs: Iterable[Row]) -> list[str]:
+    """One line for each study: how long the display and its text stood still, and what it said was left over what was."""
+    head = ("progress of", "records", "seconds of the study", "display unchanged", "text unchanged", "longest step",
+            "said over true time left", "processes that wanted a core")
+    return table(head, ([
+        run["case"], f"{run['rows']:,}", f"{run['wall_seconds']:g}", f"{run['longest_still_seconds']:g} s",
+        f"{run['longest_unchanged_seconds']:g} s", f"{run['longest_step_seconds']:g} s",
+        ", ".join("–" if e["ratio"] is None else f"{e['ratio']:g}" for e in run["estimates"]), f"{run['load']:g}",
+    ] for run in runs))
+
+
 def main() -> None:
-    large, wide, start = (
-        json.loads((HERE / f"{name}.json").read_text(encoding="utf-8")) for name in ("scale", "linkage_columns", "cold_start")
+    large, wide, start, responses = (
+        json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("scale", "linkage_columns", "cold_start", "responses")
     )
     for lines in (scale(large["jobs"]), linkage(wide["by_columns"]), to_bare_products(wide["to_bare_products"]),
-                  starting(start["results"])):
+                  starting(start["results"]), progress(responses["runs"])):
         replace_table(PAGE, lines)
 
 

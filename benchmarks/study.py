@@ -307,12 +307,18 @@ def save(target: Path, kind: str, found: Sequence[dict[str, Any]]) -> None:
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     again = {same(row) for row in found}
     kept = [row for row in before.get(kind, ()) if same(row) not in again]
-    earlier = {same(row): row for row in before.get(kind, ()) if row.get("stages")}
-    found = [{**earlier[same(row)], "command": row["command"]} if not row.get("stages", True) and same(row) in earlier
-             else row for row in found]  # a run of the command alone does not replace figures by stage
+    earlier = {same(row): row for row in before.get(kind, ())}
+    found = [merged(earlier.get(same(row), {}), row) for row in found] if kind == "jobs" else found
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     now = {**before, "machine": machine, kind: with_growth([*kept, *found]) if kind == "jobs" else [*kept, *found]}
     target.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
+
+
+def merged(earlier: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """A result, with what it does not measure from an earlier run of the same study: figures by stage, or the command."""
+    if not row.get("stages") and earlier.get("stages"):
+        return {**earlier, "command": row["command"]}
+    return {**row, "command": earlier["command"]} if "command" not in row and "command" in earlier else row
 
 
 def main() -> int:

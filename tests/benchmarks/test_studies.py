@@ -49,6 +49,17 @@ def test_results_of_other_sizes_and_modes_stay(tmp_path):
     assert len(stored["whole_file"]) == 1
 
 
+def test_a_run_of_the_command_and_one_by_stage_complete_each_other():
+    merged = load("benchmarks/study.py").merged
+    by_stage, command = {"seconds": 5.0, "stages": {"read": {}}}, {"seconds": 2.0, "stages": {}, "command": {"seconds": 2.0}}
+    both = {**by_stage, "command": {"seconds": 2.0}}
+    assert merged(by_stage, command) == both
+    assert merged(both, by_stage) == merged(command, by_stage) == both
+    assert merged({}, by_stage) == by_stage
+    assert merged({}, command) == command
+    assert merged(both, {**command, "command": {"seconds": 1.0}}) == {**by_stage, "command": {"seconds": 1.0}}
+
+
 def test_a_whole_file_value_is_compared_with_the_sampled_interval():
     whole_file = load("benchmarks/whole_file.py")
     sampled = lv.Score("rank_window", "risk", 0.2, interval=(0.1, 0.3), sampled=True)
