@@ -19,6 +19,7 @@ from larvatus.attacks.keys.dominant_values import dominant_values
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
 from larvatus.attacks.keys.near_values import chances_of_near_values
 from larvatus.attacks.keys.value_agreement import agreement, columns_not_masked, spreads_by_group
+from larvatus.attacks.keys.whole_records import whole_records
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -74,7 +75,8 @@ class Uniqueness(Attack):
     columns of which nearly all values are unchanged in a sub-group, a category of S or a tenth of a number of S. Among
     the records that are alone in S, or one of two, they count those with a numeric value so near to the original that chance
     does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %. They name
-    giants, values far from all others, that the release shows in whatever record.
+    giants, values far from all others, that the release shows in whatever record. They count the records released in another
+    row with all confidential values together, which also count as found with certainty.
 
     Look at it to count records that are alone in what is released. It takes the file as the population; for a sample see
     `key_risk`.
@@ -127,6 +129,8 @@ class Uniqueness(Attack):
         covered = [str(row["sub_group"]) for row in kept if row["records"] == WHOLE_GROUP]
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
                         *disclosed_differences(original, release), *dominant_values(original, data, first)])
+        moved, whole = whole_records(original, data, first)
+        kept = Rows.of([*kept, *moved])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
@@ -137,7 +141,7 @@ class Uniqueness(Attack):
         tables |= {MISSING_CELLS: gaps} if len(gaps) else {}
         tables[UNCHANGED_RECORDS] = kept
         notes = (*(f"WARNING: {said}" for said in unchanged_in_words([kept])), *score.notes)
-        return replace(score, details={**score.details, **tables}, notes=notes)
+        return replace(score, certain=max(score.certain or 0.0, whole), details={**score.details, **tables}, notes=notes)
 
 
 def _found(

@@ -5,6 +5,9 @@
     read as the largest   if  |y₍₁₎ − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10
     read from moments     if  |ȳ + s (n − 1)/√n − x₍₁₎| ≤ (x₍₁₎ − x₍₂₎) / 10,   the largest value that mean and SD allow
 
+The k ≤ 5 largest values x₍₁₎ … x₍ₖ₎ are giants together if x₍ₖ₎ stands out in the same way from x₍ₖ₊₁₎ and its tail. They are
+read if |y₍ᵢ₎ − x₍ᵢ₎| ≤ (x₍ₖ₎ − x₍ₖ₊₁₎) / 10 for all of them, or if the first one alone is read as above.
+
 Nobody needs to find the record of the giant. A mask that permutes values shows the largest one in another record. If one value
 makes up nearly all of the variance, the mean and the standard deviation give it away. Smallest values are treated likewise.
 """
@@ -25,6 +28,7 @@ from larvatus.data.verbs import as_one_group, moments_by_group, reduce_groups
 _FURTHER, _BY_PART = 3.0, 2.0  # times as far from the median as the next value, and times √G if there are many parts
 _CLOSE = 0.1  # of the gap to the next value
 _TAIL, _OUTERMOST = 2.5, 10  # times the mean gap of the tail; values by which it is measured
+_TOGETHER = 5  # values that may be far from all others together: the few large firms of an industry
 _LEAST = 10  # values; among fewer, one is often far from the others
 
 
@@ -35,20 +39,19 @@ def dominant_values(original: Microdata, released: Microdata, names: Sequence[st
     rest = [n for n in numbers if n not in found]
     if len(original.groups) > 1 and rest:
         found |= _giants(original, released, rest)
-    share = 1 / max(released.rows, 1)
-    rows: list[Row] = [{"records": GIANT, "sub_group": which, "count": 1, "share": share, "beyond": 1}
-                       for giants in found.values() for which in giants]
+    rows: list[Row] = [{"records": GIANT, "sub_group": which, "count": k, "share": k / max(released.rows, 1), "beyond": k}
+                       for giants in found.values() for which, k in giants]
     return Rows.of(rows)
 
 
-def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, list[str]]:
-    """The giants that are read, by column."""
+def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+    """The giants that are read, by column: which they are, and how many."""
     far = max(_FURTHER, _BY_PART * float(np.sqrt(len(original.groups))))
     place = {label: g for g, label in enumerate(original.groups.labels)}
     middle = np.array([original.table.quantiles(n, [0.5])[:, 0] for n in names]).T
     ends = reduce_groups(original, names, _ends(names), _merge_ends)
     shown, moments = reduce_groups(released, names, _ends(names), _merge_ends), moments_by_group(released, names)
-    out: dict[str, list[str]] = {}
+    out: dict[str, list[tuple[str, int]]] = {}
     for g, label in enumerate(released.groups.labels):
         m, own = moments[g], place[label]
         reach = np.sqrt(np.nan_to_num(m.variance)) * (m.present - 1) / np.sqrt(np.maximum(m.present, 1))
@@ -61,16 +64,32 @@ def _giants(original: Microdata, released: Microdata, names: Sequence[str]) -> d
             guesses = np.where(there, np.array([side * shown[g][side][0], side * m.mean + reach]), 0.0)
             error = np.abs(guesses - np.where(there, first, 0.0)).min(axis=0)
             for j in np.flatnonzero(giant & (error <= _CLOSE * gap)).tolist():
-                where = f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
-                out.setdefault(names[j], []).append(f"the {word} value of {names[j]}{where}")
+                out.setdefault(names[j], []).append((f"the {word} value of {names[j]}{_where(released, g)}", 1))
+            several = there & (m.present >= _LEAST) & ~giant
+            for j in np.flatnonzero(several).tolist():
+                k = _read_together(outer[:, j], side * shown[g][side][:, j] - from_middle[j], far)
+                if k:
+                    out.setdefault(names[j], []).append((f"the {k} {word} values of {names[j]}{_where(released, g)}", k))
     return out
 
 
-def _stand_out(away: Floats, far: float) -> Bools:
-    """Whether the first of the outermost distances from the median, in order, stands out; rows are distances."""
+def _where(released: Microdata, g: int) -> str:
+    return f" in ({released.groups.name(g)})" if len(released.groups) > 1 else ""
+
+
+def _read_together(away: Floats, shown: Floats, far: float) -> int:
+    """The number of values that stand out together and are shown; 0 if there are none. Distances from the median, in order."""
+    for k in range(2, _TOGETHER + 1):
+        if np.isfinite(away[k]) and _stand_out(away[k - 1:, None], far, k)[0]:
+            return k if np.all(np.abs(shown[:k] - away[:k]) <= _CLOSE * (away[k - 1] - away[k])) else 0
+    return 0
+
+
+def _stand_out(away: Floats, far: float, place: int = 1) -> Bools:
+    """Whether the first of these distances from the median, in order, stands out; rows are distances from `place` on."""
     d = np.log(np.where((away > 0) & np.isfinite(away), away, np.nan))
     gaps = -np.diff(d, axis=0)
-    tail = np.nan_to_num(gaps[1:] * np.arange(2, len(gaps) + 1)[:, None])
+    tail = np.nan_to_num(gaps[1:] * np.arange(place + 1, place + len(gaps))[:, None])
     there = np.maximum((~np.isnan(gaps[1:])).sum(axis=0), 1)
     return np.asarray(np.nan_to_num(gaps[0]) >= np.maximum(np.log(far), _TAIL * tail.sum(axis=0) / there), dtype=bool)
 

@@ -60,11 +60,12 @@ def columns_not_masked(
     original: Microdata, data: Microdata, names: Sequence[str], covered: Sequence[str], households: RecordUnits | None,
     shared: Sequence[str],
 ) -> Rows:
-    """Columns of which nearly all values can be read in a part: a sub-group, a category of S, a tenth of a number of S.
+    """Columns of which nearly all values can be read in a part: a sub-group, a category, a tenth of a number of S.
 
     A value can be read if it is unchanged, or if the original value of the column nearest to the released one is its own.
 
-    Parts are also combined in pairs. Of the columns `shared` within households one record per household counts.
+    Parts are also combined in pairs. The records with one original category of a confidential column are a part, too: steps may
+    leave out those with a certain diagnosis. Of the columns `shared` within households one record per household counts.
     """
     was = {scratch("original", n): n for n in names}
     if not was:
@@ -82,6 +83,9 @@ def columns_not_masked(
     divisions = [FilePart(group, data.groups.names)] if len(data.groups) > 1 or not data.known else []
     by_s = [part for n in data.known if (part := _part(data, n)) is not None]
     divisions += [*by_s, *(one.crossed(other) for one, other in combinations([*divisions, *by_s][:_MOST_CROSSED], 2))]
+    divisions += [FilePart(collect(marked, [was_n])[2][was_n].astype(np.int64), [f"{n}={level}" for level in column.levels])
+                  for was_n, n in was.items()
+                  if (column := original.table.columns[n]).kind == "nominal" and len(column.levels) <= _MOST_LEVELS]
     first = np.ones(len(record), dtype=bool)
     if households is not None:
         first[:] = False

@@ -19,6 +19,7 @@ WHOLE_COLUMN = "a column in a part of the file"
 TOLD_BY_BLANK = "a missing value stands for a value"
 KEPT_DIFFERENCE = "a difference that a rule keeps"
 GIANT = "a value far from all others"
+WHOLE_ELSEWHERE = "whole in another row"
 NEAR_ALONE, NEAR_PAIR = "alone in S, a value nearly unchanged", "one of two in S, a value nearly unchanged"
 _IN_SHORT = {
     ALONE: "{count} that the unmasked columns identify: all values unchanged", WHOLE_GROUP: "no value is masked in {where}",
@@ -124,6 +125,9 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
                    f"{'; '.join(giants[:_MOST_NAMED])}{more}. Top-code the column first.")
     if members := counts.get(WHOLE_HOUSEHOLDS, (0, 0.0))[0]:
         out.append(f"{members:,} records are in households of which no member is masked.")
+    if moved := counts.get(WHOLE_ELSEWHERE, (0, 0.0))[0]:
+        out.append(f"{moved:,} {'record is' if moved == 1 else 'records are'} released in another row with all confidential "
+                   "values together: whoever knows some of them can find the others.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
         near = counts.get(kind, (0, 0.0))[0]
         if near:
