@@ -17,6 +17,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.steps import codes_in
 from larvatus.data.verbs import with_table
 
 AVERAGE = "average"
@@ -64,18 +65,37 @@ def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
 
 
 def average(copies: Sequence[Microdata]) -> Microdata:
-    """Numeric confidential values averaged over copies, record by record; categorical ones as in the first copy."""
+    """Numeric confidential values averaged over copies, record by record; of categories the most frequent one."""
     first, *others = copies
-    names = first.numeric(first.confidential)
+    names = [n for n in first.confidential if all(n in c.table.columns for c in copies)]
+    columns = [_common(n, [c.table.columns[n] for c in copies]) for n in names]
+    to = {(c, column.name): codes_in(copy.table.columns[column.name], column)
+          for c, copy in enumerate(copies) for column in columns if column.kind == "nominal"}
     table = first.table
     for c, other in enumerate(others):
         table = table.pair(other.table, {_held(c, n): n for n in names})
     wanted = [*names, *(_held(c, n) for c in range(len(others)) for n in names)]
 
     def mean(group: int, block: Block) -> Mapping[str, Array]:
-        return {n: _mean_present([block[n], *(block[_held(c, n)] for c in range(len(others)))]) for n in names}
+        shown = {n: [block[n], *(block[_held(c, n)] for c in range(len(others)))] for n in names}
+        return {column.name: _most_frequent([to[c, column.name][v] for c, v in enumerate(shown[column.name])])
+                if column.kind == "nominal" else _mean_present(shown[column.name]) for column in columns}
 
-    return with_table(first, table.map_rows(mean, wanted, [Column(n, "number") for n in names]))
+    return with_table(first, table.map_rows(mean, wanted, columns))
+
+
+def _common(name: str, columns: Sequence[Column]) -> Column:
+    """A column for the average: of categories with the levels of all copies."""
+    if columns[0].kind == "number":
+        return Column(name, "number")
+    return replace(columns[0], levels=tuple(dict.fromkeys(level for c in columns for level in c.levels)))
+
+
+def _most_frequent(codes: Sequence[Array]) -> Array:
+    """The category that most copies show, of equally frequent ones that of the first copy with one; missing if all are."""
+    shown = np.array(codes)
+    votes = np.where(shown >= 0, (shown[:, None, :] == shown[None, :, :]).sum(axis=1), 0)
+    return np.asarray(shown[votes.argmax(axis=0), np.arange(shown.shape[1])])
 
 
 def _held(copy: int, name: str) -> str:
