@@ -58,7 +58,8 @@ class CategoryDisclosure(Attack):
     Several rules are tried, and the most successful counts: the released category itself, and the most probable original
     category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
     several confidential columns, also the most probable category given all released values of the record, as if they were
-    independent given that category, and the category that most of its columns show. The intruder also counts the released
+    independent given that category, and the category that most of its columns show. Which numbers are missing, zero, whole or
+    round counts too, if it clearly tells something. The intruder also counts the released
     categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
     probabilities depend on whether the record is at risk. The probabilities are those of the file, counted without the
     target.

@@ -24,6 +24,7 @@ from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.levels_read import levels_read
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
+from larvatus.attacks.values.telling_marks import with_telling_marks
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
@@ -56,7 +57,8 @@ class ValueDisclosure(Attack):
     places in it. If other releases were masked in other sub-groups, the mean of the values that all of them show in the
     sub-groups of the target is one more column. Numbers with at most 20 different values are also read as categories: each
     released value as the most probable one. The details list rare values that the release gives away, and a limit on the
-    worst category applies to them.
+    worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
+    round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -77,7 +79,8 @@ class ValueDisclosure(Attack):
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
         joined, common = with_common_values(joined, release)
-        released = (*released, *common.values())
+        joined, marks = with_telling_marks(joined, [n for n in release.data.confidential if n not in release.internals.original_columns], list(before))
+        released = (*released, *common.values(), *marks.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -107,7 +110,7 @@ class ValueDisclosure(Attack):
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
                      **levels_read(joined, names)}, by_record=near,
-            notes=(*decoded, *ordered, *_said(list(common)),
+            notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
@@ -115,6 +118,11 @@ class ValueDisclosure(Attack):
 def _said(common: Sequence[str]) -> list[str]:
     names = ", ".join(common)
     return [f"{names}: values that every release shows in the sub-groups of the target are used, too"] if names else []
+
+
+def _marked(names: Sequence[str]) -> list[str]:
+    said = "which values are missing, zero, whole or round tells something about confidential values, and is used, too"
+    return [f"{', '.join(names)}: {said}"] if names else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     L(k) = Σ_l log P(y_l | k),   P(c | k) = (n_kc + 1/m_l) / (n_k + 1),   n_kc records of original category k with y_l = c
 
-y_l are the released confidential columns, numbers as tenths; m_l is the number of categories of y_l. All counts are without the
+y_l are the released confidential columns, numbers as tenths, and telling marks of their values; m_l is the number of categories of y_l. All counts are without the
 target. Columns that say the same of a record, each masked on its own, vote: together they tell what a single one hides.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from larvatus.attacks.values.telling_marks import MARKS, MISSING, marks_of, telling_table
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
@@ -50,7 +51,8 @@ class JointEvidence:
         whole = np.sum(reduce_groups(joined, read, count, np.add), axis=0)
         ends = np.cumsum([0, *(k * w.size for w in witnesses)])
         tables = [whole[a:b].reshape(k, w.size) for a, b, w in zip(ends[:-1], ends[1:], witnesses, strict=True)]
-        return cls(was, codes, witnesses, tables)
+        used = [(w, table) for w, table in zip(witnesses, tables, strict=True) if not w.marks or telling_table(table)]
+        return cls(was, codes, [w for w, _ in used], [table for _, table in used])
 
     def log_likelihood(self, block: Block, x: Ints) -> Floats:
         """L(k) of every record and category, without the record itself."""
@@ -80,16 +82,19 @@ class JointEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A released column as categories: its own, or tenths of its numbers."""
+    """A released column as categories: its own, tenths of its numbers, or the marks of its values."""
 
     name: str
     size: int
     levels: Ints | None
     cuts: Floats | None
     texts: tuple[str, ...] = ()
+    marks: bool = False
 
     def codes_of(self, block: Mapping[str, Array] | Block) -> Ints:
         values = block[self.name]
+        if self.marks:
+            return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING, 0)
         if self.levels is not None:
             return np.asarray(self.levels[values], dtype=np.int64)
         assert self.cuts is not None
@@ -98,7 +103,7 @@ class Witness:
 
 
 def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
-    """The released columns that can be used; a column with many categories cannot."""
+    """The released columns that can be used, and their marks; of a column with many categories only the marks can."""
     out: list[Witness] = []
     for n in names[:_MOST]:
         column = joined.table.columns[n]
@@ -112,4 +117,5 @@ def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
             cuts = cuts[~np.isnan(cuts)]
             if len(cuts):
                 out.append(Witness(n, len(cuts) + 1, None, cuts))
+        out.append(Witness(n, MARKS, None, None, marks=True))
     return out

@@ -1,0 +1,119 @@
+"""Marks that a step leaves on the values it changed: missing or zero, whole numbers, multiples of 5, 10, 50, 100 and so on.
+
+    mark of y:  0 finer than .01;  1 … 13 the coarsest unit of .01, .1, 1, 5, 10, 50, 100, 500, … 1,000,000 that divides y;
+                14 zero;  15 missing
+
+If a step was restricted by a condition on a confidential column, the mark tells whether the condition holds, however well that
+column is masked. The same is true of missing cells that are more frequent among some persons. A mark is used only if it is
+clearly related to an original column, so that it changes no score by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.scratch_names import scratch
+from larvatus.data.contracts import Column
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.verbs import map_rows
+
+_UNITS = (0.01, 0.1, 1, 5, 10, 50, 100, 500, 1e3, 5e3, 1e4, 1e5, 1e6)  # each divides the next
+_ZERO, MISSING = len(_UNITS) + 1, len(_UNITS) + 2
+MARKS = len(_UNITS) + 3
+_EXACT, _ROUNDING = 1e-6, 1e-12
+_LEVEL = 1e-6  # probability that any mark is used although none is related to an original column
+_MOST = 40  # released columns of which marks are looked at
+
+
+def marks_of(values: Floats) -> Ints:
+    """The mark of each value."""
+    out = np.zeros(len(values), dtype=np.int64)
+    there = ~np.isnan(values)
+    known = values[there]
+    count = np.zeros(len(known), dtype=np.int64)
+    for unit in _UNITS:
+        times = known / unit
+        count += np.abs(times - np.rint(times)) <= _EXACT + _ROUNDING * np.abs(times)
+    out[there] = np.where(known == 0, _ZERO, count)
+    out[~there] = MISSING
+    return out
+
+
+def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
+    """The data with a column for each released column with a telling mark: 1 if the value has it; these columns by name.
+
+    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, or missing.
+    """
+    record, group, _ = collect(joined, ())
+    originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
+    used = list(released)[:_MOST]
+    made: dict[str, Floats] = {}
+    named: dict[str, str] = {}
+    limit = _quantile(len(originals) * len(used) * MARKS)
+    for name in used if originals else ():
+        values = collect(joined, [name])[2][name]
+        marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING, 0)
+        best, flag = 0.0, None
+        for has in _flags(marks):
+            away = _centred(has.astype(np.float64), group)
+            strength = max(_strength(away, x) for x in originals)
+            if strength > max(best, limit):
+                best, flag = strength, has.astype(np.float64)
+        if flag is not None:
+            named[name] = scratch("mark", name)
+            made[named[name]] = flag
+    if not made:
+        return joined, {}
+    return map_rows(joined, lambda g, b: {n: v[np.searchsorted(record, b.record)] for n, v in made.items()}, (),
+                    [Column(n, "number") for n in made]), named
+
+
+def _flags(marks: Ints) -> list[Bools]:
+    """Which values have at least a mark, are zero, or are missing; without those that all or no values have."""
+    unit = np.where(marks == MISSING, -1, marks)
+    every = [*(unit >= k for k in range(1, len(_UNITS) + 1)), marks == _ZERO, marks == MISSING]
+    return [f for f in every if 0 < f.sum() < len(f)]
+
+
+def telling_table(table: Floats) -> bool:
+    """Whether some mark is clearly more frequent in some category: table of categories by marks, each cell tested exactly."""
+    from scipy.stats import hypergeom
+
+    total, rows, columns = int(table.sum()), table.sum(axis=1).astype(int), table.sum(axis=0).astype(int)
+    if (rows > 0).sum() < 2 or (columns > 0).sum() < 2:
+        return False
+    chance = hypergeom.sf(table - 1, total, rows[:, None], columns[None, :])
+    return bool((chance[table > 0].min() if (table > 0).any() else 1.0) * table.size <= _LEVEL)
+
+
+def _quantile(tests: int) -> float:
+    from scipy.stats import norm
+
+    return float(norm.isf(_LEVEL / max(2 * tests, 1)))
+
+
+def _strength(away: Floats, ranks: tuple[Floats, Floats]) -> float:
+    """The correlation of a mark with the ranks of an original column within sub-groups, in standard errors."""
+    values, there = ranks
+    a = away * there
+    length = float(np.sqrt((a @ a) * (values @ values)))
+    return abs(float(a @ values)) / length * float(np.sqrt(there.sum())) if length > 0 else 0.0
+
+
+def _centred_ranks(values: Floats, group: Ints) -> tuple[Floats, Floats]:
+    """Ranks in the file, centred in each sub-group, 0 if missing; and which values there are."""
+    from scipy.stats import rankdata
+
+    there = ~np.isnan(values)
+    ranks = np.zeros(len(values))
+    ranks[there] = rankdata(values[there])
+    return _centred(ranks, group, there), there.astype(np.float64)
+
+
+def _centred(values: Floats, group: Ints, there: Bools | None = None) -> Floats:
+    used = np.ones(len(values)) if there is None else there.astype(np.float64)
+    count, total = (np.bincount(group, weights=w, minlength=int(group.max(initial=0)) + 1) for w in (used, values * used))
+    return np.asarray(np.where(used > 0, values - (total / np.maximum(count, 1))[group], 0.0))
