@@ -1,12 +1,10 @@
 """Intruders that read a release without finding a record: whole rows, few giants, marks that steps leave, several copies.
 
-They were written without knowledge of the attacks, and use NumPy and pandas only. Data and secrets are fixed. For other secrets,
-each test fails by chance with probability FALSE_ALARM at most. Measured figures: each test's docstring.
+They were written without knowledge of the attacks, and use NumPy and pandas only. Data and secrets are fixed. For other
+secrets, each test fails by chance with probability FALSE_ALARM at most. Measured figures: each test's docstring.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -47,8 +45,8 @@ AMOUNTS = ["income", "tax", "debt"]
 def test_records_that_move_as_a_whole_pass_no_tier(steps: str) -> None:
     """The intruder knows the income of a person, finds the row with this income, and reads the tax and the debt in it.
 
-    Right for all records after a swap of whole rows, and for about 3 in 10 after trees with leaves of one record. Before, all three
-    passed tier secure and the default rule: the row is not that of the person, so no linkage attack counted it.
+    Right for all records after a swap of whole rows, and for about 3 in 10 after trees with leaves of one record. Before, all
+    three passed tier secure and the default rule: the row is not that of the person, so no linkage attack counted it.
     """
     frame = people()
     synthetic = steps.startswith("sequential")
@@ -148,8 +146,8 @@ def test_copies_of_a_category_are_combined(leaf: int) -> None:
     """
     rng = np.random.default_rng(2)
     n = 600
-    frame = pd.DataFrame({"age": rng.integers(18, 70, n), "sex": rng.integers(0, 2, n), "diagnosis": rng.choice(list("ABCD"), n),
-                          "income": rng.lognormal(9, 0.5, n).round()})
+    frame = pd.DataFrame({"age": rng.integers(18, 70, n), "sex": rng.integers(0, 2, n),
+                          "diagnosis": rng.choice(list("ABCD"), n), "income": rng.lognormal(9, 0.5, n).round()})
     data = lv.read(frame, confidential=["diagnosis", "income"], non_confidential=["age", "sex"], nominal=["sex", "diagnosis"])
     release = lv.mask(data, f"sequential_trees(smallest_leaf={leaf}, copies=20)", secret=SECRET)
     shown = np.array([release.frame(c)["diagnosis"].astype(str) for c in range(20)])
@@ -162,7 +160,8 @@ def test_copies_of_a_category_are_combined(leaf: int) -> None:
 
 def ill(n: int = 800) -> tuple[pd.DataFrame, lv.Microdata]:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"region": rng.integers(0, 6, n), "diagnosis": rng.choice(list("ABCDE"), n, p=[0.5, 0.3, 0.1, 0.06, 0.04]),
+    frame = pd.DataFrame({"region": rng.integers(0, 6, n),
+                          "diagnosis": rng.choice(list("ABCDE"), n, p=[0.5, 0.3, 0.1, 0.06, 0.04]),
                           "income": rng.lognormal(10, 0.5, n).round(), "wealth": rng.lognormal(11, 0.5, n).round()})
     return frame, lv.read(frame, confidential=["diagnosis", "income", "wealth"], non_confidential=["region"],
                           nominal=["region", "diagnosis"])
@@ -205,7 +204,7 @@ def test_a_step_for_one_diagnosis_marks_it(step: str) -> None:
     "additive_noise(variance=0.01, columns=['wealth'], where='income > 50000')",
 ])
 def test_a_step_for_high_incomes_marks_them(step: str) -> None:
-    """The intruder says "above 50,000" of those whose wealth is round, or has decimals: R² .3 and more, before 0 (passed secure)."""
+    """The intruder says "above 50,000" of those whose wealth is round, or has decimals: R² .3 and more, before 0."""
     frame, data = ill()
     release = lv.mask(data, *HIDDEN, step, secret=SECRET)
     wealth, income = release.frame()["wealth"], frame["income"]

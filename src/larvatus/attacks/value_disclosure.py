@@ -79,7 +79,8 @@ class ValueDisclosure(Attack):
         before = {scratch("original", n): n for n in names}
         joined = with_table(release.data, release.data.table.pair(original.table, before))
         joined, common = with_common_values(joined, release)
-        joined, marks = with_telling_marks(joined, [n for n in release.data.confidential if n not in release.internals.original_columns], list(before))
+        shown = [n for n in release.data.confidential if n not in release.internals.original_columns]
+        joined, marks = with_telling_marks(joined, shown, list(before))
         released = (*released, *common.values(), *marks.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))

@@ -2,7 +2,8 @@
 
     L(k) = Σ_l log P(y_l | k),   P(c | k) = (n_kc + 1/m_l) / (n_k + 1),   n_kc records of original category k with y_l = c
 
-y_l are the released confidential columns, numbers as tenths, and telling marks of their values; m_l is the number of categories of y_l. All counts are without the
+y_l are the released confidential columns, numbers as tenths, and telling marks of their values.
+m_l is the number of categories of y_l. All counts are without the
 target. Columns that say the same of a record, each masked on its own, vote: together they tell what a single one hides.
 """
 
