@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from larvatus.comparison.tiers import DEFAULT
+from larvatus.comparison.worst_columns import worst_column
 from larvatus.core.frequencies import natural_frequencies
-from larvatus.core.number_format import EXACT
+from larvatus.core.number_format import EXACT, share
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
 from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, recognisable_in_words
 from larvatus.data.score import Score
@@ -31,6 +32,10 @@ def absolute_breaches(score: Score) -> Iterator[str]:
         yield f"a released category reveals the original one ({worst_category(score.details[TELLING_CATEGORIES])[0]})"
     if (figure_of(score, "computable") or 0.0) > 0:
         yield "a few insiders can compute the values of others"
+    column = worst_column(score)
+    if column is not None and column[1] > DEFAULT.worst_group:
+        yield (f"it explains at least {share(column[1])} of what S leaves open in {column[0]} "
+               f"(at most {share(DEFAULT.worst_group)} allowed)")
     if not score.identifies:
         return
     value = figure_of(score, "value", upper=True) if score.sampled else score.value + score.understated_by

@@ -28,6 +28,7 @@ from larvatus.comparison.score_figures import (
 )
 from larvatus.comparison.tiers import TIERS
 from larvatus.comparison.unmasked_columns import unmasked_in_words
+from larvatus.comparison.worst_columns import worst_column
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.exposure.computable_records import INSIDERS
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
@@ -61,6 +62,9 @@ class Limit(BaseModel):
     )
     computable: _Share | None = Field(
         default=None, description="exact_equations only: maximum in sub-groups that three insiders can compute"
+    )
+    worst_column: _Share | None = Field(
+        default=None, description="value_disclosure only: maximum explained of what S leaves open in a column"
     )
     k: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="key_risk only: minimum number of records that agree in all keys"
@@ -202,6 +206,8 @@ class Limits(SettingsModel):
         out += [_row(s.method, LIMITED["worst_category"], low, tier.worst_group, f"lower end, {where}" if low else "")
                 for s in attacks if TELLING_CATEGORIES in s.details
                 for where, low in [worst_category(s.details[TELLING_CATEGORIES])]]
+        out += [_row(s.method, LIMITED["worst_column"], low, tier.worst_group, f"lower end, {where}" if low else "")
+                for s in attacks if (worst := worst_column(s)) is not None for where, low in [worst]]
         unchanged = [s for s in attacks if UNCHANGED_RECORDS in s.details]
         solved = [s for s in attacks if INSIDERS in s.details]
         return [*out, *self._rows(unchanged, Limit(unmasked=0.0)), *self._rows(solved, Limit(computable=0.0))]

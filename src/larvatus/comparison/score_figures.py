@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from larvatus.comparison.excess_risk import baseline
 from larvatus.comparison.key_figures import KEY_LIMITS, key_figure
+from larvatus.comparison.worst_columns import worst_column
 from larvatus.core.discovery import file_names
 from larvatus.data.exposure.computable_records import INSIDERS, computable_share
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES, worst_category
@@ -20,11 +21,12 @@ LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
     "unmasked": "recognisable and left unchanged", "worst_category": "worst category",
-    "computable": "computable by few insiders", **KEY_LIMITS,
+    "computable": "computable by few insiders", "worst_column": "worst column", **KEY_LIMITS,
 }
-OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category", "computable")
+OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked", "worst_category", "computable",
+              "worst_column")
 # figures without an interval, because all records are counted
-_COUNTED = ("certain", "unmasked", "worst_category", "computable", "k", "l", "t", "above_threshold")
+_COUNTED = ("certain", "unmasked", "worst_category", "computable", "worst_column", "k", "l", "t", "above_threshold")
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
@@ -50,7 +52,8 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
     sub-group that is not masked, and whose confidential values are all unchanged; or that are identified by S and have a value
     nearly unchanged. `worst_category` is the lower end of the share of records with a released category that have one and the
     same original category, if it is at least twice its baseline; 0 if there is no such category. `computable` is the share of
-    records in sub-groups in which a few insiders suffice to compute the values of the others.
+    records in sub-groups in which a few insiders suffice to compute the values of the others. `worst_column` is the lower end of
+    the share of what S leaves open in a column that the release explains, for the column of which it explains most.
     """
     value = upper_end(score) if upper or figure == UPPER else score.value
     found: float | None
@@ -73,6 +76,9 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
         found = worst_category(score.details[TELLING_CATEGORIES])[1] if TELLING_CATEGORIES in score.details else None
     elif figure == "computable":
         found = computable_share(score.details[INSIDERS]) if INSIDERS in score.details else None
+    elif figure == "worst_column":
+        worst = worst_column(score)
+        found = None if worst is None else worst[1]
     elif figure in KEY_LIMITS:
         found = key_figure(score, figure, upper)
     else:
