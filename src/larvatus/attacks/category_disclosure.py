@@ -5,6 +5,7 @@
     P(k)      one of: equal for all k and c itself the guess; the frequency of k in the sub-group; its prediction from S
     Alike in S:  arg max_k  number of other records of the cell of S with released category k, see `values/category_cells`
     At risk:  P(c | k) counted apart for records at risk, see `values/risk_flags`
+    Combinations:  every other original record is a candidate, see `values/record_posteriors`
     All released columns together: P(c | k) is the product over the columns, see `values/joint_categories`.
     Baselines:  chance   arg max_k P(k) by frequency in the sub-group;   S alone  arg max_k P(k | s_i);  both without record i
 """
@@ -20,6 +21,7 @@ import numpy as np
 from larvatus.attacks.scoring.credits import Credits, risk_score
 from larvatus.attacks.values.category_cells import CategoryCells
 from larvatus.attacks.values.joint_categories import JointEvidence, Witness, witnesses_of
+from larvatus.attacks.values.record_posteriors import CodedColumn, RecordPosteriors
 from larvatus.attacks.values.risk_flags import RiskFlags
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
@@ -43,6 +45,7 @@ _JOINT = ("most probable by frequency and all released columns", "most probable 
           "most frequent in the released columns of the record")
 _CELLS = ("most frequent released category among records alike in S", "the same and the released category of the record")
 _FLAGS = ("most probable by frequency and risk of the record", "most probable given S and risk of the record")
+_RECORDS = "most probable by the combinations of categories of other records"
 _ANY = (*_RULES, *_CELLS)
 MODE, GIVEN_S, GUESS, GUESS_BASE = "mode", "given S", "guess", "baseline of the guess"
 _LEAST = 1e-6
@@ -58,7 +61,8 @@ class CategoryDisclosure(Attack):
     Several rules are tried, and the most successful counts: the released category itself, and the most probable original
     category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
     several confidential columns, also the most probable category given all released values of the record, as if they were
-    independent given that category, and the category that most of its columns show. Which numbers are missing, zero, whole or
+    independent given that category, and the category that most of its columns show; and the most probable one if the record has
+    the combination of categories of one of the other original records. Which numbers are missing, zero, whole or
     round counts too, if it clearly tells something. The intruder also counts the released
     categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
     probabilities depend on whether the record is at risk. The probabilities are those of the file, counted without the
@@ -99,15 +103,19 @@ class CategoryDisclosure(Attack):
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
         changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random)
                    for n in names]
-        tried = (*_ANY, *(_JOINT if any(c.joint for c in changes) else ()), *(_FLAGS if any(c.flags for c in changes) else ()))
+        records = RecordPosteriors.of(joined, [CodedColumn(c.name, *c.codes, c.total[:, :-1]) for c in changes])
+        tried = (*_ANY, *((_RECORDS,) if records is not None else ()), *(_JOINT if any(c.joint for c in changes) else ()),
+                 *(_FLAGS if any(c.flags for c in changes) else ()))
         figures = [*tried, MODE, GIVEN_S, GUESS, GUESS_BASE]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
         columns = [c for own in made.values() for c in own]
 
         def guess(group: int, block: Block) -> Mapping[str, Array]:
             out: dict[str, Array] = {}
+            combined = {} if records is None else records.weights(block)
             for j, change in enumerate(changes):
-                out |= {made[figure][j]: credit for figure, credit in change.credits(group, block).items() if figure in made}
+                found = change.credits(group, block, combined.get(change.name))
+                out |= {made[figure][j]: credit for figure, credit in found.items() if figure in made}
             return out
 
         read = list(dict.fromkeys(c for change in changes for c in change.columns))
@@ -196,8 +204,11 @@ class _Changes:
         more += () if self.cells is None else self.cells.columns
         return list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns, *more]))
 
-    def credits(self, group: int, block: Block) -> dict[str, Floats]:
-        """Credits of every rule and baseline for the records of a block; NaN if there is no original category."""
+    def credits(self, group: int, block: Block, combined: Floats | None) -> dict[str, Floats]:
+        """Credits of every rule and baseline for the records of a block; NaN if there is no original category.
+
+        `combined` are the weights of the categories by the combinations of other records.
+        """
         x, y = self._both(block)
         k = len(self.total)
         there, shown = x >= 0, y >= 0
@@ -213,6 +224,7 @@ class _Changes:
             _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
             _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
+        found[_RECORDS] = found[_RULES[1]] if combined is None else _guessed(combined, x)
         seen = None if self.cells is None else self.cells.released_counts(group, block, _indicators(y, k))
         if seen is not None:
             seen = seen + self._frequency_seen(group, y)

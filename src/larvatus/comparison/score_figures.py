@@ -52,8 +52,9 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
     sub-group that is not masked, and whose confidential values are all unchanged; or that are identified by S and have a value
     nearly unchanged. `worst_category` is the lower end of the share of records with a released category that have one and the
     same original category, if it is at least twice its baseline; 0 if there is no such category. `computable` is the share of
-    records in sub-groups in which a few insiders suffice to compute the values of the others. `worst_column` is the lower end of
-    the share of what S leaves open in a column that the release explains, for the column of which it explains most.
+    records in sub-groups in which a few insiders suffice to compute the values of the others. `worst_column` is the
+    lower end of the share of what S leaves open in a column that the release explains, for the column of which it explains
+    most.
     """
     value = upper_end(score) if upper or figure == UPPER else score.value
     found: float | None

@@ -3,8 +3,8 @@
     e_j = (R²(X_j | S, Y) − b_j) / (1 − b_j),   b_j the better of chance and S alone
     low = tanh²(max(0, artanh √e_j − 1.96 √(2 / (n − 3)))),   Fisher's interval with twice the variance
 
-A mean over columns hides one column that is hardly masked among many that are. If S explains nearly all of a column, the release
-cannot explain much more, even if it shows the rest of it. Only the rest is confidential.
+A mean over columns hides one column that is hardly masked among many that are. If S explains nearly all of a column, the
+release cannot explain much more, even if it shows the rest of it. Only the rest is confidential.
 """
 
 from __future__ import annotations
