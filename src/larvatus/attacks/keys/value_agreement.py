@@ -64,8 +64,8 @@ def columns_not_masked(
 
     A value can be read if it is unchanged, or if the original value of the column nearest to the released one is its own.
 
-    Parts are also combined in pairs. The records with one original category of a confidential column are a part, too: steps may
-    leave out those with a certain diagnosis. Of the columns `shared` within households one record per household counts.
+    Parts are also combined in pairs. The records with one original category of a confidential column are a part, too: a step
+    may exclude those with a certain diagnosis. Of the columns `shared` within households one record per household counts.
     """
     was = {scratch("original", n): n for n in names}
     if not was:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.attacks.values.telling_marks import MARKS, MISSING, marks_of, telling_table
+from larvatus.attacks.values.telling_marks import MARKS, MISSING_MARK, marks_of, telling_table
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
@@ -95,7 +95,7 @@ class Witness:
     def codes_of(self, block: Mapping[str, Array] | Block) -> Ints:
         values = block[self.name]
         if self.marks:
-            return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING, 0)
+            return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         if self.levels is not None:
             return np.asarray(self.levels[values], dtype=np.int64)
         assert self.cuts is not None

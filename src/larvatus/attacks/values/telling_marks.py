@@ -21,7 +21,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.verbs import map_rows
 
 _UNITS = (0.01, 0.1, 1, 5, 10, 50, 100, 500, 1e3, 5e3, 1e4, 1e5, 1e6)  # each divides the next
-_ZERO, MISSING = len(_UNITS) + 1, len(_UNITS) + 2
+_ZERO, MISSING_MARK = len(_UNITS) + 1, len(_UNITS) + 2
 MARKS = len(_UNITS) + 3
 _EXACT, _ROUNDING = 1e-6, 1e-12
 _LEVEL = 1e-6  # probability that any mark is used although none is related to an original column
@@ -38,7 +38,7 @@ def marks_of(values: Floats) -> Ints:
         times = known / unit
         count += np.abs(times - np.rint(times)) <= _EXACT + _ROUNDING * np.abs(times)
     out[there] = np.where(known == 0, _ZERO, count)
-    out[~there] = MISSING
+    out[~there] = MISSING_MARK
     return out
 
 
@@ -55,7 +55,7 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
     limit = _quantile(len(originals) * len(used) * MARKS)
     for name in used if originals else ():
         values = collect(joined, [name])[2][name]
-        marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING, 0)
+        marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         best, flag = 0.0, None
         for has in _flags(marks):
             away = _centred(has.astype(np.float64), group)
@@ -73,8 +73,8 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
 
 def _flags(marks: Ints) -> list[Bools]:
     """Which values have at least a mark, are zero, or are missing; without those that all or no values have."""
-    unit = np.where(marks == MISSING, -1, marks)
-    every = [*(unit >= k for k in range(1, len(_UNITS) + 1)), marks == _ZERO, marks == MISSING]
+    unit = np.where(marks == MISSING_MARK, -1, marks)
+    every = [*(unit >= k for k in range(1, len(_UNITS) + 1)), marks == _ZERO, marks == MISSING_MARK]
     return [f for f in every if 0 < f.sum() < len(f)]
 
 
