@@ -245,3 +245,10 @@ def test_marks_without_relation_are_not_used() -> None:
         data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["region"], nominal=["region"])
         score = one(data, lv.mask(data, "random_swap(rate=1.0)", secret=SECRET), "value_disclosure")
         assert not any("round" in note for note in score.notes)
+
+
+def test_the_mark_of_a_value_is_the_coarsest_unit_that_divides_it() -> None:
+    from larvatus.attacks.values.telling_marks import MISSING_MARK, marks_of
+
+    values = np.array([np.pi, 1e-7, 0.25, 7.1, 3, 15, 20, 150, -200, 1500, 5000, 70_000, 3e6, 0, np.nan])
+    assert marks_of(values).tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 14, MISSING_MARK]

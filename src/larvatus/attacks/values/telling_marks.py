@@ -36,7 +36,7 @@ def marks_of(values: Floats) -> Ints:
     count = np.zeros(len(known), dtype=np.int64)
     for unit in _UNITS:
         times = known / unit
-        count += np.abs(times - np.rint(times)) <= _EXACT + _ROUNDING * np.abs(times)
+        count += (np.rint(times) != 0) & (np.abs(times - np.rint(times)) <= _EXACT + _ROUNDING * np.abs(times))
     out[there] = np.where(known == 0, _ZERO, count)
     out[~there] = MISSING_MARK
     return out
