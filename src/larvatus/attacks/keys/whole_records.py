@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from larvatus.attacks.scoring.outlying_records import MOST_HELD
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.exposure.unchanged_records import WHOLE_ELSEWHERE
 from larvatus.data.microdata import Microdata, collect
@@ -32,10 +33,13 @@ _NEXT = 10  # records to either side
 
 
 def whole_records(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[Rows, float]:
-    """A row with the number of such records if it is above luck, and the share of records above luck."""
+    """A row with the number of such records if it is above luck, and the share of records above luck.
+
+    Files of more than ten million records are not looked at.
+    """
     mine, theirs = original.table.columns, released.table.columns
     used = [n for n in names if mine[n].kind == theirs[n].kind and mine[n].kind in ("number", "nominal")]
-    if len(used) < 2:
+    if len(used) < 2 or max(original.rows, released.rows) > MOST_HELD:
         return Rows(), 0.0
     first, _, x = collect(original, used)
     second, group, y = collect(released, used)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from larvatus.attacks.scoring.outlying_records import MOST_HELD
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
@@ -45,8 +46,11 @@ def marks_of(values: Floats) -> Ints:
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
     """The data with a column for each released column with a telling mark: 1 if the value has it; these columns by name.
 
-    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, or missing.
+    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, or missing. Files of
+    more than ten million records are not looked at.
     """
+    if joined.rows > MOST_HELD:
+        return joined, {}
     record, group, _ = collect(joined, ())
     originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
     used = list(released)[:_MOST]
