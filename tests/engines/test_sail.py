@@ -99,3 +99,28 @@ def test_rows_wait_in_the_folder_while_they_are_exchanged(tmp_path, monkeypatch)
     root = data.engine._cluster.place.root
     assert removed
     assert not [name for name in removed if (Path(root) / name).exists()]
+
+
+def test_as_many_tasks_work_at_a_time_as_there_are_cores(tmp_path, monkeypatch):
+    """Sail starts all tasks of a job at once; 12 tasks of a tenth of a second show how many overlap."""
+    import os
+    import time
+
+    from larvatus.engines._spark import jobs
+
+    spans: list[tuple[float, float]] = []
+    monkeypatch.setattr(jobs, "spans", spans, raising=False)  # tasks find it by the name of the module
+
+    def task(number: int) -> int:
+        from larvatus.engines._spark import jobs as there
+
+        began = time.perf_counter()
+        time.sleep(0.1)
+        there.spans.append((began, time.perf_counter()))  # type: ignore[attr-defined]
+        return number
+
+    engine = Spark(master="sail", rows=1 << 20, folder=tmp_path)
+    assert engine._on(None).run(task, range(12)) == list(range(12))
+    overlap = max(sum(a <= began < b for a, b in spans) for began, _ in spans)
+    assert len(spans) == 12
+    assert overlap <= (os.cpu_count() or 1)
