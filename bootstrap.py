@@ -40,7 +40,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "dist": frozenset({"dist"}),
     "site": frozenset({"site"}),
     "test": frozenset({"dev", "spark", "sail"}),
-    "check": frozenset({"dev", "spark", "connect", "sail", "kubernetes"}),
+    "check": frozenset({"dev", "spark", "connect", "sail", "kubernetes", "stores"}),
     "bench": frozenset({"dev"}),
     "matrix": frozenset({"dev"}),
     "fuzz": frozenset({"dev"}),

@@ -1,0 +1,57 @@
+"""Temporary columns in a store that speaks S3, written and read by tasks on Sail: a store of moto on this machine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+import larvatus as lv
+from larvatus.data.microdata import collect
+from larvatus.engines.spark import Spark
+from sample import ROLES, SECRET, people
+
+moto = pytest.importorskip("moto.server", reason="moto is not installed: pip install 'larvatus[stores]'")
+pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+
+
+@pytest.fixture
+def bucket(monkeypatch) -> Iterator[str]:
+    from pyarrow import fs
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        _, port = server.get_host_and_port()
+        for name, value in (("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}"), ("AWS_ACCESS_KEY_ID", "tester"),
+                            ("AWS_SECRET_ACCESS_KEY", "of tests"), ("AWS_REGION", "us-east-1"),
+                            ("AWS_EC2_METADATA_DISABLED", "true")):
+            monkeypatch.setenv(name, value)
+        store = fs.S3FileSystem(endpoint_override=f"127.0.0.1:{port}", scheme="http", allow_bucket_creation=True)
+        store.create_dir("work")
+        yield "work"
+    finally:
+        server.stop()
+
+
+def test_a_release_made_through_a_store_has_the_same_bits(bucket, tmp_path):
+    """120 rows to a task, so that rows also wait in the store while they are exchanged."""
+    from pyarrow import fs
+
+    source = tmp_path / "people.parquet"
+    people(500, seed=5).to_parquet(source)
+    store = fs.FileSystem.from_uri(f"s3://{bucket}")[0]
+    releases, scores = [], []
+    for engine in ("memory", Spark(master="sail", rows=120, folder=f"s3://{bucket}/columns")):
+        data = lv.read(source, **ROLES, engine=engine)
+        release = lv.mask(data, "data_shuffling", secret=SECRET)
+        releases.append({n: collect(release.data, [n])[2][n].tobytes() for n in ROLES["confidential"]})
+        scores.append([s.value for s in lv.utility(data, release, ["moments", "marginal"])])
+    assert releases[0] == releases[1]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+    written = store.get_file_info(fs.FileSelector(f"{bucket}/columns", recursive=True))
+    assert any(info.size for info in written)
+    release.write(tmp_path / "released", overwrite=True)
+    assert sum(1 for _ in (tmp_path / "released").glob("*.parquet"))
