@@ -54,8 +54,11 @@ class Origin:
 class _Numbers:
     """A numeric column while it is read."""
 
-    def __init__(self, name: str, kind: Any, confidential: bool, room: Room, tagged: bool = False) -> None:
+    def __init__(
+        self, name: str, kind: Any, confidential: bool, room: Room, tagged: bool = False, one_zero: bool = False,
+    ) -> None:
         self.name, self.kind, self.confidential, self._whole = name, kind, confidential, tagged
+        self._one_zero = one_zero
         self.stored = StoredColumn(room.folder, np.float64)
         self.missing = False
         self._dates: DateKind | None = None
@@ -63,7 +66,7 @@ class _Numbers:
         self.exact = StoredColumn(room.folder, conversion.exact_type(kind)) if stored else None
 
     def take(self, column: Any) -> None:
-        described, values = conversion.as_number(self.name, column, self.kind, self.confidential)
+        described, values = conversion.as_number(self.name, column, self.kind, self.confidential, self._one_zero)
         self.missing |= described.missing
         if described.dates is not None:
             self._dates = described.dates if self._dates is None else self._dates | described.dates
@@ -129,7 +132,7 @@ def read_to_disk(
             taken[name] = _Names(name, roles, room)
         else:
             tagged = name in readers and readers[name].tagged
-            taken[name] = _Numbers(name, value, name in changeable, room, tagged)
+            taken[name] = _Numbers(name, value, name in changeable, room, tagged, one_zero=name in roles.confidential)
     record = StoredColumn(room.folder, np.int64)
     for batch in batches():
         for name, column in taken.items():

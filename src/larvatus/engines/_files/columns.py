@@ -35,7 +35,8 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     check_type(name, kind)
     if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
-    return as_number(name, column, kind, confidential=name in changeable_columns(roles, sub_groups))
+    changeable = name in changeable_columns(roles, sub_groups)
+    return as_number(name, column, kind, changeable, one_zero=name in roles.confidential)
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
@@ -155,8 +156,10 @@ def _numeric(kind: Any) -> bool:
     )
 
 
-def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
-    """A column as numbers, NaN if missing."""
+def as_number(
+    name: str, column: Any, kind: Any, confidential: bool, one_zero: bool = False,
+) -> tuple[Column, NDArray[np.float64]]:
+    """A column as numbers, NaN if missing; with `one_zero`, -0.0 is read as 0.0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -183,7 +186,7 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
     floats = column.cast(pa.float64(), safe=False)
     values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
     values = np.array(values, dtype=np.float64)
-    if confidential:
+    if one_zero:
         values += 0.0  # -0.0 sorts like 0.0, so that engines could place it anywhere among zeros
     infinite = int(np.isinf(values).sum())
     if infinite:

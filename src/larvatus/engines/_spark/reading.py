@@ -63,7 +63,7 @@ def read_to_cluster(
     place, folder = cluster.place, new_folder()
     named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}
     whole = frozenset(changeable_columns(roles, sub_groups))
-    work = partial(_taken, found_in, folder, named, whole, ids)
+    work = partial(_taken, found_in, folder, named, whole, frozenset(roles.confidential), ids)
     try:
         found: list[_Read] = cluster.run(work, list(enumerate(found_in.parts)))
     finally:
@@ -100,8 +100,8 @@ def _plain(kind: Any) -> Any:
 
 
 def _taken(
-    source: Source, folder: str, named: Mapping[str, bool], confidential: frozenset[str], ids: str | None,
-    job: tuple[int, SourcePart],
+    source: Source, folder: str, named: Mapping[str, bool], confidential: frozenset[str], one_zero: frozenset[str],
+    ids: str | None, job: tuple[int, SourcePart],
 ) -> _Read:
     """Every column of a part: numbers as stored, categories as codes of the levels in this part."""
     at, part = job
@@ -119,7 +119,7 @@ def _taken(
                 missing[name] |= bool((codes < 0).any())
                 continue
             kind = _plain(column.type)
-            described, values = conversion.as_number(name, column, kind, name in confidential)
+            described, values = conversion.as_number(name, column, kind, name in confidential, name in one_zero)
             parts.setdefault(name, []).append(values)
             missing[name] |= described.missing
             if conversion.needs_exact(kind) and name not in confidential:
