@@ -10,7 +10,7 @@ from larvatus.stats.linkage_law.canonical_correlations import canonical_correlat
 from larvatus.stats.linkage_law.equal_correlations import rivals
 from larvatus.stats.linkage_law.link_probability import link_probability, link_probability_in_groups
 from larvatus.stats.linkage_law.noncentral import density, lower_tail
-from larvatus.stats.linkage_law.weighted_squares import lower_tail_of_squares
+from larvatus.stats.linkage_law.weighted_squares import lower_tail_of_squares, tail_and_density_of_squares
 
 FALSE_ALARM = 1e-6  # of each simulation test
 GRID = [(d, rho, n) for d in (1, 2, 5, 12) for rho in (0.3, 0.8, 0.97) for n in (50, 400)]
@@ -77,8 +77,29 @@ def test_tail_and_density_agree_with_scipy(d, noncentrality, q):
     assert density(r, d, root)[0] == pytest.approx(stats.ncx2.pdf(q, d, noncentrality) * 2 * np.sqrt(q), rel=1e-12)
     if noncentrality < 1e5:  # beyond, e^(sq) and L(s) cancel digits of each other
         shift = np.full((1, d), np.sqrt(noncentrality / d))
-        found = lower_tail_of_squares(np.array([q]), np.ones(d), shift)[0]
-        assert found == pytest.approx(stats.ncx2.cdf(q, d, noncentrality), rel=1e-12)
+        found, slope = tail_and_density_of_squares(np.array([q]), np.ones(d), shift)
+        assert found[0] == pytest.approx(stats.ncx2.cdf(q, d, noncentrality), rel=1e-12)
+        assert slope[0] == pytest.approx(stats.ncx2.pdf(q, d, noncentrality), rel=1e-10)
+
+
+@pytest.mark.parametrize("small", [0.003, 0.01, 0.05])
+@pytest.mark.parametrize("q", [1.5, 1.6, 2.0, 4.0])
+def test_a_small_correlation_beside_a_large_one(small, q):
+    """A small weight with a large shift is nearly normal. The oracle integrates the other column's distribution over it."""
+    rho, x = np.array([small, 0.6]), 1.2
+    weight, shift = rho**2 / (1 - rho**2), -x / rho
+    z = np.linspace(-9, 9, 20_001)
+    rest = np.maximum(q - weight[0] * (z + shift[0]) ** 2, 0.0) / weight[1]
+    exact = (stats.norm.pdf(z) * stats.ncx2.cdf(rest, 1, shift[1] ** 2)).sum() * (z[1] - z[0])
+    assert lower_tail_of_squares(np.array([q]), weight, shift[None])[0] == pytest.approx(exact, rel=1e-4)
+
+
+def test_the_law_with_a_small_correlation_by_simulation():
+    rho = np.array([0.9, 0.02])
+    found, law = links(rho, 300, 11, 200), link_probability(rho, [300.0])
+    error = np.hypot(found.std(ddof=1) / np.sqrt(200), law.standard_error[0])
+    assert abs(found.mean() - law.value[0]) < stats.t.ppf(1 - FALSE_ALARM / 2, 15) * error
+    assert law.standard_error[0] < 0.05 * law.value[0]
 
 
 @pytest.mark.parametrize("q", [1e-10, 1e-5, 0.1])

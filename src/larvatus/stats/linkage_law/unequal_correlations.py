@@ -1,9 +1,15 @@
 """P(link) of the best single-target intruder if the canonical correlations ρ_i of X and Y differ.
 
-    log f(y | x) / f(y) = const − ½ Q(y),   Q(y) = Σ ρ_i² / (1 − ρ_i²) (y_i − x_i / ρ_i)²
+    log f(y | x) / f(y) = log c(x) − ½ Q(y),   Q(y) = Σ ρ_i² / (1 − ρ_i²) (y_i − x_i / ρ_i)²
+    c(x) = Π (1 − ρ_i²)^(−1/2) e^(|x|²/2)
 
-Given x, Q of another record is a generalised χ² (`weighted_squares`). The mean over the target and its own record is taken over
-points of a lattice with random shifts; the shifts give a standard error.
+Given x, Q of another record is a generalised χ² (`weighted_squares`) with distribution function F. The own record has density
+f(y | x), so the distribution of its Q is c(x) e^(−q/2) dF(q), and
+
+    P(link | x) = c(x) ∫ e^(−q/2) (1 − F(q))^(n−1) dF(q)
+
+by the trapezoid rule. The mean over x is taken over points of a lattice with random shifts; the shifts give a standard
+error. Targets far from the mean are found most often, so points are drawn from N(0, 1 + ρ_i²) and weighted.
 """
 
 from __future__ import annotations
@@ -15,10 +21,11 @@ from scipy import special
 
 from larvatus.core.arrays import Floats
 from larvatus.stats.linkage_law.equal_correlations import Rivals
-from larvatus.stats.linkage_law.weighted_squares import lower_tail_of_squares
+from larvatus.stats.linkage_law.weighted_squares import tail_and_density_of_squares
 
-_SHIFTS, _POINTS = 16, 1024
+_SHIFTS, _POINTS, _NODES = 16, 64, 48
 _SURE, _NOTHING = 1.0 - 1e-12, 1e-6
+_SPREADS, _DEEP, _NEAR = 8.0, 28.0, 4.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class SampledRivals:
     def link_probability(self, candidates: Floats, guesses: int = 1) -> tuple[Floats, Floats]:
         """The probability and its standard error."""
         each = np.array([r.link_probability(candidates, guesses) for r in self.shifts])
-        return each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
+        return np.minimum(each.mean(axis=0), 1.0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
 
 
 def sampled_rivals(correlations: Floats, points: int = _POINTS) -> SampledRivals:
@@ -44,15 +51,35 @@ def sampled_rivals(correlations: Floats, points: int = _POINTS) -> SampledRivals
     if not len(rho):
         even = Rivals((np.arange(points) + 0.5) / points, np.full(points, 1 / points))
         return SampledRivals((even,) * 2)
-    return SampledRivals(tuple(_rivals(rho, z) for z in _shifted_lattices(points, 2 * len(rho))))
+    return SampledRivals(tuple(_rivals(rho, z) for z in _shifted_lattices(points, len(rho))))
 
 
 def _rivals(rho: Floats, z: Floats) -> Rivals:
-    d = len(rho)
-    x, y = z[:, :d], rho * z[:, :d] + np.sqrt(1 - rho**2) * z[:, d:]
-    weight = rho**2 / (1 - rho**2)
-    q = (weight * (y - x / rho) ** 2).sum(axis=1)
-    return Rivals(lower_tail_of_squares(q, weight, -x / rho), np.full(len(z), 1 / len(z)))
+    wide = 1 + rho**2
+    x = np.sqrt(wide) * z
+    given = np.exp(0.5 * (np.log(wide) - rho**2 * z**2).sum(axis=1)) / len(z)
+    at, width = _distances(rho, x)
+    q = at.ravel()
+    beaten, density = tail_and_density_of_squares(q, rho**2 / (1 - rho**2), np.repeat(-x / rho, _NODES, axis=0))
+    log_c = 0.5 * (x**2 - np.log1p(-(rho**2))).sum(axis=1)
+    own = (np.exp(np.repeat(log_c, _NODES) - q / 2) * density).reshape(-1, _NODES) * width
+    return Rivals(beaten, (own / own.sum(axis=1, keepdims=True) * given[:, None]).ravel())
+
+
+def _distances(rho: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """For each target, values of the own record's Q = Σ (ρ_i ε_i − √(1 − ρ_i²) x_i)², and the widths of their intervals.
+
+    Steps of the logarithm beyond the least Q that is likely are equal.
+    """
+    middle = (rho**2 + (1 - rho**2) * x**2).sum(axis=1)
+    spread = np.sqrt((2 * rho**4 + 4 * rho**2 * (1 - rho**2) * x**2).sum(axis=1))
+    dimensions = (rho**2).sum() / (rho**2).max()
+    least = middle * np.exp(-_DEEP / dimensions)
+    near = (np.maximum(np.sqrt(1 - rho**2) * np.abs(x) - _NEAR * rho, 0.0) ** 2).sum(axis=1)
+    low = np.log(np.maximum(middle - _SPREADS * spread - near, least))
+    high = np.log(middle + _SPREADS * spread + 2 * _SPREADS * (rho**2).max() - near)
+    beyond = np.exp(low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _NODES))
+    return near[:, None] + beyond, beyond * ((high - low) / (_NODES - 1))[:, None]
 
 
 def _shifted_lattices(points: int, dimensions: int) -> list[Floats]:
