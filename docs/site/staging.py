@@ -13,6 +13,7 @@ from page_code import ROOT, CodeBlock, blocks_of, made_folder
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
+OF_FORMULAS = ("reference", "science")  # folders in whose pages a block of text is a formula, which may wrap
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -25,7 +26,8 @@ def stage_pages(target: Path) -> list[Path]:
         if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
             place.parent.mkdir(parents=True, exist_ok=True)
             if source.suffix == ".md":
-                place.write_text(links_inside(with_results(source, place.with_suffix("")), source), encoding="utf-8")
+                text = links_inside(with_results(source, place.with_suffix("")), source)
+                place.write_text(formulas_marked(text) if place.parent.name in OF_FORMULAS else text, encoding="utf-8")
                 pages.append(place)
             else:
                 shutil.copyfile(source, place)
@@ -40,6 +42,11 @@ def stage_pages(target: Path) -> list[Path]:
         (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
         pages.append(target / page)
     return pages
+
+
+def formulas_marked(text: str) -> str:
+    """The text of a page whose blocks of text have the class `formula`, so that long lines wrap."""
+    return re.sub(r"^```text$", "```{ .text .formula }", text, flags=re.M)
 
 
 def with_results(source: Path, folder: Path) -> str:

@@ -89,6 +89,16 @@ def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monke
     assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
 
 
+def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
+    from staging import stage_pages
+
+    stage_pages(tmp_path)
+    page = (tmp_path / "reference" / "data_shuffling.md").read_text()
+    assert "## Formula\n\n```{ .text .formula }\nu_i" in page
+    assert "```python\nrelease" in page
+    assert ".formula" not in (tmp_path / "architecture.md").read_text()
+
+
 def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):
     pytest.importorskip("marimo")
     from notebook_page import page_of
