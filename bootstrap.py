@@ -38,7 +38,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "docs": frozenset(),
     "sbom": frozenset(),
     "dist": frozenset({"dist"}),
-    "site": frozenset({"site"}),
+    "site": frozenset({"analysis", "boosting", "desk", "duckdb", "files", "search", "site"}),  # what docs/index.md installs
     "test": frozenset({"dev", "spark", "sail"}),
     "check": frozenset({"dev", "spark", "connect", "sail", "kubernetes", "stores"}),
     "bench": frozenset({"dev"}),

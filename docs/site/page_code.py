@@ -34,7 +34,7 @@ BLOCK = re.compile(r"^(?P<remarks>(?:<!--[^>]*-->\n\n?)*)(?P<fence>```+)(?P<word
 REMARK = re.compile(r"<!-- (prepare|file|not run|fails|prints|picture|only picture): (.*?) -->")
 MADE = ROOT / "site" / "made"  # what blocks print and draw, by page
 SHELL, DATA = ("", "bash", "sh"), ("text", "r", "java", "csv", "json", "html", "diff")
-PATIENCE = 900  # seconds for one page
+PATIENCE = 3600  # seconds for one page, on a busy machine too; a page that hangs ends
 
 
 @dataclass(frozen=True, slots=True)

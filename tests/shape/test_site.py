@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "site"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "docs" / "site"
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +88,24 @@ def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monke
     assert "```\n\n```text\n0\n1\n…\n```\n" in shown
     assert shown.endswith("```\n\n![A line](page/8.svg)\n")
     assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
+
+
+def test_the_site_is_built_with_what_its_home_page_installs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bootstrap import EXTRAS
+
+    installed = re.search(r"pip install 'larvatus\[([\w,]+)\]'", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    assert EXTRAS["site"] == {*installed[1].split(","), "site"}
+
+
+def test_blocks_that_run_need_no_file_of_the_repository():
+    from page_code import blocks_of
+    from run_pages import pages_with_code
+
+    needed = re.compile(r"\b(?:benchmarks|tests)/|^make ", re.M)
+    found = [f"{page.name}: line {b.line}" for page in pages_with_code() if page.suffix == ".md"
+             for b in blocks_of(page) if b.runs and b.word in ("", "sh", "bash") and needed.search(b.body)]
+    assert not found, "a page runs in a folder of its own: <!-- not run: REASON -->"
 
 
 def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
