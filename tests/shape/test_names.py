@@ -86,7 +86,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "pipeline/budgets/budget_of_releases.py": "a public function, apart from what studies do with budgets",
     "certificates/normal_forecast.py": "a forecast under a model, apart from bounds",
     "stats/link_bounds/similar_blocks.py": "how records are cut into blocks, apart from what is bounded in them",
-    "stats/linkage_law/weighted_squares.py": "one distribution",
     "stats/noise/transitions.py": "matrices of one mask, on plain arrays",
     "risks.py": "the former name of attacks, for one version",
     "utilities.py": "the former name of measures, for one version",

@@ -15,8 +15,11 @@ larger than at c, and falls off as a normal density does.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from larvatus.core.arrays import Floats
+
+Complexes = npt.NDArray[np.complex128]
 
 _STEPS, _NODES, _WIDTHS = 80, 72, 14.0
 _CHUNK = 2048
@@ -55,14 +58,16 @@ def _tail_and_density(q: Floats, weight: Floats, square: Floats) -> tuple[Floats
     return np.clip(tail, 0.0, 1.0), np.maximum(step * value.real.sum(axis=1), 0.0)
 
 
-def _fall(log_value: Floats) -> Floats:
+def _fall(log_value: Complexes) -> Floats:
     """By how much the logarithm falls before the last third of the path."""
     return np.asarray(log_value[:, 0].real - log_value[:, -_NODES // 3 :].real.max(axis=1))
 
 
-def _along(q: Floats, weight: Floats, square: Floats, c: Floats, u: Floats, bend: float) -> tuple[Floats, Floats, Floats]:
+def _along(
+    q: Floats, weight: Floats, square: Floats, c: Floats, u: Floats, bend: float
+) -> tuple[Complexes, Complexes, Complexes]:
     """On the path s = c (1 + 2iu − bend·u²): s, the logarithm of e^(sq) L(s), and ds/du / 2ic."""
-    s = c[:, None] * (1 + 2j * u - bend * u**2)
+    s: Complexes = c[:, None] * (1 + 2j * u - bend * u**2)
     log_value = s * q[:, None]
     for i, w in enumerate(weight):
         turned = 1 + 2 * w * s
