@@ -72,7 +72,7 @@ def _along(
     for i, w in enumerate(weight):
         turned = 1 + 2 * w * s
         log_value -= 0.5 * np.log(turned) + s * w * square[:, i : i + 1] / turned
-    return s, log_value, 1 + 1j * bend * u
+    return s, log_value, np.asarray(1 + 1j * bend * u, dtype=np.complex128)
 
 
 def _saddle(q: Floats, weight: Floats, square: Floats) -> Floats:
