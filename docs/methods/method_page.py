@@ -21,6 +21,9 @@ DESK = {"mask": "choose it in step *Masks*", "attack": "step *Run* runs every at
 STAYS = {"moments": "means and standard deviations", "marginal": "distributions of single columns",
          "correlation": "correlations", "rank_correlation": "rank correlations"}
 
+_END_OF_SENTENCE = re.compile(r"[.!?][)\"”']?(?=\s+[A-Z`\"“(*])|[.!?]$")
+_NO_ENDS = ("e.g.", "i.e.", "cf.", "vs.", "No.", "St.")
+
 
 def formula_of(method: type[Method]) -> str:
     """What the method's file says after its first sentence: formulas as blocks, and what their symbols mean."""
@@ -45,14 +48,22 @@ def _shown(lines: list[str]) -> str:
     return "`".join(p if i % 2 else re.sub(r"([*_])", r"\\\1", p) for i, p in enumerate(parts))
 
 
+def in_two_sentences(summary: str, text: str) -> tuple[str, str]:
+    """The first two sentences of what a method says of itself, and the rest, which belongs under a heading of its own."""
+    said = " ".join(f"{summary} {text}".split())
+    ends = [m.end() for m in _END_OF_SENTENCE.finditer(said) if not said[: m.end()].rstrip().endswith(_NO_ENDS)]
+    return (said, "") if len(ends) < 2 else (said[: ends[1]].strip(), said[ends[1] :].strip())
+
+
 def method_page(method: type[Method], page: Description, word: str, source: str, found: Mapping[str, Any]) -> Iterator[str]:
     """The lines of the page."""
     yield f"# {page.name}\n\n*{word}* · [`{source}`](../../{source})\n"
-    yield f"{' '.join(page.summary.split())}\n"
-    if page.text:
-        yield f"{page.text}\n"
+    lead, details = in_two_sentences(page.summary, page.text)
+    yield f"{lead}\n"
     if formula := formula_of(method):
         yield f"## Formula\n\n{formula}\n"
+    if details:
+        yield f"## How it works\n\n{details}\n"
     if found:
         yield from _picture(page, word, found, not issubclass(method, Attack) or method.paired)
     yield f"## When to use it\n\n{page.use}\n" if page.use else ""

@@ -17,6 +17,7 @@ from larvatus.data.method_parsing import all_of
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference"
 FIGURES = json.loads((PAGES / "figures.json").read_text(encoding="utf-8"))
+MOST_WORDS = 70  # of the two sentences that say what a method does
 KINDS = {"masks": Mask, "attacks": Attack, "measures": Measure}
 METHODS = [(room, name) for room in KINDS for name in own_names(f"larvatus.{room}")]
 
@@ -36,6 +37,13 @@ def test_the_page_has_every_part(room, name):
                     "## References"):
         assert heading in text, heading
     assert ("## What breaks it" in text) == (room == "masks")
+
+
+@every_case(METHODS)
+def test_the_page_begins_with_one_or_two_sentences(room, name):
+    lead = page(name).split("\n\n")[2]
+    assert 1 <= len(re.findall(r"[.!?](?=\s+[A-Z`(]|$)", lead.strip())) <= 2, lead
+    assert len(lead.split()) <= MOST_WORDS
 
 
 @every_case(METHODS)
