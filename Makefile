@@ -21,7 +21,7 @@ help:
 	@echo "make sbom    list what the package needs, with versions and licences, and write sbom.json"
 	@echo "make dist    build the wheel and the source package, check them, and try the wheel with every Python here"
 	@echo "make pictures   take the pictures of the desk in docs/guides/desk/ again"
-	@echo "make clean   remove .venv, .peers, .matrix, caches, demo/ and look/"
+	@echo "make clean   remove .venv, .peers, .matrix, caches, dist/, demo/ and look/; site/ stays, since it has earlier versions"
 
 desk:
 	@$(PYTHON) bootstrap.py desk "$(FOLDER)"

@@ -519,8 +519,8 @@ def trial_of_wheel(python: str, wheel: str) -> str:
 
 
 def clean(rest: Sequence[str]) -> int:
-    """remove .venv, .peers, .matrix, caches, demo/ and look/"""
-    caches = ("site", ".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
+    """remove .venv, .peers, .matrix, caches, dist/, demo/ and look/; site/ stays, since it has earlier versions"""
+    caches = (".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
     for path in (VENV, PEERS, MATRIX, DEMO, LOOK, *(ROOT / name for name in caches)):
         shutil.rmtree(path, ignore_errors=True)
     for folder in ("src", "tests", "docs", "benchmarks", "examples"):

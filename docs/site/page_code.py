@@ -47,6 +47,7 @@ class CodeBlock:
     remarks: dict[str, str] = field(default_factory=dict)
     start: int = 0  # where the block starts and ends in the text of the page
     end: int = 0
+    start_of_remarks: int = 0
 
     @property
     def shown(self) -> str:
@@ -59,6 +60,11 @@ class CodeBlock:
         return self.remarks.get("picture", "") or self.remarks.get("only picture", "")
 
     @property
+    def prepared(self) -> list[str]:
+        """What the page takes for granted from this block on."""
+        return [word for word in re.split(r"[,\s]+", self.remarks.get("prepare", "")) if word]
+
+    @property
     def runs(self) -> bool:
         return self.word not in DATA and "not run" not in self.remarks
 
@@ -67,7 +73,7 @@ def blocks_of(page: Path) -> list[CodeBlock]:
     """The blocks of a page in their order."""
     text = page.read_text(encoding="utf-8")
     return [CodeBlock(m["word"], m["body"], text.count("\n", 0, m.start("fence")) + 1, dict(REMARK.findall(m["remarks"])),
-                      m.start("fence"), m.end()) for m in BLOCK.finditer(text)]
+                      m.start("fence"), m.end(), m.start()) for m in BLOCK.finditer(text)]
 
 
 def made_folder(page: Path) -> Path:
@@ -83,7 +89,7 @@ def script_of(blocks: list[CodeBlock]) -> str:
 
 def _calls(blocks: list[CodeBlock]) -> Iterator[str]:
     for block in blocks:
-        for name in filter(None, re.split(r"[,\s]+", block.remarks.get("prepare", ""))):
+        for name in block.prepared:
             yield f"session.prepare({name!r})"
         if "file" in block.remarks:
             yield f"session.write({block.remarks['file']!r}, {block.body!r})"

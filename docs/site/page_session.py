@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from preparations import PREPARATIONS
+from preparations import prepare
 
 FRAME: dict[str, Any] = {"source": "people.csv", "roles": {"confidential": ["income"]},
                          "release": [{"name": "noise", "steps": ["additive_noise"]}]}
@@ -29,7 +29,7 @@ class Session:
 
     def prepare(self, name: str) -> None:
         """Make the files and names that a page takes for granted."""
-        made = PREPARATIONS[name]() or {}
+        made = prepare(name)
         self.frame = {**self.frame, **made.pop("frame", {})}
         self.names.update(made)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
 from page_code import ROOT, CodeBlock, blocks_of, made_folder
+from preparations import SCRIPT, instructions
 
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
@@ -57,6 +58,8 @@ def with_results(source: Path, folder: Path) -> str:
         if block.shown and found.exists():
             head = text[:block.start] if "only picture" in block.remarks else text[:block.end] + "\n\n"
             text = head + _result(block, found, folder) + text[block.end:]
+        if asked := instructions(block.prepared, relative_path(SCRIPT, source.parent)):
+            text = f"{text[:block.start_of_remarks]}{asked}\n\n{text[block.start_of_remarks:]}"
     return with_dates(text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -164,3 +165,22 @@ def test_pages_named_in_docstrings_become_links(tmp_path):
     assert (tmp_path / "api" / "risk.html").read_text() == (
         '<p>see <a href="../guides/a.html">How far</a>. <a href="docs/guides/a.md">no</a></p>')
     assert (tmp_path / "guides" / "b.html").read_text() == "<p>docs/guides/a.md</p>"
+
+
+def test_readers_are_told_how_to_have_what_a_page_takes_for_granted(tmp_path):
+    """Every word that a page names is known; what its text does not explain is shown above its first block, and can be run."""
+    from page_code import blocks_of
+    from preparations import EXPLAINED, FRAMES, NAMES, SCRIPT, files, instructions
+
+    known = {*EXPLAINED, *files(), *NAMES, *FRAMES}
+    words = {word for page in (ROOT / "docs").rglob("*.md") for block in blocks_of(page) for word in block.prepared}
+    assert words <= known, words - known
+    said = instructions(["people", "study", "data", "released"], "../page_files.py")
+    assert "python page_files.py released`" in said
+    assert 'data = lv.read("people.csv"' in said
+    assert instructions(["people", "study"], "") == ""
+    done = subprocess.run([sys.executable, str(SCRIPT), "census", "totals", "german"], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    assert {p.name for p in tmp_path.iterdir()} == {"census.csv", "survey.csv"}
+    assert subprocess.run([sys.executable, str(SCRIPT), "nothing"], cwd=tmp_path, capture_output=True).returncode == 2
