@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.advice.advice import Advice
     from larvatus.advice.roles_draft import RoleGuesses
+    from larvatus.certificates.linkage_forecast import LinkForecast, linkage_law
     from larvatus.comparison.comparison import Comparison
     from larvatus.comparison.limits import Limits, LimitsLike
     from larvatus.constraints.settings import Constraints
@@ -41,6 +42,7 @@ _PLACES = {
     ),
     "advice.advice": ("Advice",),
     "advice.roles_draft": ("RoleGuesses",),
+    "certificates.linkage_forecast": ("LinkForecast", "linkage_law"),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),
@@ -70,11 +72,11 @@ _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one ve
 
 __all__ = [
     "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison", "Constraints",
-    "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask",
-    "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseBudget",
+    "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike",
+    "LinkForecast", "Mask", "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseBudget",
     "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike",
     "StepLike", "Study", "SubGroups", "advise", "analysis", "attacks", "budget", "certify", "check", "compare", "datasets",
-    "hold_out", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
+    "hold_out", "linkage_law", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 
 
