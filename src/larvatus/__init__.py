@@ -71,12 +71,13 @@ _PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
 _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
-    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison", "Constraints",
-    "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike",
-    "LinkForecast", "Mask", "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseBudget",
-    "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike",
-    "StepLike", "Study", "SubGroups", "advise", "analysis", "attacks", "budget", "certify", "check", "compare", "datasets",
-    "hold_out", "linkage_law", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
+    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison",
+    "Constraints", "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits",
+    "LimitsLike", "LinkForecast", "Mask", "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles",
+    "RecordRandom", "Release", "ReleaseBudget", "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores", "Scoring",
+    "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise", "analysis", "attacks",
+    "budget", "certify", "check", "compare", "datasets", "hold_out", "linkage_law", "mask", "masks", "measures", "read",
+    "risk", "run", "search", "utility",
 ]
 
 

@@ -13,7 +13,8 @@ from larvatus.cli.output.terminal import Terminal
 def linkage_law(
     records: Annotated[list[float], Several], *,
     columns: Annotated[int, Parameter(help="number of columns, with the same R² each")] = 1,
-    r2: Annotated[float | None, Parameter(name="--r2", help="squared correlation of each column with its released version")] = None,
+    r2: Annotated[float | None, Parameter(
+        name="--r2", help="squared correlation of each column with its released version")] = None,
     correlations: Annotated[list[float] | None, Several, Parameter(
         consume_multiple=True, help="instead of --r2 and --columns: the canonical correlations")] = None,
     guesses: Annotated[int, Parameter(help="released rows that the intruder may name")] = 1,
