@@ -30,6 +30,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "microaggregation": ("microaggregation(k=5)",),
     "sufficiency_based": ("sufficiency_based(similarity=0.5)",),
     "linear_model": ("linear_model(similarity=0.5)",),
+    "least_loss_model": ("least_loss_model(bits=2)",),
     "weight_calibration": ("data_shuffling", "weight_grouping(k=50)", "weight_calibration(margins=['sex'])"),
     "weight_grouping": ("data_shuffling", "weight_grouping(k=50)"),
     "weight_noise": ("data_shuffling", "weight_noise(sd=0.2)"),

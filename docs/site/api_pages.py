@@ -8,11 +8,12 @@ from pathlib import Path
 
 import larvatus
 
-FUNCTIONS = ("read", "hold_out", "mask", "risk", "utility", "compare", "certify", "budget", "check", "run", "search",
-             "advise")
+FUNCTIONS = ("read", "hold_out", "mask", "risk", "utility", "compare", "certify", "linkage_law",
+             "linear_frontier", "budget", "check", "run", "search", "advise")
 VALUES = ("Microdata", "Release", "Score", "Scores", "Comparison", "Study", "Roles", "SubGroups", "Intruder", "Holdout",
           "Limits", "Constraints", "Domain", "Analysis", "Goal", "Advice", "RoleGuesses", "SearchResult", "Note",
-          "LarvatusError", "Scoring", "Execution", "Decision", "OutputFiles", "Certificate", "Certificates", "ReleaseBudget")
+          "LarvatusError", "Scoring", "Execution", "Decision", "OutputFiles", "Certificate", "Certificates", "ReleaseBudget",
+          "LinkForecast", "LinearFrontier")
 INTERFACES = ("Mask", "Masked", "Attack", "Measure", "Engine", "Block", "Column", "RecordRandom")
 GROUPS = {"Functions": FUNCTIONS, "Values": VALUES, "To add a method": INTERFACES}
 LEFT_OUT = {"analysis", "attacks", "datasets", "masks", "measures"}  # packages; methods have pages in the reference

@@ -30,7 +30,7 @@ QUESTIONS: dict[str, list[str]] = {
                            "guides/speed.md", "reliability.md", "reliability-fuzz.md",
                            "science/certificates.md", "science/linkage-law.md", "science/certificates-census.md",
                            "science/release-budget.md", "science/differential-privacy.md",
-                           "science/membership.md",
+                           "science/membership.md", "science/best-linear-mask.md",
                            "literature.md"],
     "I add a method": ["guides/first-method.md", "add-a-method.md", "architecture.md"],
 }

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.advice.advice import Advice
     from larvatus.advice.roles_draft import RoleGuesses
+    from larvatus.certificates.linear_frontier import LinearFrontier, linear_frontier
+    from larvatus.certificates.linkage_forecast import LinkForecast, linkage_law
     from larvatus.comparison.comparison import Comparison
     from larvatus.comparison.limits import Limits, LimitsLike
     from larvatus.constraints.settings import Constraints
@@ -41,6 +43,8 @@ _PLACES = {
     ),
     "advice.advice": ("Advice",),
     "advice.roles_draft": ("RoleGuesses",),
+    "certificates.linear_frontier": ("LinearFrontier", "linear_frontier"),
+    "certificates.linkage_forecast": ("LinearFrontier", "LinkForecast", "linkage_law"),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),
@@ -69,12 +73,13 @@ _PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
 _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
-    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison", "Constraints",
-    "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits", "LimitsLike", "Mask",
-    "Masked", "Measure", "MeasureLike", "Microdata", "Note", "OutputFiles", "RecordRandom", "Release", "ReleaseBudget",
-    "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores", "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike",
-    "StepLike", "Study", "SubGroups", "advise", "analysis", "attacks", "budget", "certify", "check", "compare", "datasets",
-    "hold_out", "mask", "masks", "measures", "read", "risk", "run", "search", "utility",
+    "Advice", "Analysis", "Attack", "AttackLike", "Block", "Certificate", "Certificates", "Column", "Comparison",
+    "Constraints", "Decision", "Domain", "Engine", "Execution", "Goal", "Holdout", "Intruder", "LarvatusError", "Limits",
+    "LimitsLike", "LinearFrontier", "LinkForecast", "Mask", "Masked", "Measure", "MeasureLike", "Microdata", "Note",
+    "OutputFiles", "RecordRandom", "Release", "ReleaseBudget", "ReleaseLike", "RoleGuesses", "Roles", "Score", "Scores",
+    "Scoring", "SearchResult", "SearchSpaceLike", "SourceLike", "StepLike", "Study", "SubGroups", "advise", "analysis",
+    "attacks", "budget", "certify", "check", "compare", "datasets", "hold_out", "linear_frontier", "linkage_law", "mask",
+    "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 
 

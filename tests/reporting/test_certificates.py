@@ -47,7 +47,10 @@ def test_the_sentence_names_the_bound_and_the_attack(compared):
     story = certificates_story(subject_of(compared))
     assert story.title == "What no intruder can do"
     assert "expectation; the strongest such attack links" in story.finding or "no bound below 100" in story.finding
-    assert "no intruder who knows one person's record and the mask links more than" in certificate_hint(compared.candidates[0])
+    hint = certificate_hint(compared.candidates[0])
+    assert "no intruder who knows one person's record and the mask, and judges each released row on its own, links more" in hint
+    assert hint.endswith("in expectation")
+    assert "the mask draws each record on its own" in story.beside[0].text
 
 
 def test_there_is_no_section_without_certificates(compared):

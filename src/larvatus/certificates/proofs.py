@@ -15,7 +15,7 @@ matches of a random pairing; in a block it is between 0 and the size of the bloc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from larvatus.certificates.laws_of_steps import (
     zeros_kept_by,
 )
 from larvatus.core.arrays import Ints
+from larvatus.data.certificate import ROW_BY_ROW
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.stats.link_bounds.matchings import MOST_MATCHED
@@ -44,6 +45,7 @@ _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
 SHUFFLED_ROWS = "the released rows are in random order"
+GIVEN_DRAWS = "the expectation is over the order of the rows; the draws of this release are given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ def equal_rows(release: Release, false_alarm: float) -> Bound:
     """The bound on whoever also knows the random draws."""
     code = released_rows(release)
     known = not any(s.random for s in release.steps) and bool(release.steps) and not release.unmasked
-    return _of_sets(np.bincount(code), false_alarm, "equal released rows", exact=known)
+    found = _of_sets(np.bincount(code), false_alarm, "equal released rows", exact=known)
+    return found if known else replace(found, assumptions=(SHUFFLED_ROWS, GIVEN_DRAWS))
 
 
 def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[Bound, CandidateCells]:
@@ -116,8 +119,7 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
         uppers.append(_in_one_release(blocks, records - alone, part / 2))
     return Bound(
         _with(mean.upper, alone, records), _with(mean.estimate, alone, records), _with(min(uppers), alone, records), proof,
-        assumptions=(SHUFFLED_ROWS, INDEPENDENT, "the other records are unknown: each candidate is judged by its own released "
-                     "row, or the others are a random draw from the file's own distribution"),
+        assumptions=(SHUFFLED_ROWS, INDEPENDENT, ROW_BY_ROW),
     )
 
 

@@ -21,6 +21,8 @@ from larvatus.cli.commands.describe import describe
 from larvatus.cli.commands.desk import desk
 from larvatus.cli.commands.export import export
 from larvatus.cli.commands.keys import keys
+from larvatus.cli.commands.linear_frontier import linear_frontier
+from larvatus.cli.commands.linkage_law import linkage_law
 from larvatus.cli.commands.list_methods import list_methods
 from larvatus.cli.commands.mask import mask
 from larvatus.cli.commands.publish_noise import publish_noise
@@ -43,7 +45,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce", "keys", "desk", "certify", "budget",
+    "reproduce", "keys", "desk", "certify", "budget", "linkage-law", "linear-frontier",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -66,6 +68,8 @@ app.command(utility)
 app.command(publish_noise, usage="Usage: larvatus publish-noise [OPTIONS] [STUDY]")
 app.command(certify, usage="Usage: larvatus certify [OPTIONS] ORIGINAL [RELEASED...]")
 app.command(budget, usage="Usage: larvatus budget [OPTIONS] MANIFESTS...")
+app.command(linear_frontier)
+app.command(linkage_law, usage="Usage: larvatus linkage-law [OPTIONS] RECORDS...")
 app.command(check, usage="Usage: larvatus check [OPTIONS] ORIGINAL RELEASED..., or larvatus check [OPTIONS] FOLDER")
 app.command(approve)
 app.command(export)

@@ -16,13 +16,16 @@ KNOWS: Mapping[str, str] = {
     "single target": "knows one person's record and the mask",
     "whole file": "knows all original records and the mask, but not which released row belongs to whom",
 }
+ROW_BY_ROW = ("the intruder judges each released row on its own, or the other records are a random draw from the file's own "
+              "distribution")
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """An upper bound for one kind of intruder.
 
-    - `expected`: bound on the expected share of records linked, over the draws of the mask
+    - `expected`: bound on the expected share of records linked, over the draws of the mask and the random order of the rows;
+      with the proof "equal released rows" the draws of this release are given, and the order alone is random
     - `upper`: bound on the share linked in this very release; it fails with probability `false_alarm` at most
     - `estimate`: the best estimate of the first bound; it differs from `expected` by the error of sampling
     - `exact`: some intruder of this kind reaches the expected share
@@ -53,7 +56,11 @@ class Certificate:
         most = f"at most {share(self.expected)} of records in expectation, and at most {share(self.upper)} in this release"
         if self.expected >= 1:
             most = "all records: no smaller bound is proved"
-        return f"An intruder who {KNOWS[self.intruder]} links {most}."
+        return f"An intruder who {self.knows()} links {most}."
+
+    def knows(self) -> str:
+        """What the intruder knows, and how it may use the release if that is limited: follows "an intruder who"."""
+        return KNOWS[self.intruder] + (", and judges each released row on its own," if ROW_BY_ROW in self.assumptions else "")
 
     def row(self) -> Row:
         return {

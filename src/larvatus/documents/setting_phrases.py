@@ -17,6 +17,8 @@ _SIZES: Mapping[str, str] = {
     "blank_and_impute.rate": "share of values blanked: {}", "copies": "number of copies: {}", "cuts": "class boundaries: {}",
     "date_shift.days": "largest shift in days: {}", "recoding.unit": "dates are released as the first day of their {}",
     "hold": "columns whose mean is preserved: {}",
+    "least_loss_model.bits": "information about a record, for normal columns, in bits: {}",
+    "least_loss_model.domains": "weight of errors in unknown parts of the file: {}",
     "insiders": "number of persons in a sub-group who must not be able to compute the records of the others: {}",
     "known": "columns in the key: {}", "local_suppression.k": "smallest number of records that share a key: {}",
     "record_suppression.k": "smallest number of records that share a key: {}",

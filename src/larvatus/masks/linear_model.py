@@ -9,28 +9,19 @@ with β₂ the similarity. The moments of (S, Y) equal those of (S, X) in expect
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.design import Design, design_of
+from larvatus.data.contracts import Mask, Masked
+from larvatus.data.design import design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
-from larvatus.data.verbs import map_rows
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
-from larvatus.masks.linear.leverage import movable_records
-from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
-from larvatus.masks.noise.drawing import column_matrix
-from larvatus.masks.noise.last_digits import on_grid, spread_of
-
-if TYPE_CHECKING:
-    from larvatus.stats.linear.fit_on_s import FitOnS
+from larvatus.masks.linear.model_draws import draw_from_model, in_part
+from larvatus.masks.linear.models import linear_law, similarity_matrix
 
 _Share = Annotated[float, Field(ge=0, lt=1)]
 _Entry = Annotated[float, Field(ge=-1, le=1)]
@@ -77,35 +68,9 @@ class LinearModel(Mask):
         return len(design_of(data, data.non_confidential).terms) + 3
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise.laws import standard_noise
-
         names = current.confidential
-        beta = self._beta(names)
-        smallest = self.smallest(current)
-        split, present = by_missing_pattern(current, names, smallest, self.name())
-        data, design, held_notes = movable_records(split, present, self.name(), smallest)
-        fits = fits_of(data, present, design)
-        betas = [beta[np.ix_(rows, rows)] for rows in ([names.index(n) for n in there] for there in present)]
-        weights: list[NDArray[np.float64]] = []
-        for g, fit in enumerate(fits):
-            _refuse_determined(fit, data, g, design)
-            with feasible(self.name(), present[g], data.groups.name(g)):
-                weights.append(fit.noise_weights(betas[g]))
-
-        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            same = {n: block[n] for n in names}
-            if not present[group]:
-                return same
-            draws = standard_noise(self.noise, random, block.record, len(present[group]))
-            x, s = column_matrix(block, present[group]), design.matrix(group, block).T
-            y = fits[group].masked(s, x, betas[group], weights[group], draws)
-            y = on_grid(y, (spread_of(weights[group]) * fits[group].scale[-len(x) :])[:, None], x)
-            return same | dict(zip(present[group], y, strict=True))
-
-        masked = map_rows(data, mask_block, list(dict.fromkeys([*names, *design.columns])))
-        fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
-        notes = [*unmoved_notes(data, fixed), Note("means and covariances are preserved on average, not exactly")]
-        return Masked(masked, [*notes, *omission_notes(current, split, "missing"), *held_notes])
+        similarities = in_part(self._beta(names), names)
+        return draw_from_model(current, random, self.name(), self.smallest(current), self.noise, similarities)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
@@ -126,17 +91,6 @@ class LinearModel(Mask):
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:
         return similarity_matrix("linear_model.similarity", self.similarity, names)
-
-
-def _refuse_determined(fit: FitOnS, data: Microdata, group: int, design: Design) -> None:
-    """Raise an error if S determines every confidential column: the model would return the original values."""
-    if fit.varies.any() and not fit.free.any():
-        raise MaskError(
-            f"linear_model: in sub-group ({data.groups.name(group)}) the {len(design.terms)} non-confidential terms determine "
-            f"every confidential column over its {data.groups.sizes[group]} records, so the model would return the original "
-            "values. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a non-confidential column "
-            "that determines the confidential ones."
-        )
 
 
 def _entries(similarity: object) -> Iterator[float]:

@@ -37,6 +37,8 @@ def certify(
         terminal.say(f"\nIf the columns were normal, the best intruder who knows one record would link {found.normal_law:.2%}. "
                      "This is a forecast, not a bound.")
     terminal.say(f"\n{found.privacy.sentence()}")
+    for assumed in dict.fromkeys(a for one in found for a in one.assumptions):
+        terminal.hint(f"Assumed: {assumed}.")
     for why in found.refusals:
         terminal.hint(f"Not proved: {why}.")
     terminal.data(found.plain())

@@ -107,10 +107,12 @@ def rotate_residuals(
 
 
 def linear_law(
-    original: Microdata, beta: Matrix, weight: str | None = None, shape: NoiseLaw = "normal", orthogonal: bool = False,
-    rare: int = 2,
+    original: Microdata, beta: Matrix | Sequence[Matrix], weight: str | None = None, shape: NoiseLaw = "normal",
+    orthogonal: bool = False, rare: int = 2,
 ) -> Law | None:
     """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) preserved; None if values are missing.
+
+    `beta` is one matrix, or one for each sub-group.
 
     `shape` is the distribution of the draws that make ε. If they are made `orthogonal` to [1, S, X] and to each other, each
     draw changes by about √(m / n), with m the number of directions; where that is much, the noise counts as normal. If the
@@ -124,6 +126,7 @@ def linear_law(
     plain = design_of(original, original.non_confidential)
     design = with_pooled_levels(original, plain, rare)[0] if original.sub_groups.pools else plain
     p = len(names)
+    betas = [beta] * len(original.groups) if isinstance(beta, np.ndarray) else list(beta)
 
     def moments(group: int, block: Block) -> SampleMoments:
         by = None if weight is None else block[weight]
@@ -138,22 +141,23 @@ def linear_law(
         covariance = m.covariance if weight is None else m.scatter / m.count
         fit = covariance[:p, p:] @ np.linalg.pinv(covariance[p:, p:])
         inside = covariance[:p, :p] - fit @ covariance[p:, :p]
-        on_s = (np.eye(p) - beta) @ fit
-        intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
-        out.append(GroupLaw(intercept, beta, _on_single_levels(on_s, design, g), inside - beta @ inside @ beta.T))
+        own = betas[g]
+        on_s = (np.eye(p) - own) @ fit
+        intercept = (np.eye(p) - own) @ m.mean[:p] - on_s @ m.mean[p:]
+        out.append(GroupLaw(intercept, own, _on_single_levels(on_s, design, g), inside - own @ inside @ own.T))
     if shape != "normal":
-        out = _with_roots(original, beta, design, out, shape, orthogonal)
+        out = _with_roots(original, betas, design, out, shape, orthogonal)
     return Law(names, design.names, tuple(out))
 
 
 def _with_roots(
-    original: Microdata, beta: Matrix, design: Design, laws: Sequence[GroupLaw], shape: NoiseLaw, orthogonal: bool
+    original: Microdata, betas: Sequence[Matrix], design: Design, laws: Sequence[GroupLaw], shape: NoiseLaw, orthogonal: bool
 ) -> list[GroupLaw]:
     """The laws with the distribution of the draws and the factor that mixes them."""
     names, q = original.confidential, len(design.terms)
     out = []
     fits = fits_of(original, [names] * len(laws), design)
-    for law, fit, n in zip(laws, fits, original.groups.sizes, strict=True):
+    for law, fit, n, beta in zip(laws, fits, original.groups.sizes, betas, strict=True):
         blur = np.sqrt((1 + q + 2 * len(names)) / n) if orthogonal else 0.0
         root = fit.noise_weights(beta) * fit.scale[q:]
         out.append(replace(law, shape=shape, root=root, blur=float(blur)) if blur <= MOST_BLUR else law)

@@ -23,12 +23,14 @@ from larvatus.reporting.board.map_block import risk_map
 from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.charts.bars import ColumnBars, bars_of_numbers, draw_bars
 from larvatus.reporting.charts.estimates import EstimateRow, draw_estimates
+from larvatus.reporting.charts.frontier import draw_frontier
 from larvatus.reporting.charts.lanes import draw_lanes
 from larvatus.reporting.charts.risk_map import draw_risk_map
 from larvatus.reporting.notebook.plot import Plot
 
 if TYPE_CHECKING:
     from larvatus.analysis.noise_correction import Estimates
+    from larvatus.certificates.linear_frontier import LinearFrontier
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
     from larvatus.data.score import Scores
@@ -65,6 +67,14 @@ def plot_estimates(estimates: Estimates) -> Plot:
         estimates.names, estimates.estimate, estimates.uncorrected, ends, strict=True)]
     title = "Estimates corrected for the published noise"
     return Plot(title, draw_estimates(title, rows))
+
+
+def plot_frontier(frontier: LinearFrontier) -> Plot:
+    """Loss against links of the best linear masks."""
+    title = "Linear masks with the least loss"
+    best, same = [(p.links, p.loss) for p in frontier.points], [(p.same_links, p.same_loss) for p in frontier.points]
+    chosen = (frontier.chosen.links, frontier.chosen.loss) if frontier.chosen else None
+    return Plot(title, draw_frontier(title, best, same, chosen, frontier.limit))
 
 
 def plot_release(release: Release, column: str) -> Plot:

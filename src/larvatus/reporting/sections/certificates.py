@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.discovery import discover
 from larvatus.core.number_format import quote, share
-from larvatus.data.certificate import FALSE_ALARM, KNOWS, CertifiedIntruder
+from larvatus.data.certificate import FALSE_ALARM, CertifiedIntruder
 from larvatus.data.score import Score
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, Story
@@ -29,7 +31,15 @@ def certificates_story(subject: Subject) -> Story | None:
     why += tuple(("information", f"{name}: {c.certificates.privacy.sentence()}") for name, c in certified if c.certificates)
     beside: tuple[ReportBlock, ...] = (NotesList(why),) if why else ()
     return Story(_TITLE, _finding(certified[0][0], certified[0][1]), (table,), (
-        Paragraph("A certificate holds for every intruder of its kind, also for attacks that nobody has thought of."),), beside)
+        Paragraph("A certificate holds for every intruder of its kind, also for attacks that nobody has thought of, if its "
+                  f"assumptions hold: {_assumed(certified)}. It is about a mask and secret that were not chosen by looking at "
+                  "the links of several releases."),), beside)
+
+
+def _assumed(certified: Sequence[tuple[str, Candidate]]) -> str:
+    """The assumptions of all certificates shown, each once."""
+    found = (a for _, c in certified for one in c.certificates or () for a in one.assumptions)
+    return "; ".join(dict.fromkeys(found))
 
 
 def strongest_of_kind(candidate: Candidate, intruder: CertifiedIntruder) -> Score | None:
@@ -44,7 +54,8 @@ def certificate_hint(candidate: Candidate) -> str:
     """The bound on an intruder who knows one record, for the map; empty if there is no certificate."""
     if candidate.certificates is None:
         return ""
-    return f"; no intruder who {KNOWS['single target']} links more than {share(candidate.certificates.single_target.expected)}"
+    single = candidate.certificates.single_target
+    return f"; no intruder who {single.knows()} links more than {share(single.expected)} in expectation"
 
 
 def _finding(name: str, candidate: Candidate) -> str:
@@ -54,7 +65,7 @@ def _finding(name: str, candidate: Candidate) -> str:
     beside = f"; the strongest such attack links {share(attack.value)}" if attack else ""
     if single.expected >= 1:
         return f"For {quote(name)} no bound below 100 % is proved{beside}."
-    return (f"In {quote(name)}, no intruder who {KNOWS['single target']} links more than {share(single.expected)} of records "
+    return (f"In {quote(name)}, no intruder who {single.knows()} links more than {share(single.expected)} of records "
             f"in expectation{beside}.")
 
 

@@ -24,6 +24,7 @@ _PRESERVED = {
     "blank_and_impute": "linear relations on average",
     "copula_perturbation": "the distribution of each column and the rank correlations on average",
     "data_shuffling": "the values of each column exactly and the rank correlations on average",
+    "least_loss_model": "means and covariances on average",
     "linear_model": "means and covariances on average",
     "multiple_imputation": "means and covariances on average over the copies",
     "random_orthogonal": "means and covariances exactly",

@@ -15,7 +15,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 from larvatus.stats.linkage_law.equal_correlations import rivals
-from larvatus.stats.linkage_law.unequal_correlations import sampled_rivals
+from larvatus.stats.linkage_law.unequal_correlations import POINTS, sampled_rivals
 
 _SAME = 1e-9
 
@@ -29,13 +29,16 @@ class LinkProbability:
 
 
 def link_probability(correlations: Floats | Sequence[float], candidates: Floats | Sequence[float],
-                     guesses: int = 1) -> LinkProbability:
-    """P(link) for columns with these canonical correlations, for each number of candidates (the own record included)."""
+                     guesses: int = 1, points: int = POINTS) -> LinkProbability:
+    """P(link) for columns with these canonical correlations, for each number of candidates (the own record included).
+
+    With unequal correlations the mean over targets takes `points` of each of 16 lattices.
+    """
     rho, n = np.asarray(correlations, dtype=np.float64), np.asarray(candidates, dtype=np.float64)
     if np.ptp(rho) <= _SAME:
         value = rivals(float(rho.mean()), len(rho)).link_probability(n, guesses)
         return LinkProbability(value, np.zeros(len(value)))
-    return LinkProbability(*sampled_rivals(rho).link_probability(n, guesses))
+    return LinkProbability(*sampled_rivals(rho, points).link_probability(n, guesses))
 
 
 def link_probability_in_groups(

@@ -23,7 +23,8 @@ from larvatus.core.arrays import Floats
 from larvatus.stats.linkage_law.equal_correlations import Rivals
 from larvatus.stats.linkage_law.weighted_squares import tail_and_density_of_squares
 
-_SHIFTS, _POINTS, _NODES = 16, 64, 48
+POINTS = 64
+_SHIFTS, _NODES = 16, 48
 _SURE, _NOTHING = 1.0 - 1e-12, 1e-6
 _SPREADS, _DEEP, _NEAR = 8.0, 28.0, 4.5
 
@@ -40,7 +41,7 @@ class SampledRivals:
         return np.minimum(each.mean(axis=0), 1.0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
 
 
-def sampled_rivals(correlations: Floats, points: int = _POINTS) -> SampledRivals:
+def sampled_rivals(correlations: Floats, points: int = POINTS) -> SampledRivals:
     """The law of the share of other records that beat the own one, for columns with these canonical correlations."""
     rho = np.asarray(correlations, dtype=np.float64)
     if (rho < 0).any() or (rho > 1).any():
