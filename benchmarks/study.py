@@ -11,7 +11,8 @@ confidential and 2 S columns in 24 sub-groups, and two releases unless `--releas
 is run, on one core.
 
 Each study runs in a process of its own. Times are processor seconds, which a busy machine hardly changes, and are also given as
-ratios to a floor: read the file, sort every column once, and find the nearest record of 5,000 targets with one k-d tree. Peak
+ratios to a floor: read the file, sort every column once, and find the nearest record of 5,000 targets with one k-d tree. The
+floor is the median of five. Peak
 memory is resident memory above that of the process before the data were read; the peak of the process tree is read every
 fifth of a second and counts everything, the interpreter too. Growth per record is the time of a stage at the largest size per
 record, relative to that at the smallest size; growth is also given from each size to the next, in seconds over seconds.
@@ -27,8 +28,9 @@ are no figures by stage.
 sampled estimate, its interval, the whole-file value and whether that is inside.
 
 `--save` stores the results in benchmarks/study.json; results of other cases, sizes and modes stay, and so do figures by stage
-if only the command was run again. `load` is how many processes wanted a core when the command ended. `--page` only writes the
-tables of docs/guides/speed.md from these results.
+if only the command was run again. Each result states the commit, the time and `load`: how many processes wanted a core when it
+began (for a command also when it ended). A result from files that differ from their commit is marked with "+". `--page` only
+writes the tables of docs/guides/speed.md from these results.
 """
 
 from __future__ import annotations
@@ -39,10 +41,13 @@ import json
 import os
 import platform
 import re
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +56,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 SURVEY_ROWS, QUICK_ROWS, TARGETS, WHOLE_FILE_ROWS = 30_000, 600, 5_000, 100_000
+FLOORS = 5  # measurements of the floor, of which the median counts
 SECRET = b"benchmark secret"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 _SO_FAR = re.compile(" for ([0-9]+ min )?[0-9]+ s$")  # how long the step has been running
@@ -165,7 +171,7 @@ def inside(
     parquet.write_table(pa.table(columns), source)
     numeric = [n for n in roles["confidential"] if columns[n].dtype.kind in "fi"]
     del columns
-    least = floor(source, numeric)
+    least = statistics.median(floor(source, numeric) for _ in range(FLOORS))
     stages = Stages()
     stages.begin("read")
     data = lv.read(source, **roles)
@@ -200,17 +206,32 @@ def inside(
     }))
 
 
+def circumstances() -> dict[str, Any]:
+    """The commit, marked if files differ from it, the time, and how many processes want a core."""
+    def git(*arguments: str) -> str:
+        try:
+            done = subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False)
+        except OSError:
+            return ""
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    changed = "+" if git("status", "--porcelain", "--untracked-files=no", "--", "../src", "../benchmarks/*.py") else ""
+    commit = git("rev-parse", "--short", "HEAD")
+    return {"commit": commit + changed if commit else None, "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+            "load": round(os.getloadavg()[0], 1)}
+
+
 def measured(case: str, rows: int, width: int, more: Sequence[str], as_command: bool = False) -> dict[str, Any]:
     """One study in a process of its own, with one thread; and once more as a command, if asked for."""
     from process_tree import run_watched
 
     with tempfile.TemporaryDirectory(prefix="larvatus-study-") as folder:
         command = [sys.executable, __file__, "--inside", case, str(rows), str(width), folder, *more]
-        only = "--draft" in more
+        only, begun = "--draft" in more, circumstances()
         done = run_watched(command, ONE_THREAD)
         if done.code:
             sys.exit(f"the study failed with exit code {done.code}; see its output above")
-        job: dict[str, Any] = json.loads(done.out.splitlines()[-1])
+        job: dict[str, Any] = {**json.loads(done.out.splitlines()[-1]), **begun}
         job["tree_peak_gb"] = round(done.peak() / 1e9, 2)
         for name, begin, end in job.pop("spans"):
             if name in job["stages"]:
@@ -231,12 +252,13 @@ def command_run(folder: Path, least: float) -> dict[str, Any]:
     (folder / "secret").chmod(0o600)
     command = [sys.executable, "-m", "larvatus.cli.main", "run", str(folder / "study.toml"), "-o", str(folder / "out"),
                "--secret-file", str(folder / "secret"), "--quiet"]
+    begun = circumstances()
     done = run_watched(command, ONE_THREAD)
     return {
-        "exit_code": done.code, "processes": done.processes, "seconds": round(done.seconds, 2),
+        **begun, "exit_code": done.code, "processes": done.processes, "seconds": round(done.seconds, 2),
         "ratio": round(done.seconds / least, 1), "wall_seconds": round(done.wall_seconds, 2),
         "core_use": round(done.seconds / (done.wall_seconds * (os.cpu_count() or 1)), 2),
-        "tree_peak_gb": round(done.peak() / 1e9, 2), "load": round(os.getloadavg()[0], 1),
+        "tree_peak_gb": round(done.peak() / 1e9, 2), "load_after": round(os.getloadavg()[0], 1),
     }
 
 
@@ -250,7 +272,8 @@ def whole_file(rows: int, width: int, attacks: Sequence[str] | None) -> list[dic
     columns, roles = general(rows, width)
     data = lv.read(pa.table(columns), **roles)
     releases = [lv.mask(data, *r["steps"], secret=SECRET, name=r["name"]) for r in RELEASES]
-    return [{"rows": rows, "columns": width, **row} for release in releases for row in compare_release(data, release, attacks)]
+    begun = circumstances()
+    return [{"rows": rows, "columns": width, **row, **begun} for release in releases for row in compare_release(data, release, attacks)]
 
 
 def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:

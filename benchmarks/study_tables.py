@@ -26,10 +26,11 @@ def write_page(page: Path, results: Path) -> None:
 def studies(jobs: Sequence[Row]) -> list[str]:
     """One line for each study: seconds and memory as ratios to the floor and to the size before."""
     head = ("study", "records", "columns", "processor seconds", "times the floor", "times the size before", "peak memory",
-            "with `larvatus run`", "core use", "longest stages")
+            "with `larvatus run`", "core use", "longest stages", "measured at")
     return table(head, ([
         job["case"], f"{job['rows']:,}", str(job["columns"]), short(job["seconds"]), short(job["ratio"]), growth(job),
         f"{job['tree_peak_gb']:g} GB", as_command(job), core_use(job), longest(job),
+        measured_at(job),
     ] for job in jobs))
 
 
@@ -52,6 +53,19 @@ def core_use(job: Row) -> str:
     """Processor seconds of the command over its wall-clock seconds on all cores."""
     used = job.get("command", {}).get("core_use")
     return f"{used:g}" if used is not None else "–"
+
+
+def measured_at(job: Row) -> str:
+    """The commit, day and load; those of the command also, if it was measured on another version than the stages."""
+    def one(row: Row) -> str:
+        if not row.get("commit"):
+            return "an earlier version"
+        return f"{row['commit']}, {row['date'][:10]}, load {row['load']:g}"
+
+    run = job.get("command")
+    if not run or not job["stages"] or run.get("commit") == job.get("commit"):
+        return one(run if run and not job["stages"] else job)
+    return f"{one(job)}; command: {one(run)}"
 
 
 def longest(job: Row) -> str:

@@ -60,6 +60,23 @@ def test_a_run_of_the_command_and_one_by_stage_complete_each_other():
     assert merged(both, {**command, "command": {"seconds": 1.0}}) == {**by_stage, "command": {"seconds": 1.0}}
 
 
+def test_what_was_measured_at_one_commit_says_so_once():
+    load("benchmarks/study.py")  # puts its folder on the path
+    measured_at = load("benchmarks/study_tables.py").measured_at
+    begun = {"commit": "1a2b3c4", "date": "2026-11-19 07:30", "load": 1.5}
+    assert measured_at({**begun, "stages": {"read": {}}, "command": begun}) == "1a2b3c4, 2026-11-19, load 1.5"
+    later = {**begun, "commit": "5d6e7f8"}
+    assert measured_at({**begun, "stages": {}, "command": later}) == "5d6e7f8, 2026-11-19, load 1.5"
+    assert measured_at({"stages": {"read": {}}, "command": begun}) == "an earlier version; command: 1a2b3c4, 2026-11-19, load 1.5"
+
+
+def test_the_circumstances_of_a_result():
+    found = load("benchmarks/study.py").circumstances()
+    assert set(found) == {"commit", "date", "load"}
+    assert found["load"] >= 0
+    assert found["commit"] is None or set(found["commit"].rstrip("+")) <= set("0123456789abcdef")
+
+
 def test_a_whole_file_value_is_compared_with_the_sampled_interval():
     whole_file = load("benchmarks/whole_file.py")
     sampled = lv.Score("rank_window", "risk", 0.2, interval=(0.1, 0.3), sampled=True)
@@ -89,8 +106,9 @@ def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     stage = {"seconds": 2.0, "ratio": 4.0, "peak_gb": 0.1}
     job = {"case": "general", "rows": 100, "columns": 4, "seconds": 3.0, "ratio": 6.0, "tree_peak_gb": 0.3, "stages": {
         "read": {**stage, "seconds": 1.0, "ratio": 2.0}, "attacking: rerun": stage}}
-    larger = {**job, "rows": 1000, "growth_from": {"from_rows": 100, "study": 8.5},
-              "command": {"wall_seconds": 9.0, "tree_peak_gb": 0.4, "processes": 3, "core_use": 0.9}}
+    begun = {"commit": "1a2b3c4", "date": "2026-11-19 07:30", "load": 1.5}
+    larger = {**job, **begun, "rows": 1000, "growth_from": {"from_rows": 100, "study": 8.5}, "command": {
+        **begun, "commit": "5d6e7f8", "wall_seconds": 9.0, "tree_peak_gb": 0.4, "processes": 3, "core_use": 0.9}}
     attack = {"attack": "rank_window", "release": "noise", "rows": 100, "estimate": 0.2, "interval": [0.1, 0.3],
               "inside": False, "whole_file": 0.31, "sampled_seconds": 1.0, "whole_file_seconds": 2.0, "sampled": True}
     stored = {"jobs": [larger, job], "whole_file": [attack, {**attack, "sampled": False}]}
@@ -99,8 +117,8 @@ def test_tables_are_replaced_where_they_are_and_nothing_else_is(tmp_path):
     load("benchmarks/study_tables.py").write_page(page, results)
     lines = page.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if not line.startswith("|")] == ["# Page", "", "", "Between.", ""]
-    assert "| general | 100 | 4 | 3 | 6 | – | 0.3 GB | – | – | rerun 4; read 2 |" in lines
+    assert "| general | 100 | 4 | 3 | 6 | – | 0.3 GB | – | – | rerun 4; read 2 | an earlier version |" in lines
     assert ("| general | 1,000 | 4 | 3 | 6 | 8.5 (from 100 records) | 0.3 GB | 9 s, 0.4 GB in 3 processes | 0.9 | rerun 4; "
-            "read 2 |" in lines)
+            "read 2 | 1a2b3c4, 2026-11-19, load 1.5; command: 5d6e7f8, 2026-11-19, load 1.5 |" in lines)
     assert lines[-1] == "| `rank_window` | noise | 100 | 0.2000 | 0.1000 to 0.3000 | 0.3100 | no | 1, 2 |"
     assert not any("old" in line or line.startswith("| x ") for line in lines)

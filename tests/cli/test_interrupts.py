@@ -1,7 +1,10 @@
 """A command that is told to end does so within seconds, whatever it is doing; it leaves nothing behind and can be resumed.
 
 The attacks and the mask of these tests run one library call of a minute. Some hold the interpreter, so that no Python code of
-the process can run, not even that of a signal handler.
+the process can run, not even that of a signal handler. So does a compiled loop.
+
+Two seconds are promised on a machine that is not busy. How much a busy one slows this process down is measured before and after:
+the wall-clock seconds that a processor second takes. The larger of the two divides the time until the command has ended.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ import larvatus
 from sample import SECRET, people
 
 SOURCE = str(Path(larvatus.__file__).parents[1])
-GENEROUS = 10.0  # seconds; two are promised, and a busy machine must not fail the test
+LIMIT = 2.0  # seconds of a machine that is not busy
 
 HOLDING = "collections.deque(itertools.repeat(None, 10**11), maxlen=0)"  # the interpreter is held until the end
 LETTING_GO = "hashlib.pbkdf2_hmac('sha256', b'a', b'b', 10**9)"  # other threads can run
+
+COMPILED = "spin(1), note('spinning'), spin(10**13)"  # the kernel is compiled before it is noted; it holds the interpreter too
 
 METHOD = '''
 """For tests."""
@@ -31,7 +36,15 @@ import collections, hashlib, itertools, os
 from pathlib import Path
 from larvatus.data.contracts import Attack, Mask, Masked
 from larvatus.data.score import Score
+from larvatus.core.kernels import kernel
 from larvatus.data.verbs import map_rows
+
+@kernel()
+def spin(times):
+    x = 1.0
+    for i in range(times):
+        x = (x * 3.7 + i) % 1.9  # nothing that a compiler can leave out
+    return x
 
 def note(name):
     with Path(os.environ["MARKS"]).open("a") as marks:
@@ -60,6 +73,7 @@ METHODS = {
         "quick_attack": ATTACK.format(name="QuickAttack", work="pass"),
         "holding_attack": ATTACK.format(name="HoldingAttack", work=HOLDING),
         "letting_attack": ATTACK.format(name="LettingAttack", work=LETTING_GO),
+        "compiled_attack": ATTACK.format(name="CompiledAttack", work=COMPILED),
     },
     "larvatus.masks": {"holding_mask": MASK.format(work=HOLDING)},
 }
@@ -103,6 +117,14 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
+def slowness() -> float:
+    """Wall-clock seconds that a processor second takes now; at least 1."""
+    wall, used = time.perf_counter(), time.process_time()
+    while time.process_time() - used < 0.1:
+        pass
+    return max(1.0, (time.perf_counter() - wall) / (time.process_time() - used))
+
+
 class Place:
     """A folder with data, and commands started in it."""
 
@@ -127,17 +149,18 @@ class Place:
         return self.marks.read_text().split().count(name) if self.marks.exists() else 0
 
     def interrupted(self, process: subprocess.Popen[str], number: int, name: str, times: int = 1) -> tuple[str, float]:
-        """Send the signal once a method runs; what the command says then, and how long it takes to end."""
+        """Send the signal once a method runs; what the command says then, and how long it takes to end, without other work."""
         for _ in range(1200):
             if self.marked(name) >= times or process.poll() is not None:
                 break
             time.sleep(0.1)
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.2)
-        began = time.monotonic()
+        before, began = slowness(), time.monotonic()
         process.send_signal(number)
         said = process.communicate(timeout=100)[1]
-        return said, time.monotonic() - began
+        seconds = time.monotonic() - began
+        return said, seconds / max(before, slowness())
 
     def processes(self) -> list[int]:
         """Processes of commands started here."""
@@ -177,9 +200,19 @@ def test_a_study_in_one_process(place, number, attack):
     process = place.started("run", "study.toml", "-o", "out", "--jobs", "1")
     said, seconds = place.interrupted(process, number, attack)
     assert process.returncode == 128 + number
-    assert seconds < GENEROUS
+    assert seconds < LIMIT
     assert "Traceback" not in said
     assert number == signal.SIGTERM or "interrupted; no incomplete file was left. Rerunning resumes" in said
+    place.check_clean()
+
+
+def test_a_study_in_a_compiled_loop(place):
+    (place.folder / "study.toml").write_text(STUDY.format(attack="compiled_attack"))
+    process = place.started("run", "study.toml", "-o", "out", "--jobs", "1")
+    said, seconds = place.interrupted(process, signal.SIGINT, "spinning")
+    assert process.returncode == 130
+    assert seconds < LIMIT
+    assert "interrupted; no incomplete file was left. Rerunning resumes" in said
     place.check_clean()
 
 
@@ -189,7 +222,7 @@ def test_a_study_in_two_processes_ends_both(place, number):
     process = place.started("run", "study.toml", "-o", "out", "--jobs", "2")
     said, seconds = place.interrupted(process, number, "letting_attack", 2)
     assert process.returncode == 128 + number
-    assert seconds < GENEROUS
+    assert seconds < LIMIT
     assert "Traceback" not in said
     place.check_clean()
 
@@ -200,7 +233,7 @@ def test_a_mask_on_disk(place, number):
         "mask", "people.parquet", "-o", "out.csv", "--confidential", "income", "--method", "holding_mask", "--engine", "duckdb")
     _, seconds = place.interrupted(process, number, "holding_mask")
     assert process.returncode == 128 + number
-    assert seconds < GENEROUS
+    assert seconds < LIMIT
     place.check_clean()
 
 
@@ -209,7 +242,7 @@ def test_a_risk(place):
         "risk", "people.parquet", "people.parquet", "--confidential", "income", "--record-id", "id", "--method",
         "holding_attack")
     said, seconds = place.interrupted(process, signal.SIGINT, "holding_attack")
-    assert (process.returncode, seconds < GENEROUS) == (130, True)
+    assert (process.returncode, seconds < LIMIT) == (130, True)
     assert "interrupted" in said
     place.check_clean()
 
@@ -237,7 +270,7 @@ def test_a_search_that_has_tried_nothing(place, number):
     process = place.started("search", "study.toml", "-o", "out", "--jobs", "1")
     said, seconds = place.interrupted(process, number, "letting_attack")
     assert process.returncode == 128 + number, said
-    assert seconds < GENEROUS
+    assert seconds < LIMIT
     place.check_clean()
 
 

@@ -26,7 +26,7 @@ from larvatus.attacks.scoring.credits import (
     risk_score,
 )
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Bools, Floats
 from larvatus.core.number_format import exact_number
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -105,15 +105,16 @@ class IntervalDisclosure(Attack):
             return out
 
         held = map_rows(data, credit, beside.columns, [Column(n, "number") for n in columns])
-        _, group, values = collect(held, columns)
-        own = values[made[SUCCESS][0]]
+        groups = data.groups
+        del beside, data  # their columns are as large as those of the figures
+        _, group, values = collect(held, [made[SUCCESS][0], _FAR])
+        own, outlying = values.pop(made[SUCCESS][0]), outlying_tenth(values.pop(_FAR))
         has = ~np.isnan(own)
-        success, chance, s_alone = (np.array([values[n][has] for n in made[figure]]).T for figure in _FIGURES)
-        credits = Credits(
-            group[has], success, chance=chance, s_alone=s_alone, x_alone=success, outlying=outlying_tenth(values[_FAR])[has]
-        )
+        success, chance, s_alone = (_matrix_of(held, made[figure], has) for figure in _FIGURES)
+        del held
+        credits = Credits(group[has], success, chance=chance, s_alone=s_alone, x_alone=success, outlying=outlying[has])
         score = risk_score("interval_disclosure", "share of original values close to their released value", self.settings(),
-                           data.groups, windows, credits,
+                           groups, windows, credits,
                            [*decoded,
                             *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")])
         details = {name: Rows.of(_without_x_alone(r) for r in rows) for name, rows in score.details.items()}
@@ -121,10 +122,10 @@ class IntervalDisclosure(Attack):
             _variable(n, {figure: sums[figure][:, j] for figure in _FIGURES}, windows) for j, n in enumerate(names)
         )
         return replace(score, by_record=own, by_variable=by_variable, details=details,
-                       interval=self._interval(data, names, windows[0], score, int(has.sum())))
+                       interval=self._interval(original, release.data, names, windows[0], score, int(has.sum())))
 
     def _interval(
-        self, data: Microdata, names: Sequence[str], window: float, score: Score, n: int
+        self, original: Microdata, released: Microdata, names: Sequence[str], window: float, score: Score, n: int
     ) -> tuple[float, float] | None:
         """Wilson's interval with as many records as give the variance of the value, at most n.
 
@@ -139,8 +140,9 @@ class IntervalDisclosure(Attack):
         from larvatus.stats.estimates.jackknife import PARTS
         from larvatus.stats.ranks.window_variance import close_share_variance, tied_share_variance
 
-        if self.measured != "rank" or data.rows > _MOST_JACKKNIFED:
+        if self.measured != "rank" or released.rows > _MOST_JACKKNIFED:
             return score.interval
+        data = with_table(released, released.table.pair(original.table, {scratch("original", m): m for m in names}))
         _, group, values = collect(data, [*(scratch("original", m) for m in names), *names])
         before, after = np.array([values[scratch("original", m)] for m in names]), np.array([values[m] for m in names])
         if all(np.array_equal(a[np.lexsort((a, group))], b[np.lexsort((b, group))], equal_nan=True)
@@ -220,6 +222,14 @@ class _Beside:
         total, count = np.sum(reduce_groups(self.data, self.columns, add, np.add), axis=0)
         mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
         return dict(zip(_FIGURES, mean, strict=True))
+
+
+def _matrix_of(data: Microdata, names: Sequence[str], where: Bools) -> Floats:
+    """Columns of the marked records in record order, collected one by one, so that few copies are held at once."""
+    out = np.empty((len(names), int(where.sum())))
+    for row, name in zip(out, names, strict=True):
+        row[:] = collect(data, [name])[2][name][where]
+    return out.T
 
 
 def _released(data: Microdata, names: Sequence[str]) -> list[list[Floats]]:

@@ -116,26 +116,29 @@ class Uniqueness(Attack):
             [*_changed_kinds(original, data, masked), *intruder.fields_without_effect("file", "error", "presence", "guesses")],
             identifies=True,
         )
+        rest = [n for n in first if n not in masked]
+        classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
+        tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
+        tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
         alone, pair = values[S_ALONE] >= 1, values[S_ALONE] == 0.5
-        kept = unchanged_records(back.groups, group, values[_UNCHANGED] == 1, alone, values[COINCIDENCE])
+        same, coincidence, groups = values[_UNCHANGED] == 1, values[COINCIDENCE], back.groups
+        del found, back, values  # what follows needs room for columns of its own
+        kept = unchanged_records(groups, group, same, alone, coincidence)
         chances = chances_of_near_values(original, data, first, alone | pair)
         near = {kind: chances[which[alone | pair]] for kind, which in ((NEAR_ALONE, alone), (NEAR_PAIR, pair)) if which.any()}
         kept = Rows.of([*kept, *nearly_unchanged_records(near, len(alone))])
         households = household_units(original)
         shared = () if households is None else household_variables(original, households, first)
         if households is not None:
-            kept = Rows.of([*kept, *unchanged_households(households.of_records(record), values[_UNCHANGED] == 1,
-                                                         values[COINCIDENCE], set(shared) >= set(first))])
+            kept = Rows.of([*kept, *unchanged_households(households.of_records(record), same, coincidence,
+                                                         set(shared) >= set(first))])
+        del record, group, same, coincidence
         covered = [str(row["sub_group"]) for row in kept if row["records"] == WHOLE_GROUP]
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
                         *disclosed_differences(original, release), *dominant_values(original, data, first)])
         moved, whole = whole_records(original, data, first)
         kept = Rows.of([*kept, *moved])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
-        rest = [n for n in first if n not in masked]
-        classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
-        tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
-        tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
         tables[SINGLED_OUT] = singled_out(pool, names)
         gaps = singled_out_by_missing(pool, names, first)
         tables |= {MISSING_CELLS: gaps} if len(gaps) else {}

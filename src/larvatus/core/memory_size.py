@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -53,7 +54,10 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system; the C library otherwise keeps it for reuse, and it counts as used."""
+    """Return freed memory to the system; the C library and Arrow otherwise keep it for reuse, and it counts as used."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
     trim = _trim()
     if trim is not None:
         trim(0)

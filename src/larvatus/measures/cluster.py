@@ -78,6 +78,7 @@ class Cluster(Measure):
         before, after = (points_of(d, axes, random, share) for d in (original, released))
         scale = _Scale(axes, before.whole, after.whole)
         points = [[scale.of(g) for g in side.groups] for side in (before, after)]
+        del before, after
         whole = [np.concatenate(side) for side in points]
         asked = self.groups or [max(2, min(g, len(whole[0]) // 4)) for g in _USUAL]
         found = self._split(whole[0], whole[1], list(dict.fromkeys(asked)))
@@ -111,12 +112,13 @@ class Cluster(Measure):
         stacked = np.concatenate([before, after])
         order = np.lexsort(stacked.T)
         ranked = stacked[order]
+        del stacked
         new = np.ones(len(order), dtype=bool)
         new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
         place = np.cumsum(new) - 1
         mine = _summed(place, np.asarray(order < len(before), dtype=np.float64))
         size = np.bincount(place).astype(np.float64)
-        distinct = ranked[new]
+        distinct = ranked if new.all() else ranked[new]
         cells = len(distinct) > self.exact
         if cells:
             cell = features(distinct, size, min(_CELLS, self.exact))

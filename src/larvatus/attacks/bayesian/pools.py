@@ -49,8 +49,9 @@ class RecordColumns:
         for g, centre in enumerate(centres):
             rows = pool == g
             distance[rows] = distance_from_centre(*centre, Block(record[rows], {n: values[n][rows] for n in numbers}), numbers)
-        x, z = (np.array([values[n] for n in side], dtype=np.float64).reshape(len(side), len(record)) for side in (mine, names))
         target = np.asarray(values[TARGET] == 1)
+        x, z = (np.array([values[n] for n in side], dtype=np.float64).reshape(len(side), len(record)) for side in (mine, names))
+        del values
         more = _absent(keys, names, record, data, original, intruder)
         if more is not None:
             x = np.hstack([x, more[0]])

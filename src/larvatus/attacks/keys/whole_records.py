@@ -16,8 +16,10 @@ Turing). Of columns with the same order, such as wages per month and per year, o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from larvatus.attacks.scoring.outlying_records import MOST_HELD
 from larvatus.core.arrays import Floats, Ints
@@ -30,6 +32,8 @@ _SAME = 1e-9  # of the standard deviation of the column
 _ONE_ORDER = 0.999  # rank correlation from which two columns count as one
 _LUCK = 3.0  # standard deviations
 _NEXT = 10  # records to either side
+_PIECE = 1 << 16  # values that are compared at once
+Codes: TypeAlias = NDArray[np.int32]
 
 
 def whole_records(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[Rows, float]:
@@ -41,11 +45,9 @@ def whole_records(original: Microdata, released: Microdata, names: Sequence[str]
     used = [n for n in names if mine[n].kind == theirs[n].kind and mine[n].kind in ("number", "nominal")]
     if len(used) < 2 or max(original.rows, released.rows) > MOST_HELD:
         return Rows(), 0.0
-    first, _, x = collect(original, used)
-    second, group, y = collect(released, used)
-    codes = [_codes(x[n], codes_in(theirs[n], mine[n])[y[n]] if mine[n].kind == "nominal" else y[n], mine[n].kind)
-             for n in used]
-    codes = _of_different_order(codes, len(first))
+    first, own = collect(original, ())[0], _own_group(original, released)
+    second = collect(released, ())[0]
+    codes = _of_different_order([_codes(original, released, n) for n in used], len(first))
     if len(codes) < 2:
         return Rows(), 0.0
     row = _rows(codes)
@@ -53,10 +55,14 @@ def whole_records(original: Microdata, released: Microdata, names: Sequence[str]
     times = np.bincount(was, minlength=int(row.max(initial=0)) + 1)
     shown = np.bincount(now, minlength=len(times))
     place = np.minimum(np.searchsorted(second, first), max(len(second) - 1, 0))
-    own = (second[place] == first) & (now[place] == was) if len(second) else np.zeros(len(first), dtype=bool)
-    count = int(((times[was] == 1) & (shown[was] > own)).sum())
-    by_luck = np.maximum(_permuted(codes, first, second, group), _alike([c[: len(first)] for c in codes]))
-    luck = float(by_luck[times[was] == 1].sum()) + 2.0 * float((times == 2).sum())
+    kept = (second[place] == first) & (now[place] == was) if len(second) else np.zeros(len(first), dtype=bool)
+    once = times[was] == 1
+    count, twice = int((once & (shown[was] > kept)).sum()), int((times == 2).sum())
+    del row, was, now, times, shown, place, kept
+    if count <= 2 * twice:  # no more than by luck
+        return Rows(), 0.0
+    by_luck = np.maximum(_permuted(codes, own), _alike([c[: len(first)] for c in codes]))
+    luck = float(by_luck[once].sum()) + 2.0 * float(twice)
     share = max(0.0, count - luck - _LUCK * float(np.sqrt(luck))) / max(len(first), 1)
     if not share:
         return Rows(), 0.0
@@ -64,36 +70,64 @@ def whole_records(original: Microdata, released: Microdata, names: Sequence[str]
                      "beyond": 0}]), share
 
 
-def _codes(before: Floats | Ints, after: Floats | Ints, kind: str) -> Ints:
-    """Original and released values of a column, one below the other, as numbers of their different values."""
-    both = np.concatenate([before, after])
-    if kind == "number":
-        spread = float(np.nanstd(before)) if np.isfinite(before).any() else 0.0
-        both = np.round(both / (_SAME * spread)) if spread > 0 else both
-    return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-
-
-def _rows(codes: Sequence[Ints]) -> Ints:
-    """The number of each combination of values."""
-    return np.asarray(np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-
-
-def _permuted(codes: Sequence[Ints], first: Ints, second: Ints, group: Ints) -> Floats:
-    """Expected number of rows with all values of each record, if every column is permuted in its sub-group."""
+def _own_group(original: Microdata, released: Microdata) -> Ints:
+    """The sub-group of each original record, in record order; 0 if it is not released."""
+    first, (second, group, _) = collect(original, ())[0], collect(released, ())
     own = np.zeros(len(first), dtype=np.int64)
     own[np.isin(first, second)] = group[np.isin(second, first)]
+    return own
+
+
+def _codes(original: Microdata, released: Microdata, name: str) -> Codes:
+    """Original and released values of a column, one below the other in record order, as numbers of their different values."""
+    mine, theirs = original.table.columns[name], released.table.columns[name]
+    before, after = collect(original, [name])[2][name], collect(released, [name])[2][name]
+    after = codes_in(theirs, mine)[after] if mine.kind == "nominal" else after
+    spread = float(np.nanstd(before)) if mine.kind == "number" and np.isfinite(before).any() else 0.0
+    both = np.concatenate([before, after])
+    del before, after
+    if spread > 0:
+        both /= _SAME * spread
+        np.round(both, out=both)
+    return _numbered(both)
+
+
+def _numbered(values: NDArray[Any]) -> Codes:
+    """The numbers of the different values, in their order. As `numpy.unique` with half its memory: missing numbers are one."""
+    order = np.argsort(values)
+    fresh = np.zeros(len(values), dtype=bool)
+    for low in range(1, len(values), _PIECE):  # sorted values are compared in pieces, so that no copy of all is made
+        part = values[order[low - 1 : low + _PIECE]]
+        fresh[low : low + _PIECE] = (part[1:] != part[:-1]) & ~((part[1:] != part[1:]) & (part[:-1] != part[:-1]))
+    out = np.empty(len(values), dtype=np.int32)
+    out[order] = np.cumsum(fresh, dtype=np.int32)
+    return out
+
+
+def _rows(codes: Sequence[Codes]) -> Codes:
+    """The number of each combination of values."""
+    out = codes[0]
+    for column in codes[1:]:
+        pair = out.astype(np.int64)
+        pair *= int(column.max(initial=0)) + 1
+        pair += column
+        out = _numbered(pair)
+    return out
+
+
+def _permuted(codes: Sequence[Codes], own: Ints) -> Floats:
+    """Expected number of rows with all values of each record, if every column is permuted in its sub-group."""
     size = np.bincount(own).astype(np.float64)
     out = size[own]
     for column in codes:
-        pair = own * (int(column.max(initial=0)) + 1) + column[: len(first)]
-        _, place, count = np.unique(pair, return_inverse=True, return_counts=True)
-        out = out * count[place.reshape(-1)] / size[own]
+        place = _rows([own.astype(np.int32), column[: len(own)]])
+        out = out * np.bincount(place)[place] / size[own]
     return np.asarray(np.minimum(out, 1.0))
 
 
-def _alike(codes: Sequence[Ints]) -> Floats:
+def _alike(codes: Sequence[Codes]) -> Floats:
     """q: how many of the records next to each one in the column with most values agree in all others."""
-    anchor = int(np.argmax([len(np.unique(c)) for c in codes]))
+    anchor = int(np.argmax([np.count_nonzero(np.bincount(c)) for c in codes]))
     order = np.argsort(codes[anchor], kind="stable")
     rest = _rows([c for j, c in enumerate(codes) if j != anchor])[order]
     same, there = np.zeros(len(rest)), np.zeros(len(rest))
@@ -107,20 +141,20 @@ def _alike(codes: Sequence[Ints]) -> Floats:
     return out
 
 
-def _of_different_order(codes: Sequence[Ints], n: int) -> list[Ints]:
+def _of_different_order(codes: Sequence[Codes], n: int) -> list[Codes]:
     """The columns without constant ones, and without those that have the order of another column, or its reverse."""
-    kept: list[tuple[Ints, Floats]] = []
+    kept: list[Codes] = []
     for column in codes:
         ranks = _standard_ranks(column[:n])
-        if ranks.any() and all(abs(float(ranks @ other)) < _ONE_ORDER for _, other in kept):
-            kept.append((column, ranks))
-    return [column for column, _ in kept]
+        if ranks.any() and all(abs(float(ranks @ _standard_ranks(other[:n]))) < _ONE_ORDER for other in kept):
+            kept.append(column)
+    return kept
 
 
-def _standard_ranks(codes: Ints) -> Floats:
+def _standard_ranks(codes: Codes) -> Floats:
     """Average ranks with mean 0 and length 1; all 0 for a constant column."""
-    values, place, count = np.unique(codes, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2)[place.reshape(-1)] if len(values) else np.zeros(0)
+    count = np.bincount(codes)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[codes]
     away = ranks - ranks.mean() if len(ranks) else ranks
     length = float(np.sqrt(away @ away))
     return np.asarray(away / length if length > 0 else away, dtype=np.float64)

@@ -127,6 +127,8 @@ def _simulate(
     mine, _, values = collect(same, list(names.values()))
     place = np.searchsorted(mine, record)
     image = np.array([codes.numbers(b, values[b], same.table.columns[b])[place] for b in names.values()]).T
+    image = before if np.array_equal(image, before, equal_nan=True) else image
+    del same, values, place
     held = joined.copies if first else joined.copies[:1]
     shown = []
     for copy in held:
@@ -215,13 +217,14 @@ class RenumberedRandom(RecordRandom):
 
 def _canonical_ids(data: Microdata, release: Release) -> tuple[Ints, Ints]:
     """Records, and numbers for them that follow their original and released values instead of the order of the rows."""
-    names = list(data.released)
-    record, group, values = collect(data, names)
-    mine, _, shown = collect(release.data, list(release.data.confidential))
+    record, group, _ = collect(data, ())
+    mine = collect(release.data, ())[0]
     place = np.minimum(np.searchsorted(mine, record), len(mine) - 1)
-    parts = [*(values[n] for n in reversed(names)), *(v[place] for v in reversed(shown.values()))]
+    parts = [np.nan_to_num(collect(data, [n])[2][n].astype(np.float64)) for n in reversed(data.released)]
+    parts += [np.nan_to_num(collect(release.data, [n])[2][n][place].astype(np.float64))
+              for n in reversed(release.data.confidential)]
     number = np.empty(len(record), dtype=np.int64)
-    number[row_order([np.nan_to_num(p.astype(np.float64)) for p in parts], group)] = np.arange(len(record))
+    number[row_order(parts, group)] = np.arange(len(record))
     return record, number
 
 

@@ -35,9 +35,11 @@ def marks_of(values: Floats) -> Ints:
     there = ~np.isnan(values)
     known = values[there]
     count = np.zeros(len(known), dtype=np.int64)
-    for unit in _UNITS:
+    largest = float(np.abs(known).max(initial=0.0))
+    for unit in (u for u in _UNITS if np.rint(largest / u) != 0):  # a smaller value is no multiple of the unit
         times = known / unit
-        count += (np.rint(times) != 0) & (np.abs(times - np.rint(times)) <= _EXACT + _ROUNDING * np.abs(times))
+        whole = np.rint(times)
+        count += (whole != 0) & (np.abs(times - whole) <= _EXACT + _ROUNDING * np.abs(times))
     out[there] = np.where(known == 0, _ZERO, count)
     out[~there] = MISSING_MARK
     return out
@@ -52,16 +54,19 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
     if joined.rows > MOST_HELD:
         return joined, {}
     record, group, _ = collect(joined, ())
-    originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
-    used = list(released)[:_MOST]
+    originals: list[tuple[Floats, Floats]] = []
+    used = list(released)[:_MOST] if before else []
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
-    limit = _quantile(len(originals) * len(used) * MARKS)
-    for name in used if originals else ():
+    limit = _quantile(len(before) * len(used) * MARKS)
+    for name in used:
         values = collect(joined, [name])[2][name]
         marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         best, flag = 0.0, None
-        for has in _flags(marks):
+        flags = _flags(marks)
+        if flags and not originals:
+            originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
+        for has in flags:
             away = _centred(has.astype(np.float64), group)
             strength = max(_strength(away, x) for x in originals)
             if strength > max(best, limit):

@@ -53,6 +53,7 @@ class JointDistributions:
         points = [points_of(d, axes, random, share, draws=thin < share) for d in files]
         fewer = [p.thinned(thin) if thin < share else p for p in points]
         ranked = RankedPoints.of(points[0].whole, points[1].whole)
+        del points  # the whole files are not needed beside their ranks
         every = range(len(axes))
         together = ranked if thin >= share else RankedPoints.of(fewer[0].whole, fewer[1].whole)
         joint = together.gap(every)

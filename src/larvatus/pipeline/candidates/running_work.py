@@ -13,7 +13,7 @@ from larvatus.pipeline.candidates.duration_estimate import DurationEstimate
 
 _ONLY, _ASIDE = "this process", "aside"
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
-_TICK = 1.0  # seconds after which the line is shown again while one piece runs
+_TICK = 0.5  # seconds after which the line is shown again while one piece runs; with 1.0 it could miss every second second
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from larvatus.pipeline.candidates.running_work import RunningWork
 
 WORTH = 10.0  # seconds of remaining work above which a second process pays: it takes two or three to start
 _HERE, _THERE = "this process", "the second process"
-_TICK = 1.0  # seconds after which the line of progress is shown again
+_TICK = 0.5  # seconds after which the line of progress is shown again, so that it misses no second of its clock
 _R = TypeVar("_R")
 
 
