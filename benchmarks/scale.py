@@ -54,6 +54,7 @@ ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups
 MASKS = ("data_shuffling", "sufficiency_based(similarity=0.5)")
 MEASURES, ATTACKS, LINKAGE = ["moments", "correlation", "marginal"], ["value_disclosure"], ["nearest_record"]
 CLUSTERS, SECRET = ("spark", "sail"), b"7" * 32
+TASK_MEMORY = "1.5GB"  # that a task may use on Sail: `nearest_record` on one of 24 sub-groups of 100 million rows
 PART, LIMIT_MEMORY, LIMIT_RATIO, MOST_GROWTH = 1 << 20, 4e9, 2.0, 1.3
 
 
@@ -88,7 +89,7 @@ def cluster(kind: str, rows: str | None) -> object:
     from larvatus.engines.spark import Spark
 
     session = start_session("local-cluster[2,1,1024]" if kind == "spark" else "sail")
-    return Spark(session=session, rows=int(rows) if rows else None)
+    return Spark(session=session, rows=int(rows) if rows else None, memory=TASK_MEMORY if kind == "sail" else None)
 
 
 def shuffled() -> dict[str, float]:
