@@ -29,6 +29,7 @@ from page_tables import replace_table, table  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "guides" / "scale.md"
 NAMES = {"duckdb": "DuckDB", "sail": "Sail, in the process", "memory": "memory"}
+EXCHANGED = {"spark": "Spark, two workers", "sail": NAMES["sail"]}
 COST, MOVED, PEAK = "processor_microseconds_per_row", "bytes_moved_per_row", "peak_gb"
 LARGER = (10**9, 10**10)
 BUSY = 0.5  # share of the time in which a core of a cluster works, as planned
@@ -73,15 +74,64 @@ def jobs_of(engine: str, content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def size(n: float) -> str:
-    return f"{n / 1e9:g} billion" if n >= 1e9 else f"{n / 1e6:g} million"
+    return f"{n / 1e9:g} billion" if n >= 1e9 else f"{n / 1e6:g} million" if n >= 9.9e5 else f"{n / 1e3:.0f},000"
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def busy(job: dict[str, Any], cores: int) -> str:
+    """The share of the cores that a job kept at work, while others wanted them too."""
+    return f"{100 * job[COST] * job['rows'] / 1e6 / job['seconds'] / cores:.0f} %"
+
+
+def whole_memory(job: dict[str, Any]) -> float:
+    """Peak memory of the whole process; what the job added to it, if only that was kept."""
+    return float(job.get("process_gb", job[PEAK]))
 
 
 def measured_table(content: dict[str, Any]) -> list[str]:
-    head = ("engine, rows", "processor time a row", "whole job", "peak memory", "disk", "bytes moved a row", "load")
+    head = ("engine, rows", "processor time a row", "processor time", "time on the clock", "cores busy", "memory added",
+            "whole process", "disk", "bytes moved a row", "load")
     rows = [
-        (f"{NAMES[e]}, {size(j['rows'])}", f"{j[COST]:.1f} µs", f"{j[COST] * j['rows'] / 6e7:.1f} min", f"{j[PEAK]:.2f} GB",
-         f"{j['disk_gb']:.1f} GB", f"{j[MOVED]:,.0f}", f"{j['load']:.0f}")
+        (f"{NAMES[e]}, {size(j['rows'])}", f"{j[COST]:.1f} µs", minutes(j[COST] * j["rows"] / 1e6), minutes(j["seconds"]),
+         busy(j, content["two"]["machine"]["cores"]), f"{j[PEAK]:.2f} GB",
+         f"{j['process_gb']:.2f} GB" if "process_gb" in j else "not kept", f"{j['disk_gb']:.1f} GB", f"{j[MOVED]:,.0f}",
+         f"{j['load']:.0f}")
         for e in NAMES for j in jobs_of(e, content)
+    ]
+    return table(head, rows)
+
+
+def step_table(content: dict[str, Any]) -> list[str]:
+    """Where the time of the largest jobs went: a profile by step."""
+    jobs = {e: jobs_of(e, content)[-1] for e in NAMES if e != "memory" and jobs_of(e, content)}
+    cores = content["two"]["machine"]["cores"]
+    head = ["step of the job"]
+    for engine, job in jobs.items():
+        head += [f"{NAMES[engine]}, {size(job['rows'])}", "cores busy", "memory added"]
+    rows = []
+    for step in next(iter(jobs.values()))["steps"]:
+        cells = [f"`{step}`" if step not in ("read", "write") else step]
+        for job in jobs.values():
+            spent, took = job["processor_steps"][step], job["steps"][step]
+            cells += [f"{spent / job['rows'] * 1e6:.2f} µs", f"{100 * spent / took / cores:.0f} %" if took else "–",
+                      f"{job['peaks_gb'][step]:.2f} GB"]
+        rows.append(cells)
+    return table(head, rows)
+
+
+def exchange_table(content: dict[str, Any]) -> list[str]:
+    """Jobs with fewer rows to a task than a sub-group has, so that rows go from task to task for every sort."""
+    head = ("engine, rows, rows to a task", "processor time a row", "processor time", "time on the clock",
+            "bytes a row in Spark's shuffles")
+    found = [j for e in EXCHANGED for j in content.get(e, {}).get("jobs", ())]
+    rows = [
+        (f"{EXCHANGED[j['engine']]}, {size(j['rows'])}, {size(j['task_rows'])}", f"{j[COST]:.1f} µs",
+         minutes(j[COST] * j["rows"] / 1e6), minutes(j["seconds"]),
+         f"{j['bytes_shuffled_per_row']:,.0f}" if "bytes_shuffled_per_row" in j else "in files instead")
+        for j in found if j["task_rows"] and j["task_rows"] * j.get("sub_groups", 24) < j["rows"] * 1.01
     ]
     return table(head, rows)
 
@@ -127,10 +177,13 @@ def choice_table(content: dict[str, Any]) -> list[str]:
     rows = []
     for n in sorted({n for jobs in every.values() for n in jobs}):
         here = {e: jobs[n] for e, jobs in every.items() if n in jobs}
-        fit = {e: j for e, j in here.items() if j[PEAK] < MOST_MEMORY}
+        fit = {e: j for e, j in here.items() if whole_memory(j) < MOST_MEMORY}
+        if not fit:
+            continue
         best = min(fit, key=lambda e, of=fit: of[e][COST])
-        others = ", ".join(f"{NAMES[e]} {j[COST]:.1f} µs and {j[PEAK]:.2f} GB" for e, j in here.items() if e != best)
-        rows.append((size(n), NAMES[best], f"{fit[best][COST]:.1f} µs", f"{fit[best][PEAK]:.2f} GB", others or "not measured"))
+        others = ", ".join(f"{NAMES[e]} {j[COST]:.1f} µs and {whole_memory(j):.2f} GB" for e, j in here.items() if e != best)
+        rows.append((size(n), NAMES[best], f"{fit[best][COST]:.1f} µs", f"{whole_memory(fit[best]):.2f} GB",
+                     others or "not measured"))
     return table(head, rows)
 
 
@@ -139,7 +192,8 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="write the tables of docs/guides/scale.md")
     given = parser.parse_args()
     content = json.loads((HERE / "scale.json").read_text(encoding="utf-8"))
-    for lines in (measured_table(content), growth_table(content), cluster_table(content), choice_table(content)):
+    for made in (measured_table, step_table, growth_table, cluster_table, exchange_table, choice_table):
+        lines = made(content)
         print("\n".join(lines), end="\n\n")
         if given.page:
             replace_table(PAGE, lines)

@@ -69,10 +69,40 @@ class DiskWatch(threading.Thread):
             time.sleep(2)
 
 
-class StepClock:
-    """Seconds, processor seconds and peak memory of each step of a job; each step is reported when it ends."""
+class ReadyWatch(threading.Thread):
+    """Looks every second how many threads of this process run or wait for a core, whether or not others use the cores."""
 
     def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.seen: list[int] = []
+        self.start()
+
+    def run(self) -> None:
+        own = str(threading.get_native_id())
+        while True:
+            ready = 0
+            for task in Path("/proc/self/task").iterdir():
+                with suppress(OSError):  # it may have ended
+                    state = (task / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+                    ready += task.name != own and state in "RD"
+            self.seen.append(ready)
+            time.sleep(1)
+
+    def share(self) -> float | None:
+        """The share of the cores that the process could have used since the last call; None if nothing was seen."""
+        seen, self.seen, cores = self.seen, [], os.cpu_count() or 1
+        return round(sum(min(n, cores) for n in seen) / len(seen) / cores, 2) if seen else None
+
+
+class StepClock:
+    """Seconds, processor seconds and peak memory of each step of a job; each step is reported when it ends.
+
+    `wanted` is the share of the cores that the step could have used, by releases if there are two.
+    """
+
+    def __init__(self) -> None:
+        self.wanted: dict[str, list[float]] = {}
+        self._ready = ReadyWatch()
         self.times: dict[str, float] = {}
         self.used: dict[str, float] = {}
         self.peaks: dict[str, int] = {}
@@ -81,6 +111,7 @@ class StepClock:
 
     def again(self) -> None:
         """The next step begins here."""
+        self._ready.share()
         self._start, self._began = time.perf_counter(), time.process_time()
 
     def lap(self, name: str) -> None:
@@ -89,6 +120,8 @@ class StepClock:
         forget_peak()
         self.times[name], self.used[name] = self.times.get(name, 0) + now, self.used.get(name, 0) + spent
         self.peaks[name] = max(self.peaks.get(name, 0), peak)
+        share = self._ready.share()
+        self.wanted.setdefault(name, []).extend([] if share is None else [share])
         print(f"{time.strftime('%H:%M:%S')} {name:18} {now:8.1f} s  processor {spent:7.1f} s  peak {peak / 1e9:5.2f} GB",
               file=sys.stderr, flush=True)
         self.again()

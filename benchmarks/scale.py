@@ -22,10 +22,10 @@ under "spark" or "sail".
 and linkage of a sample of targets (`nearest_record`, candidates are the whole sub-group), and writes both. These results are
 kept under "two". The digest in them is that of all masked values in the order of the original rows: engines with equal digests
 made the same releases. "disk_gb" is the most that source, work folder and releases took together; "bytes_moved_per_row" is
-what the process read from files and wrote to them. Each step is reported while the job runs. "peak_gb" is what the job added to
-the process, "process_gb" the process in all, "cores_busy" the share of the cores that it kept at work, "seconds" the time on
-the clock. The run fails if a row costs more than 1.3 times what it costs in the smallest file of the same engine, or if a
-process takes more than 4 GB. `--log` keeps the command and the reports.
+what the process read from files and wrote to them. Each step is reported while the job runs. "peak_gb" is what the job added
+to the process, "process_gb" the process in all, "cores_busy" the share of the cores that it got, "cores_wanted" the share that
+each step could have used, "seconds" the time on the clock. The run fails if a row costs more than 1.3 times what it costs in
+the smallest file of the same engine, or if a process takes more than 4 GB. `--log` keeps the command and the reports.
 """
 
 from __future__ import annotations
@@ -170,7 +170,8 @@ def inside(
             "processor_microseconds_per_row": round((after["processors"] - moved["processors"]) / rows * 1e6, 2),
             "task_rows": int(memory) if memory else None} if moved else
            {"processor_microseconds_per_row": round(used / rows * 1e6, 2), "cores_busy": cores_busy(used, total),
-            "processor_steps": {k: round(v, 2) for k, v in clock.used.items()}}),
+            "processor_steps": {k: round(v, 2) for k, v in clock.used.items()},
+            "cores_wanted": {k: round(sum(v) / len(v), 2) for k, v in clock.wanted.items() if v}}),
         "disk_gb": round(disk.most / 1e9, 2), "bytes_moved_per_row": round((moved_bytes() - files_before) / rows, 1),
         **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
         **({"memory": memory} if engine == "duckdb" else {}),
