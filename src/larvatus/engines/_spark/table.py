@@ -90,9 +90,9 @@ class SparkTable(LaidOut):
         asked = hashlib.blake2b(dump_function((names, function)), digest_size=16).digest()
         columns = [reader.columns[n] for n in names]
         key, known = (asked, self.starts.tobytes(), *map(id, columns)), self.layout.known
-        of, before = known.get(key, ((), []))
-        if before and all(ref() is column for ref, column in zip(of, columns, strict=True)):
-            return before
+        kept = known.get(key)
+        if kept is not None and all(ref() is column for ref, column in zip(kept[0], columns, strict=True)):
+            return kept[1]
         found = work()
         if sum(map(len, found)) > MOST_KEPT:
             return found
