@@ -53,9 +53,24 @@ def test_the_step_that_does_less_in_large_files_is_added_as_at_the_largest_size(
     rows, steady = [10**6, 10**7, 10**8], 5.0
     jobs = [{**job("duckdb", n, steady + more, 1.0), "processor_steps": {growth.CHANGES: more * n / 1e6}}
             for n, more in zip(rows, (6.0, 6.0, 1.0), strict=True)]
-    assert [growth.steady_cost(j) for j in jobs] == pytest.approx([steady] * 3)
+    assert [growth.without_steps(growth.COST, j, growth.left_out(jobs)) for j in jobs] == pytest.approx([steady] * 3)
     line = growth.cluster_table({"two": {"jobs": jobs}})[2]
     assert f"{6.0 * 1e9 / 1e6 / 3600:.1f} core-hours" in line
+
+
+def test_a_step_left_out_at_the_largest_size_is_left_out_of_the_fit_and_added_again():
+    """The job without it is neither chosen nor compared with whole ones."""
+    rows, linkage = [10**6, 3 * 10**6, 10**7, 10**8], 4.0
+    jobs = [{**job("sail", n, 5.0 + linkage, 2.0), "processor_steps": {"nearest_record": linkage * n / 1e6},
+             "peaks_gb": {"nearest_record": 2.0, "write": 0.5 * n / 1e6}} for n in rows]
+    jobs[-1] |= {growth.COST: 5.0, "without": ["nearest_record"], "processor_steps": {}, "peaks_gb": {"write": 50.0}}
+    content = {"two": {"jobs": jobs}}
+    cost, memory = growth.growth_table(content)[2:]
+    assert "100 million: 5 | +0 % | 5 | 5 |" in cost
+    assert "without `nearest_record` | 100 million: 50 |" in memory
+    assert f"{9.0 * 1e9 / 1e6 / 3600:.1f} core-hours" in growth.cluster_table(content)[2]
+    assert [line.split(" | ")[0] for line in growth.choice_table(content)[2:]] == [
+        "| 1 million", "| 3 million", "| 10 million"]
 
 
 def test_a_process_above_the_limit_is_not_chosen_though_it_added_less():
