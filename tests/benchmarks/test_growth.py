@@ -65,7 +65,7 @@ def test_a_step_left_out_at_the_largest_size_is_left_out_of_the_fit_and_added_ag
              "peaks_gb": {"nearest_record": 2.0, "write": 0.5 * n / 1e6}} for n in rows]
     jobs[-1] |= {growth.COST: 5.0, "without": ["nearest_record"], "processor_steps": {}, "peaks_gb": {"write": 50.0}}
     content = {"two": {"jobs": jobs}}
-    cost, memory = growth.growth_table(content)[2:]
+    cost, _, memory = growth.growth_table(content)[2:]
     assert "100 million: 5 | +0 % | 5 | 5 |" in cost
     assert "without `nearest_record` | 100 million: 50 |" in memory
     assert f"{9.0 * 1e9 / 1e6 / 3600:.1f} core-hours" in growth.cluster_table(content)[2]
