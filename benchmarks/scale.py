@@ -22,7 +22,10 @@ under "spark" or "sail".
 and linkage of a sample of targets (`nearest_record`, candidates are the whole sub-group), and writes both. These results are
 kept under "two". The digest in them is that of all masked values in the order of the original rows: engines with equal digests
 made the same releases. "disk_gb" is the most that source, work folder and releases took together; "bytes_moved_per_row" is
-what the process read from files and wrote to them. Each step is reported while the job runs.
+what the process read from files and wrote to them. Each step is reported while the job runs. "peak_gb" is what the job added
+to the process, "process_gb" the process in all, "cores_busy" the share of the cores that it got, "cores_wanted" the share that
+each step could have used, "seconds" the time on the clock. The run fails if a row costs more than 1.3 times what it costs in
+the smallest file of the same engine, or if a process takes more than 4 GB. `--log` keeps the command and the reports.
 """
 
 from __future__ import annotations
@@ -35,10 +38,8 @@ import platform
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -46,11 +47,15 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from job_account import DiskWatch, Log, StepClock, beyond, cores_busy, moved_bytes, processor_seconds, status  # noqa: E402
+
 ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
 MASKS = ("data_shuffling", "sufficiency_based(similarity=0.5)")
 MEASURES, ATTACKS, LINKAGE = ["moments", "correlation", "marginal"], ["value_disclosure"], ["nearest_record"]
 CLUSTERS, SECRET = ("spark", "sail"), b"7" * 32
-PART, LIMIT_MEMORY, LIMIT_RATIO = 1 << 20, 4e9, 2.0
+TASK_MEMORY = "1.5GB"  # that a task may use on Sail: `nearest_record` on one of 24 sub-groups of 100 million rows
+PART, LIMIT_MEMORY, LIMIT_RATIO, MOST_GROWTH = 1 << 20, 4e9, 2.0, 1.3
 
 
 def generate(path: Path, rows: int, groups: int = 24, two: bool = False) -> None:
@@ -77,12 +82,6 @@ def generate(path: Path, rows: int, groups: int = 24, two: bool = False) -> None
         writer.close()
 
 
-def status(key: str) -> int:
-    """A line of the kernel's account of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
-
-
 @cache
 def cluster(kind: str, rows: str | None) -> object:
     """The engine on two workers, or on Sail, with room for so many rows in a task."""
@@ -90,7 +89,7 @@ def cluster(kind: str, rows: str | None) -> object:
     from larvatus.engines.spark import Spark
 
     session = start_session("local-cluster[2,1,1024]" if kind == "spark" else "sail")
-    return Spark(session=session, rows=int(rows) if rows else None)
+    return Spark(session=session, rows=int(rows) if rows else None, memory=TASK_MEMORY if kind == "sail" else None)
 
 
 def shuffled() -> dict[str, float]:
@@ -107,87 +106,31 @@ def shuffled() -> dict[str, float]:
     }
 
 
-def processor_seconds() -> float:
-    """What this process and all that it started, executors and their Pythons too, have used of processors."""
-    parents, used = {}, {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            found = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:  # gone meanwhile
-            continue
-        parents[int(entry.parent.name)], used[int(entry.parent.name)] = int(found[1]), sum(map(int, found[11:15]))
-    own = {os.getpid()}
-    while more := {p for p, q in parents.items() if q in own} - own:
-        own |= more
-    return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
-
-
-def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, times: dict[str, float], used: dict[str, float],
-        peaks: dict[str, int], without: Sequence[str] = ()) -> tuple[int, str]:
-    """Read, mask, score and write; returns the number of rows and a digest of the releases."""
+def job(source: Path, folder: Path, engine: str, memory: str | None, two: bool, without: Sequence[str] = ()
+        ) -> tuple[int, str, StepClock]:
+    """Read, mask, score and write; returns the number of rows, a digest of the releases, and what each step took."""
     import larvatus as lv
 
-    start, began, digest = time.perf_counter(), time.process_time(), hashlib.blake2b(digest_size=8)
-
-    def lap(name: str) -> None:
-        nonlocal start, began
-        now, spent = time.perf_counter(), time.process_time()
-        peaks[name] = max(peaks.get(name, 0), status("VmHWM"))
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of the next step counts from here
-        print(f"{time.strftime('%H:%M:%S')} {name:18} {now - start:8.1f} s  processor {spent - began:7.1f} s  "
-              f"peak {peaks[name] / 1e9:5.2f} GB", file=sys.stderr, flush=True)
-        times[name], start = times.get(name, 0) + now - start, now
-        used[name], began = used.get(name, 0) + spent - began, spent
-
+    clock, digest = StepClock(), hashlib.blake2b(digest_size=8)
     data = lv.read(source, **ROLES, engine=cluster(engine, memory) if engine in CLUSTERS else engine,
                    memory=memory if engine == "duckdb" else None)
-    lap("read")
+    clock.lap("read")
     for mask in MASKS if two else MASKS[:1]:
         name = mask.partition("(")[0]
         release = lv.mask(data, mask, secret=SECRET)
-        lap(name if two else "mask")
+        clock.lap(name if two else "mask")
         for measure in MEASURES:
             lv.utility(data, release, [measure])
-            lap(measure)
+            clock.lap(measure)
         for attack in (a for a in (ATTACKS + LINKAGE if two else ATTACKS) if a not in without):
             lv.risk(data, release, [attack])
-            lap(attack)
+            clock.lap(attack)
         release.write(folder / f"{name}-{engine}{'' if engine in CLUSTERS else '.parquet'}", overwrite=True)
-        lap("write")
+        clock.lap("write")
         if two:
             digest.update(digest_of(release))
-            start, began = time.perf_counter(), time.process_time()
-    return data.rows, digest.hexdigest()
-
-
-class DiskWatch(threading.Thread):
-    """Looks every two seconds how much a folder holds: source, columns, spilled rows and releases together."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(daemon=True)
-        self.folder, self.most = folder, 0
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            self.most = max(self.most, used_by(self.folder))
-            time.sleep(2)
-
-
-def used_by(folder: Path) -> int:
-    """Bytes on disk of a folder while files come and go."""
-    total = 0
-    for at, _, files in os.walk(folder):
-        for name in files:
-            with suppress(OSError):
-                total += (Path(at) / name).stat().st_blocks * 512
-    return total
-
-
-def moved_bytes() -> int:
-    """What this process has read from files and written to files, in bytes, as the kernel counts it."""
-    lines = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
-    return int(lines["rchar"]) + int(lines["wchar"])
+            clock.again()
+    return data.rows, digest.hexdigest(), clock
 
 
 def digest_of(release: object) -> bytes:
@@ -214,35 +157,38 @@ def inside(
     source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool, without: Sequence[str] = ()
 ) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
-    job(small, folder, engine, memory, two, {}, {}, {}, without)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-    before, times, used, peaks = status("VmRSS"), {}, {}, {}
+    job(small, folder, engine, memory, two, without)
+    before = status("VmRSS")
     moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
-    disk, files_before = DiskWatch(folder), moved_bytes()
-    rows, digest = job(source, folder, engine, memory, two, times, used, peaks, without)
-    total = sum(times.values())
+    disk, files_before = DiskWatch(folder, source), moved_bytes()
+    rows, digest, clock = job(source, folder, engine, memory, two, without)
+    total, used = sum(clock.times.values()), sum(clock.used.values())
     after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
         **({"bytes_shuffled_per_row": round((after["bytes"] - moved["bytes"]) / rows, 1),
             "task_seconds": round(after["task_seconds"] - moved["task_seconds"], 1),
             "processor_microseconds_per_row": round((after["processors"] - moved["processors"]) / rows * 1e6, 2),
             "task_rows": int(memory) if memory else None} if moved else
-           {"processor_microseconds_per_row": round(sum(used.values()) / rows * 1e6, 2),
-            "processor_steps": {k: round(v, 2) for k, v in used.items()}}),
+           {"processor_microseconds_per_row": round(used / rows * 1e6, 2), "cores_busy": cores_busy(used, total),
+            "processor_steps": {k: round(v, 2) for k, v in clock.used.items()},
+            "cores_wanted": {k: round(sum(v) / len(v), 2) for k, v in clock.wanted.items() if v}}),
         "disk_gb": round(disk.most / 1e9, 2), "bytes_moved_per_row": round((moved_bytes() - files_before) / rows, 1),
         **({"digest": digest} if two else {}), **({"task_rows": int(memory) if memory else None} if engine == "sail" else {}),
+        **({"memory": memory} if engine == "duckdb" else {}),
         **({"without": sorted(without)} if without else {}), "engine": engine, "rows": rows,
         "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
-        "peak_gb": round((max(peaks.values()) - before) / 1e9, 2),
-        "peaks_gb": {k: round((v - before) / 1e9, 2) for k, v in peaks.items()},
-        "steps": {k: round(v, 1) for k, v in times.items()},
+        "peak_gb": round((max(clock.peaks.values()) - before) / 1e9, 2),
+        "process_gb": round(max(clock.peaks.values()) / 1e9, 2),
+        "peaks_gb": {k: round((v - before) / 1e9, 2) for k, v in clock.peaks.items()},
+        "steps": {k: round(v, 1) for k, v in clock.times.items()},
     }))
 
 
 def measured(
     sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24, two: bool = False,
-    without: Sequence[str] = (), sources: Path | None = None,
+    without: Sequence[str] = (), sources: Path | None = None, log: Log | None = None,
 ) -> list[dict]:
+    log = log or Log(None)
     small = folder / "small.parquet"
     generate(small, 20_000, groups, two)
     out = []
@@ -254,17 +200,44 @@ def measured(
         for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory,
                        *(["--two"] if two else []), *(["--without", *without] if without else [])]
-            found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
-                                              env={**os.environ, "LARVATUS_TEMP": str(folder)}).stdout.splitlines()[-1])
-            print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
-                  f"{found['peak_gb']:>5.2f} GB  disk {found['disk_gb']} GB  {found['steps']}  "
-                  f"{found.get('bytes_shuffled_per_row', '')}\n"
-                  f"        processor {found['processor_microseconds_per_row']} µs/row "
-                  f"{found.get('processor_steps', '')}\n        peaks, GB {found['peaks_gb']}", flush=True)
+            load, began = os.getloadavg()[0], time.perf_counter()
+            found = run_job(command, folder, log)
+            found |= {"whole_seconds": round(time.perf_counter() - began, 1), "load_before": round(load, 1)}
+            log.write(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
+                      f"{found['peak_gb']:>5.2f} GB added, {found['process_gb']} GB in all  disk {found['disk_gb']} GB  "
+                      f"{found['steps']}  {found.get('bytes_shuffled_per_row', '')}\n"
+                      f"        processor {found['processor_microseconds_per_row']} µs/row, cores busy "
+                      f"{found.get('cores_busy', '')}  {found.get('processor_steps', '')}\n"
+                      f"        peaks, GB {found['peaks_gb']}  digest {found.get('digest', '')}")
             out.append({**found, "sub_groups": groups, "load": round(os.getloadavg()[0], 1)})
         if sources is None:
             source.unlink()
     return out
+
+
+def run_job(command: Sequence[str], folder: Path, log: Log) -> dict:
+    """Run one job in a process of its own, keep what it reports, and return its figures."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "LARVATUS_TEMP": str(folder)}) as process:
+        last = ""
+        for line in process.stdout or ():
+            if last:
+                log.write(last)
+            last = line.rstrip()
+    if process.returncode:
+        log.write(last)
+        raise SystemExit(f"the job failed with code {process.returncode}")
+    return json.loads(last)
+
+
+def as_typed(arguments: Sequence[str]) -> str:
+    """The command without folders of this machine."""
+    shown = list(arguments)
+    for name in ("--sources", "--log"):
+        if name in shown:
+            at = shown.index(name) + 1
+            shown[at] = Path(shown[at]).name
+    return " ".join(["python benchmarks/scale.py", *shown])
 
 
 def main() -> int:
@@ -277,6 +250,7 @@ def main() -> int:
     parser.add_argument("--two", action="store_true")
     parser.add_argument("--without", nargs="+", default=[], choices=ATTACKS + LINKAGE, help="leave these attacks out")
     parser.add_argument("--sources", type=Path, help="folder in which files are kept, and taken from if they are there")
+    parser.add_argument("--log", type=Path, help="file in which the command and the report of every step are kept")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -284,10 +258,15 @@ def main() -> int:
         source, small, folder, engine, memory = given.inside
         inside(Path(source), Path(small), Path(folder), engine, memory, given.two, given.without)
         return 0
+    log, command = Log(given.log), as_typed(sys.argv[1:])
+    log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {command}")
     with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
         asked = str(int(given.task_rows or 0) or "") if given.engine in CLUSTERS else given.memory
         found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups, given.two,
-                         given.without, given.sources)
+                         given.without, given.sources, log)
+    log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} done")
+    kept_as = {"command": command, **({"log": f"benchmarks/logs/{given.log.name}"} if given.log else {})}
+    found = [{**f, **kept_as} for f in found]
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     target = HERE / "scale.json"
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
@@ -299,10 +278,16 @@ def main() -> int:
 
         kept = [k for k in before.get(place, {}).get("jobs", ()) if kind(k) not in set(map(kind, found))]
         jobs = sorted([*kept, *found], key=lambda k: (k["rows"], k["engine"]))
-        before[place] = {"machine": machine, **({} if given.two else {"workers": 2}), "memory": given.memory, "jobs": jobs}
+        before[place] = {"machine": machine, **({} if given.two else {"workers": 2}), "jobs": jobs}
         if given.save:
             target.write_text(json.dumps(before, indent=1) + "\n", encoding="utf-8")
-        return 0
+        if not given.two:
+            return 0
+        engines = {f["engine"] for f in found}
+        wrong = [w for e in sorted(engines) for w in beyond([j for j in jobs if j["engine"] == e and not j.get("without")],
+                                                            MOST_GROWTH, LIMIT_MEMORY)]
+        log.write("\n".join(["beyond the limits:", *wrong] if wrong else ["within the limits"]))
+        return int(bool(wrong))
     disk = [f for f in found if f["engine"] == "duckdb"]
     ratio = disk[-1]["microseconds_per_row"] / disk[0]["microseconds_per_row"]
     again = {(f["engine"], f["rows"]) for f in found}

@@ -48,6 +48,43 @@ def test_an_engine_above_the_limit_of_memory_is_not_chosen():
     assert "memory 3.0 µs and 9.00 GB" in lines[1]
 
 
+def test_the_step_that_does_less_in_large_files_is_added_as_at_the_largest_size():
+    """Six microseconds more in small files change no prediction."""
+    rows, steady = [10**6, 10**7, 10**8], 5.0
+    jobs = [{**job("duckdb", n, steady + more, 1.0), "processor_steps": {growth.CHANGES: more * n / 1e6}}
+            for n, more in zip(rows, (6.0, 6.0, 1.0), strict=True)]
+    assert [growth.without_steps(growth.COST, j, growth.left_out(jobs)) for j in jobs] == pytest.approx([steady] * 3)
+    line = growth.cluster_table({"two": {"jobs": jobs}})[2]
+    assert f"{6.0 * 1e9 / 1e6 / 3600:.1f} core-hours" in line
+
+
+def test_a_step_left_out_at_the_largest_size_is_left_out_of_the_fit_and_added_again():
+    """The job without it is neither chosen nor compared with whole ones."""
+    rows, linkage = [10**6, 3 * 10**6, 10**7, 10**8], 4.0
+    jobs = [{**job("sail", n, 5.0 + linkage, 2.0), "processor_steps": {"nearest_record": linkage * n / 1e6},
+             "peaks_gb": {"nearest_record": 2.0, "write": 0.5 * n / 1e6}} for n in rows]
+    jobs[-1] |= {growth.COST: 5.0, "without": ["nearest_record"], "processor_steps": {}, "peaks_gb": {"write": 50.0}}
+    content = {"two": {"jobs": jobs}}
+    cost, _, memory = growth.growth_table(content)[2:]
+    assert "100 million: 5 | +0 % | 5 | 5 |" in cost
+    assert "without `nearest_record` | 100 million: 50 |" in memory
+    assert f"{9.0 * 1e9 / 1e6 / 3600:.1f} core-hours" in growth.cluster_table(content)[2]
+    assert [line.split(" | ")[0] for line in growth.choice_table(content)[2:]] == [
+        "| 1 million", "| 3 million", "| 10 million"]
+
+
+def test_a_process_above_the_limit_is_not_chosen_though_it_added_less():
+    jobs = [{**job("memory", 10**6, 3.0, 3.5), "process_gb": 4.2}, {**job("duckdb", 10**6, 4.0, 0.2), "process_gb": 0.9}]
+    assert "| DuckDB | 4.0 µs | 0.90 GB | memory 3.0 µs and 4.20 GB |" in growth.choice_table({"two": {"jobs": jobs}})[2]
+
+
+def test_only_jobs_that_exchange_rows_stand_among_them():
+    held = {"engine": "sail", "rows": 10**7, growth.COST: 9.0, "seconds": 60.0, "sub_groups": 6}
+    jobs = [{**held, "task_rows": None}, {**held, "task_rows": 5_000_000}, {**held, "task_rows": 1_048_576}]
+    lines = growth.exchange_table({"sail": {"jobs": jobs}})[2:]
+    assert [line.split(" | ")[0] for line in lines] == ["| Sail, in the process, 10 million, 1.05 million"]
+
+
 def test_the_tables_of_the_page_are_those_of_the_kept_results(tmp_path, monkeypatch, capsys):
     """The page says what the results say: writing its tables again changes nothing."""
     page, before = tmp_path / "scale.md", growth.PAGE.read_text(encoding="utf-8")

@@ -54,7 +54,6 @@ def credit_by_nearness(
         n = len(block)
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
-        place = np.cumsum(wanted) - 1
         same = same_rows([block[c] for c in keys.exact], n)
         everywhere = np.zeros(n, dtype=np.int64)
         success, x_alone = np.full((2, m, len(targets)), np.nan)
@@ -64,13 +63,13 @@ def credit_by_nearness(
             s_alone = link_nearest(x[targets], y, targets, same, guesses, power)
         for part in parts(group, block) if len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
-            success[:, place[own]] = _linked(part, own, same, guesses, power)
+            at = np.searchsorted(targets, own)
+            success[:, at] = _linked(part, own, same, guesses, power)
             if alone is None or not keys.soft:
-                x_alone[:, place[own]] = (
-                    _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, place[own]])
+                x_alone[:, at] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, at]
         for part in alone(group, block) if alone is not None and keys.soft and len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
-            x_alone[:, place[own]] = _linked(part, own, everywhere, guesses, power)
+            x_alone[:, np.searchsorted(targets, own)] = _linked(part, own, everywhere, guesses, power)
         chance = np.minimum(k / n, 1.0) * np.ones(len(targets))
         out: dict[str, Array] = {}
         for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):

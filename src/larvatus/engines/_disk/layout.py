@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
+from larvatus.engines._layout.base_table import whole_records
 from larvatus.engines._layout.result_memory import ResultMemory
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -49,7 +50,7 @@ class Room:
 
     def whole(self, columns: int) -> int:
         """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
-        return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
+        return whole_records(self.memory, self.rows, columns)
 
 
 class PlacedColumn(Protocol):

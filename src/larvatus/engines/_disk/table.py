@@ -30,7 +30,7 @@ from larvatus.engines._disk.layout import (
     rechunk,
 )
 from larvatus.engines._disk.pairing import pair_on_disk
-from larvatus.engines._layout.base_table import LaidOut, replace_columns
+from larvatus.engines._layout.base_table import LaidOut, bytes_of_whole, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.result_memory import ResultMemory, digest_of
 from larvatus.engines._layout.sorted_groups import ONE_IN, SortedGroups, SortedPart, sorted_present
@@ -42,7 +42,6 @@ from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keye
 _T = TypeVar("_T")
 AHEAD = 2
 _REMEMBERED = 1 << 32  # bytes, nearly all of them on disk
-_TIMES_HELD = 4  # a function of a whole sub-group holds about this many times the columns that it reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +227,7 @@ class DiskTable(LaidOut):
         self.refuse_larger(self.room, len(names) + 1, "may be used")
         self._ready(names)
         jobs = list(self.slices())
-        most = max((b - a for _, a, b in jobs), default=0) * (len(names) + 1) * 8 * _TIMES_HELD
+        most = bytes_of_whole(max((b - a for _, a, b in jobs), default=0), len(names) + 1)
         found = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs,
                            alone=most > self.room.memory // self.room.threads)
         return list(found)

@@ -13,6 +13,7 @@ from larvatus.data.sub_groups import Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 
 Slice = tuple[int, int, int]  # sub-group, from, to
+TIMES_HELD = 4  # a method that receives a whole sub-group holds about this many times the columns that it reads
 H = TypeVar("H")
 
 
@@ -22,6 +23,19 @@ class Space(Protocol):
     @property
     def memory(self) -> int: ...
     def whole(self, columns: int) -> int: ...
+
+
+def bytes_of_whole(rows: int, columns: int) -> int:
+    """Bytes that a method holds that receives so many records of `columns` columns at once."""
+    return rows * max(columns, 1) * 8 * TIMES_HELD
+
+
+def whole_records(memory: int, rows: int, columns: int) -> int:
+    """How many records of `columns` columns a method may receive at once, if `rows` rows of a column may be sorted.
+
+    More than `rows` if an eighth of half of the memory holds them; never so many that the method needs more than all of it.
+    """
+    return min(max(rows, int(memory / (2 * 8 * 8 * max(columns, 1)))), memory // bytes_of_whole(1, columns))
 
 
 class LaidOut:

@@ -17,7 +17,15 @@ from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.stored_columns import blank_value
 from larvatus.engines._memory.table import positions_among
-from larvatus.engines._spark.jobs import SparkBlocks, SparkCluster, dump_function, in_arrow, in_arrow_by, load_function
+from larvatus.engines._spark.jobs import (
+    SparkBlocks,
+    SparkCluster,
+    dump_function,
+    in_arrow,
+    in_arrow_by,
+    in_turn,
+    load_function,
+)
 from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
 from larvatus.engines._spark.store import SpreadColumn, new_folder, write_piece
 
@@ -195,8 +203,14 @@ def _sent(
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                for block in source.blocks(source.jobs[at]):
-                    yield from _batches(to(block), source.dtypes, side, aside)
+                given = source.blocks(source.jobs[at])
+                sent = (batch for block in given for batch in _batches(to(block), source.dtypes, side, aside))
+                if aside is None:
+                    yield from sent
+                    continue
+                with in_turn():  # only addresses are held, until the next task has its turn
+                    addresses = list(sent)
+                yield from addresses
 
     return in_arrow(cluster.numbers(len(source.jobs)), work, SCHEMA)
 

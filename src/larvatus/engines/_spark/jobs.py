@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError, MachineError
 from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 from larvatus.data.contracts import Array
+from larvatus.engines._layout.base_table import whole_records
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.store import Place
 
@@ -33,7 +34,8 @@ SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 _MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
-_TURNS = BoundedSemaphore(os.cpu_count() or 1)
+_CORES = os.cpu_count() or 1
+_TURNS, _ENTRY = BoundedSemaphore(_CORES), Lock()
 SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more than moving further columns
 
 
@@ -70,10 +72,14 @@ class SparkCluster:
 
     def whole(self, columns: int) -> int:
         """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
-        return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
+        return whole_records(self.memory, self.rows, columns)
 
-    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any], alone: bool = False) -> list[Any]:
         """The result of a function for each task, in order."""
+        return [load_function(out) for out in self.packed(function, tasks, alone)]
+
+    def packed(self, function: Callable[[Any], Any], tasks: Sequence[Any], alone: bool = False) -> list[bytes]:
+        """The same, still packed, which takes a tenth of the memory; `alone`: one task at a time in each process."""
         if not tasks:
             return []
         given = [dump_function(task) for task in tasks]
@@ -83,13 +89,13 @@ class SparkCluster:
 
             for batch in batches:
                 for at in batch.column(0).to_pylist():
-                    with in_turn():
+                    with in_turn(alone):
                         out = dump_function(function(load_function(given[at])))
                     yield pa.record_batch({"at": pa.array([at]), "out": [out]})
 
         found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, out binary"))
-        by_number = {row[0]: row[1] for row in found}
-        return [load_function(bytes(by_number[i])) for i in range(len(tasks))]
+        by_number = {row[0]: bytes(row[1]) for row in found}
+        return [by_number[i] for i in range(len(tasks))]
 
     def numbers(self, count: int) -> DataFrame:
         """Numbers of tasks, in few partitions if tasks are small: a partition costs more than thousands of rows."""
@@ -111,10 +117,17 @@ class SparkCluster:
 
 
 @contextmanager
-def in_turn() -> Iterator[None]:
-    """Wait for a core. Sail starts all tasks of a job at once, in one process, and each of them would hold its rows."""
-    with _TURNS:
+def in_turn(alone: bool = False) -> Iterator[None]:
+    """Wait for a core, or for all. Sail starts all tasks of a job at once, in one process, and each would hold its rows."""
+    turns = _CORES if alone else 1
+    with _ENTRY:  # one task at a time collects turns, so that two that want all of them never hold some each
+        for _ in range(turns):
+            _TURNS.acquire()
+    try:
         yield
+    finally:
+        for _ in range(turns):
+            _TURNS.release()
 
 
 def dump_function(value: Any) -> bytes:

@@ -86,7 +86,7 @@ class SparkLayout:
     def __init__(self, record: SparkColumn, position: SparkColumn, rows: int, move: SparkMove | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
         self.moves: dict[tuple[object, ...], SparkLayout] = {}
-        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[SpreadColumn], ...], bytes]] = {}
+        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[SpreadColumn], ...], list[bytes]]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction
 from larvatus.data.sub_groups import GroupLabel, Groups
-from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
+from larvatus.engines._layout.base_table import LaidOut, Slice, bytes_of_whole, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._layout.sorted_groups import ONE_IN, SortedPart
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
@@ -45,7 +45,7 @@ from larvatus.engines._spark.tasks import Target
 from larvatus.stats.ranks.quantiles import quantiles_in_order
 
 _T = TypeVar("_T")
-MOST_KNOWN = 64  # number of reductions that are cached
+MOST_KNOWN, MOST_KEPT = 64, 1 << 24  # number of reductions that are cached, and bytes of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +79,26 @@ class SparkTable(LaidOut):
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
     ) -> list[_T]:
         batches, reader = self._batches(CHUNK), self.reader(names)
-        work = partial(self.room.run, partial(tasks.each, reader, function, names), batches)
-        parts = self._known(reader, names, function, work)
-        return fold_groups([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
+        work = partial(self.room.packed, partial(tasks.each, reader, function, names), batches)
+        packed = self._known(reader, names, function, work)
+        # results are unpacked when their turn comes: those of all blocks at once may take more memory than a sub-group
+        parts = (part for batch in packed for part in load_function(batch))
+        return fold_groups([g for b in batches for g, _, _ in b], parts, combine)
 
-    def _known(self, reader: Reader, names: Sequence[str], function: Any, work: Callable[[], list[Any]]) -> list[Any]:
-        """A cached result if the same function was applied to the same columns and sub-groups before, as methods often do."""
+    def _known(self, reader: Reader, names: Sequence[str], function: Any, work: Callable[[], list[bytes]]) -> list[bytes]:
+        """Packed results, cached if the same function was applied to the same columns and sub-groups before, as methods do."""
         asked = hashlib.blake2b(dump_function((names, function)), digest_size=16).digest()
         columns = [reader.columns[n] for n in names]
         key, known = (asked, self.starts.tobytes(), *map(id, columns)), self.layout.known
-        of, before = known.get(key, ((), b""))
-        if before and all(ref() is column for ref, column in zip(of, columns, strict=True)):
-            return list(load_function(before))
+        kept = known.get(key)
+        if kept is not None and all(ref() is column for ref, column in zip(kept[0], columns, strict=True)):
+            return kept[1]
         found = work()
+        if sum(map(len, found)) > MOST_KEPT:
+            return found
         while len(known) >= MOST_KNOWN:
             del known[next(iter(known))]
-        known[key] = tuple(map(weakref.ref, columns)), dump_function(found)
+        known[key] = tuple(map(weakref.ref, columns)), found
         return found
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
@@ -184,7 +188,9 @@ class SparkTable(LaidOut):
     def gather(self, names: Sequence[str], function: Callable[[int, Block], Block]) -> list[Block]:
         """What a function of whole sub-groups picks from each of them."""
         self.refuse_larger(self.room, len(names) + 1, "a task may use")
-        found = self.room.run(partial(tasks.each, self.reader(names), function, names), self._batches(None))
+        most = bytes_of_whole(max(self.groups.sizes, default=0), len(names) + 1)
+        work = partial(tasks.each, self.reader(names), function, names)
+        found = self.room.run(work, self._batches(None), alone=most > self.room.memory // 2)
         return [part for batch in found for part in batch]
 
     def _mapped(

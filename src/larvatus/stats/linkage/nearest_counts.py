@@ -100,16 +100,21 @@ def _count_in_one(
 
 
 def merge_repeats(points: Floats) -> tuple[Floats, Floats]:
-    """Points without repeated rows and their frequencies. Repeats that escape are harmless: each is counted by itself."""
+    """Points without repeated rows and their frequencies. Repeats that escape are harmless: each is counted by itself.
+
+    The points lie record by record in memory, so that no search copies them.
+    """
     mixed = points @ np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
     order = np.argsort(mixed)
     new = np.ones(len(points), dtype=bool)
     same = np.flatnonzero(np.diff(mixed[order]) == 0)
     new[1 + same] = (points[order[same]] != points[order[same + 1]]).any(axis=1)
     if new.all():
-        return points, np.ones(len(points))
+        return np.ascontiguousarray(points), np.ones(len(points))
+    del mixed, same
     first = np.flatnonzero(new)
-    return points[order[first]], np.diff(np.append(first, len(points))).astype(np.float64)
+    kept = np.ascontiguousarray(points[order[first]])
+    return kept, np.diff(np.append(first, len(points))).astype(np.float64)
 
 
 def _without_overflow(targets: Floats, candidates: Floats) -> tuple[Floats, Floats]:
