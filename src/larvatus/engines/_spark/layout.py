@@ -16,7 +16,7 @@ from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import blank_value
-from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
+from larvatus.engines._spark.exchange import Outgoing, row_type, scatter_on_cluster, sort
 from larvatus.engines._spark.jobs import SMALL_TABLE, SparkBlocks, SparkCluster
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 
@@ -229,7 +229,7 @@ def put_in_place(cluster: SparkCluster, place: SpreadColumn, columns: Sequence[S
     if max(rows, place.rows) <= cluster.rows:
         return _at_once(cluster, partial(_put_at_once, cluster.place, place, rows), columns)
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
-    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
+    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": row_type(rows), **dtypes})
     return scatter_on_cluster(cluster, source, rows)[0]
 
 
