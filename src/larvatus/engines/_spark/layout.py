@@ -64,13 +64,15 @@ class SparkMovedColumn:
 
 
 def ready(columns: Sequence[SparkColumn]) -> None:
-    """Move columns to their row order, those with the same move together; in a small table, all that wait for that move."""
+    """Move columns to their row order, those with the same move together; in a small table, or if the move is of all columns
+    of a source, all that wait for that move.
+    """
     waiting = {id(c): c for c in columns if isinstance(c, SparkMovedColumn) and c.found is None}
     while waiting:
         move = next(iter(waiting.values())).move
         with move.lock:
             asked = [c for c in waiting.values() if c.move is move]
-            together = list(move.waiting) if move.rows <= SMALL_TABLE else asked
+            together = list(move.waiting) if move.whole or move.rows <= SMALL_TABLE else asked
             move.waiting.difference_update(together)
             left = [c for c in {id(c): c for c in (*asked, *together)}.values() if c.found is None]
             ready([c.source for c in left if c.source is not None])
@@ -173,10 +175,12 @@ class GroupAssignment:
 
 
 class SparkMove:
-    """A move from one row order to another."""
+    """A move from one row order to another; `whole` if all columns will be needed, so that one exchange takes them."""
 
-    def __init__(self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment) -> None:
-        self.cluster, self.source, self.assigned = cluster, source, assigned
+    def __init__(
+        self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment, whole: bool = False
+    ) -> None:
+        self.cluster, self.source, self.assigned, self.whole = cluster, source, assigned, whole
         self.rows, self.drops, self.lock = int(assigned.sizes.sum()), assigned.drops, threading.RLock()
         self.waiting: weakref.WeakSet[SparkMovedColumn] = weakref.WeakSet()
         self._place: SpreadColumn | None = None

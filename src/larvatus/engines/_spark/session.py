@@ -39,7 +39,7 @@ QUIET = {
     "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
 # Java only starts tasks and passes small values on. Compiling that at the highest level takes longer than it can save.
-_FRUGAL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_FRUGAL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 FRUGAL = {"spark.driver.extraJavaOptions": _FRUGAL_JAVA, "spark.executor.extraJavaOptions": _FRUGAL_JAVA}
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 NOTHING_BESIDE_THE_DATA = {"spark.executorEnv.PYTHONSAFEPATH": "1"}  # executors do not import modules from their working folder

@@ -143,6 +143,10 @@ class SparkTable(LaidOut):
             out[group] = SortedPart(values, 0, values.rows, np.concatenate([np.zeros(0), *sample]))
         return [out.get(g) or SortedPart(column, 0, 0, np.zeros(0)) for g in range(len(self.groups))]
 
+    def sort_columns(self, names: Sequence[str]) -> None:
+        """Sort columns in one exchange that `sorted_groups` will be asked for one by one."""
+        self._sorted_values(names, self._by_size(self.room.rows)[1])
+
     def _sorted_values(self, names: Sequence[str], large: Sequence[Slice]) -> dict[str, dict[int, SpreadColumn]]:
         """The present values of columns in ascending order, in each sub-group that no task can hold: sorted once."""
         key = self._sorted_key(large)
@@ -316,7 +320,7 @@ class SparkTable(LaidOut):
     def laid_out(
         self, assigned: GroupAssignment, columns: Sequence[str], labels: Sequence[GroupLabel],
         declared: Sequence[tuple[GroupLabel, ...]] = (),
-        fresh: bool = False,
+        fresh: bool = False, whole: bool = False,
     ) -> SparkTable:
         """Rows by (code, record id), moved when needed; rows with code -1 and empty sub-groups are dropped."""
         sizes = assigned.sizes
@@ -331,7 +335,7 @@ class SparkTable(LaidOut):
             if not fresh and assigned.in_place:
                 after = self.layout
             else:
-                move = SparkMove(self.room, self.layout, assigned)
+                move = SparkMove(self.room, self.layout, assigned, whole)
                 after = SparkLayout(SparkMovedColumn(self.layout.record, move), SparkMovedColumn(self.layout.position, move),
                                     move.rows, move)
             self.layout.moves[key] = after
