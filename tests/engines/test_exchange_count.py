@@ -11,6 +11,7 @@ import pytest
 import larvatus as lv
 from catalogue import SAIL_IS_HERE, spark_session
 from larvatus.engines._spark import jobs, layout
+from larvatus.engines._spark.rows_aside import RowsAside
 from larvatus.engines.spark import Spark
 from sample import SECRET
 
@@ -21,6 +22,7 @@ EXCHANGES = {
     "write": 1,  # the order of the output
 }
 ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
+BYTES = {"mask": 0, "marginal": 0, "write": 0}
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +46,9 @@ def test_a_job_exchanges_rows_as_often_as_stated_and_no_more(source, engine, tmp
     """Columns are moved and sorted as those of large tables are, several in one pass."""
     monkeypatch.setattr(layout, "SMALL_TABLE", 0)
     there = Spark(master="sail", rows=150) if engine == "sail" else Spark(session=spark_session(), rows=150)
-    planned, seen = Counter[str](), Counter[str]()
+    planned, seen, moved = Counter[str](), Counter[str](), Counter[str]()
     step = ""
-    by_key, asked = jobs.SparkCluster.by_key, jobs.SparkCluster.asked
+    by_key, asked, put = jobs.SparkCluster.by_key, jobs.SparkCluster.asked, RowsAside.put
 
     def counted(cluster, *given):
         planned[step] += 1
@@ -57,6 +59,11 @@ def test_a_job_exchanges_rows_as_often_as_stated_and_no_more(source, engine, tmp
             seen[step] += frame._jdf.queryExecution().executedPlan().toString().count("Exchange hashpartitioning(bucket")
         return asked(cluster, frame)
 
+    def weighed(aside, values):
+        moved[step] += sum(map(len, values))
+        return put(aside, values)
+
+    monkeypatch.setattr(RowsAside, "put", weighed)
     monkeypatch.setattr(jobs.SparkCluster, "by_key", counted)
     monkeypatch.setattr(jobs.SparkCluster, "asked", looked_at)
     step = "read"
@@ -70,3 +77,5 @@ def test_a_job_exchanges_rows_as_often_as_stated_and_no_more(source, engine, tmp
     assert planned == EXCHANGES
     if engine == "spark":
         assert seen == planned
+    else:  # one process, which sees every task
+        assert moved == {name: N * size for name, size in BYTES.items()}
