@@ -22,7 +22,16 @@ EXCHANGES = {
     "write": 1,  # the order of the output
 }
 ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
-BYTES = {"mask": 0, "marginal": 0, "write": 0}
+ROW, CODE, NUMBER = 4, 2, 8  # bytes: the place of a row, the code of a sub-group and column, and any other number
+BYTES = {  # of each row, before compression
+    "mask": sum((
+        ROW + 6 * NUMBER + 4,  # record id, position, x, y, z and s, and the level of the sub-group
+        4 * (CODE + NUMBER + ROW) + 4 * (ROW + NUMBER),  # ranks of four columns
+        3 * (CODE + 2 * NUMBER + ROW) + 3 * (ROW + NUMBER),  # three columns in the order of latent values and their words
+    )),
+    "marginal": 3 * (CODE + NUMBER + ROW),
+    "write": 2 * NUMBER + 4 * NUMBER + 4,  # word and record id, x, y, z and s, and the level of the sub-group
+}
 
 
 @pytest.fixture(scope="module")
