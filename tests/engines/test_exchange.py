@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from larvatus.engines._spark import exchange
+from larvatus.engines._spark.key_order import order_by
 
 DTYPES = {"code": "int32", "value": "float64", "record": "int64"}
 
@@ -58,6 +59,18 @@ def test_ranges_one_after_the_other_are_all_rows_in_order(seed, n, ties, cuts, l
         got = np.concatenate([np.empty(0, dtype), *(p[k] for p in parts)])
         assert got.dtype == dtype
         np.testing.assert_array_equal(got, columns[k][wanted])
+
+
+@given(
+    st.integers(0, 2**20), st.integers(0, 400), st.sampled_from([1, 3, 10**6]), st.sampled_from([1, 4, 2**16]), st.booleans(),
+)
+def test_rows_are_ordered_by_all_keys(seed, n, ties, codes, narrow):
+    """Codes few and many, the same value in all rows, in some and in none."""
+    rng = np.random.default_rng(seed)
+    keys = [rng.integers(0, codes, n).astype("int16" if narrow and codes < 2**15 else "int64"),
+            rng.integers(0, ties, n).astype(float), rng.integers(-2, 2, n), rng.permutation(n).astype("uint32")]
+    for some in (keys, keys[1:], keys[2:], keys[3:]):
+        np.testing.assert_array_equal(order_by(some), np.lexsort(some[::-1]))
 
 
 @given(st.integers(0, 2**20), st.integers(1, 400), st.integers(1, 90))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import SAIL_IS_HERE
+from catalogue import SAIL_IS_HERE, spark_session
 from larvatus.data.microdata import collect
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.spark import Spark
@@ -37,13 +37,15 @@ def read(source, engine):
 
 ENGINES = [
     "duckdb", pytest.param("sail", marks=pytest.mark.skipif(not SAIL_IS_HERE, reason="pysail is not installed")),
+    pytest.param("spark", marks=pytest.mark.slow),
 ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_releases_and_scores_are_those_of_the_memory_engine(source, engine):
     """500 rows are held at once, and the large sub-group has 3,600."""
-    there = Duckdb(rows=500) if engine == "duckdb" else Spark(master="sail", rows=500)
+    there = Duckdb(rows=500) if engine == "duckdb" else Spark(
+        **({"session": spark_session()} if engine == "spark" else {"master": "sail"}), rows=500)
     one, other = read(source, "memory"), read(source, there)
     for step in STEPS:
         a, b = (lv.mask(data, step, secret=SECRET) for data in (one, other))

@@ -1,14 +1,12 @@
-"""What only the engine on a cluster has: frames of its own, lost executors, failing tasks, secrecy of logs, Java."""
+"""What only the engine on a cluster has: frames of its own, failing tasks, secrecy of logs, Java."""
 
 from __future__ import annotations
 
 import base64
 import os
-import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -172,35 +170,6 @@ def test_room_changes_nothing(session, small, rows, large, monkeypatch):
     steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     found = released(small, steps, engine=Spark(session=session, rows=rows)).frame()
     pd.testing.assert_frame_equal(found, released(small, steps).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
-
-
-def executors() -> list[int]:
-    """The processes of this run's executors."""
-    parents, found = {}, []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except OSError:  # gone meanwhile
-            continue
-    own = {os.getpid()}
-    while more := {p for p, q in parents.items() if q in own} - own:
-        own |= more
-    return [p for p in found if p in own]
-
-
-def test_a_killed_executor_changes_nothing(session, small):
-    engine = Spark(session=session, rows=60)
-    data = lv.read(small, **ROLES, engine=engine)
-    victims = executors()
-    assert len(victims) == 2
-    timer = threading.Timer(0.3, os.kill, (victims[0], signal.SIGKILL))
-    timer.start()
-    found = lv.mask(data, "data_shuffling", secret=SECRET).frame()
-    timer.join()
-    pd.testing.assert_frame_equal(found, released(small, ["data_shuffling"]).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
-    assert victims[0] not in executors()
 
 
 def test_a_failing_task_is_one_clear_error_without_a_value(session, small):

@@ -36,6 +36,28 @@ def bucket(monkeypatch) -> Iterator[str]:
         server.stop()
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_source_in_a_store_gives_the_release_of_the_same_local_files(bucket, tmp_path, monkeypatch, suffix):
+    """A folder of two files, which are copied to the folder for temporary files and do not stay there."""
+    from pyarrow import fs
+
+    monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "temporary"))
+    store, table = fs.FileSystem.from_uri(f"s3://{bucket}")[0], people(300, seed=5)
+    (tmp_path / "people").mkdir()
+    for i, part in enumerate((table.iloc[:100], table.iloc[100:])):
+        local = tmp_path / "people" / f"part-{i}{suffix}"
+        part.to_csv(local, index=False) if suffix == ".csv" else part.to_parquet(local, index=False)
+        with store.open_output_stream(f"{bucket}/people/{local.name}") as remote:
+            remote.write(local.read_bytes())
+    found = []
+    for source, engine in ((tmp_path / "people", "memory"), (f"s3://{bucket}/people", Spark(master="sail", rows=120))):
+        data = lv.read(source, **{**ROLES, "record_id": None}, engine=engine)
+        assert not list((tmp_path / "temporary").rglob("part-*"))
+        release = lv.mask(data, "data_shuffling", secret=SECRET)
+        found.append({n: collect(release.data, [n])[2][n].tobytes() for n in ROLES["confidential"]})
+    assert found[0] == found[1]
+
+
 def test_a_release_made_through_a_store_has_the_same_bits(bucket, tmp_path):
     """120 rows to a task, so that rows also wait in the store while they are exchanged."""
     from pyarrow import fs

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of
@@ -35,19 +35,20 @@ class Spark:
 
     `session` is the Spark session to use (default: that of the data frame read, the active one, or a new one at `master`).
     `folder` is a path that the driver and all executors share, or an address that Arrow can open. `memory` limits what one
-    task holds.
+    task holds. `exchange` says how rows go from task to task: by files in that folder, while only their addresses go through
+    Spark ("folder", the default if it is a path), or through Spark's own shuffles ("shuffle").
     """
 
     name, can_be_sent = "spark", False
 
     def __init__(
         self, session: SparkSession | None = None, master: str | None = None, folder: str | Path | None = None,
-        memory: int | str | None = None, rows: int | None = None,
+        memory: int | str | None = None, rows: int | None = None, exchange: Literal["folder", "shuffle"] | None = None,
     ) -> None:
         self._session, self._master = session, master
         self._folder = os.environ.get("LARVATUS_TEMP") if folder is None else str(folder)
         self._memory = 10**9 if memory is None else bytes_of(memory)
-        self._rows = rows
+        self._rows, self._exchange = rows, exchange
         self._shared: SharedFolder | None = None
         self._cluster: SparkCluster | None = None
 
@@ -61,8 +62,9 @@ class Spark:
             self._shared = SharedFolder(self._folder)
             rows = self._rows or int(self._memory * _HOLDING / _PER_ROW)
             own = folder_beside(session)
-            cluster = SparkCluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows,
-                                   is_served_here(session))
+            by_folder = self._shared.place.local or is_served_here(session)
+            aside = by_folder if self._exchange is None else self._exchange == "folder"
+            cluster = SparkCluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows, aside)
             looked = id(session), self._folder or ""
             if looked not in _CHECKED:
                 _check(cluster)

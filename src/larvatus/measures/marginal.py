@@ -111,6 +111,8 @@ def _distances_by_runs(original: Microdata, released: Microdata, names: Sequence
     in_groups, in_file = _spreads(original, names), _spread_of_all(original, names)
     whole: _Distances = {}
     inside: _Distances = {}
+    for data in (original, released):
+        getattr(data.table, "sort_columns", list)(names)
     for j, name in enumerate(names):
         x, y = (dict(zip(d.groups.labels, d.table.sorted_groups(name), strict=True))  # type: ignore[attr-defined]
                 for d in (original, released))

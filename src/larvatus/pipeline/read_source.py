@@ -176,9 +176,8 @@ def read(
             warnings.warn(text, LarvatusWarning, stacklevel=2)
         if used.name == "spark" and dates:
             raise EngineError("engine spark: reads dates of CSV files as text. Leave dates out, or use engine duckdb.")
-        if used.name == "spark" and opened.source is not source:
-            what = "databases" if is_database(source) else "object stores" if is_store(source) else (
-                "labelled files" if opened.labels else "Arrow files and streams")
+        if used.name == "spark" and opened.source is not source and (opened.labels or not is_store(source)):
+            what = "databases" if is_database(source) else "labelled files" if opened.labels else "Arrow files and streams"
             raise EngineError(f"engine spark: cannot read {what}. Use engine duckdb, or write the data as Parquet.")
         roles = roles_with_labels(roles, settings, opened.labels, opened.unlabelled) if opened.labels else roles
         labels = opened.labels.only(released_columns(roles, settings))

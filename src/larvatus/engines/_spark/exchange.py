@@ -26,6 +26,7 @@ from larvatus.engines._spark.jobs import (
     in_turn,
     load_function,
 )
+from larvatus.engines._spark.key_order import count_bounds, order_by
 from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
 from larvatus.engines._spark.store import SpreadColumn, new_folder, write_piece
 
@@ -73,6 +74,16 @@ def width_of(dtypes: Mapping[str, str]) -> int:
     return sum(np.dtype(d).itemsize for d in dtypes.values())
 
 
+def row_type(rows: int) -> str:
+    """The shortest type for row numbers below this."""
+    return "uint32" if rows <= 1 << 32 else "int64"
+
+
+def code_type(codes: int) -> str:
+    """The shortest type for codes below this."""
+    return "int16" if codes <= 1 << 15 else "int64"
+
+
 def _joined(blocks: Sequence[Columns], dtypes: Mapping[str, str]) -> Columns:
     return {n: np.concatenate([np.empty(0, d), *(np.asarray(b[n], d) for b in blocks)]) for n, d in dtypes.items()}
 
@@ -89,7 +100,7 @@ def sort(
 
     def arrived(at: int, sides: Sequence[Columns]) -> tuple[int, dict[int, int]]:
         columns = sides[0]
-        order = np.lexsort([columns[n] for n in reversed(by)])
+        order = order_by([columns[n] for n in by])
         for name, folder in folders.items():
             write_piece(place, folder, "sorted", at, columns[name][order], dtypes[name])
         codes = columns[by[0]] if by[0] in _CODES else np.zeros(len(order), dtype=np.int64)
@@ -149,11 +160,8 @@ def by_record(buckets: int, columns: Columns) -> Sent:
 
 def by_range(by: Sequence[str], ranges: Columns, columns: Columns) -> Sent:
     """Rows by the range of their keys: from one bound (included) to the next."""
-    bounds = len(ranges[by[0]])
-    order = np.lexsort([np.concatenate((ranges[n], columns[n])) for n in reversed(by)])
-    bound = order < bounds
-    to = np.empty(len(order) - bounds, dtype=np.int64)
-    to[order[~bound] - bounds] = np.cumsum(bound)[~bound]
+    to = np.zeros(len(columns[by[0]]), dtype=np.int64)
+    count_bounds([ranges[n] for n in by], [columns[n] for n in by], to, None, 0, len(ranges[by[0]]))
     yield from _parted(to, columns)
 
 
@@ -176,7 +184,7 @@ def _ranges(cluster: SparkCluster, source: Outgoing, by: Sequence[str], rows: in
     jobs = list(enumerate(source.jobs, 1)) if wanted > 1 else []
     dtypes = {n: source.dtypes[n] for n in by}
     keys = _joined(cluster.run(partial(_sampled, source.keys or source.rows, dtypes, step), jobs), dtypes)
-    order = np.lexsort([keys[n] for n in reversed(by)])
+    order = order_by([keys[n] for n in by])
     cuts = order[np.unique(np.arange(1, wanted) * len(order) // wanted)] if len(order) else order
     return {n: key[cuts] for n, key in keys.items()}
 

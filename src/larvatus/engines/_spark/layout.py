@@ -16,7 +16,7 @@ from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._layout.stored_columns import blank_value
-from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
+from larvatus.engines._spark.exchange import Outgoing, row_type, scatter_on_cluster, sort
 from larvatus.engines._spark.jobs import SMALL_TABLE, SparkBlocks, SparkCluster
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 
@@ -64,13 +64,15 @@ class SparkMovedColumn:
 
 
 def ready(columns: Sequence[SparkColumn]) -> None:
-    """Move columns to their row order, those with the same move together; in a small table, all that wait for that move."""
+    """Move columns to their row order, those with the same move together; in a small table, or if the move is of all columns
+    of a source, all that wait for that move.
+    """
     waiting = {id(c): c for c in columns if isinstance(c, SparkMovedColumn) and c.found is None}
     while waiting:
         move = next(iter(waiting.values())).move
         with move.lock:
             asked = [c for c in waiting.values() if c.move is move]
-            together = list(move.waiting) if move.rows <= SMALL_TABLE else asked
+            together = list(move.waiting) if move.whole or move.rows <= SMALL_TABLE else asked
             move.waiting.difference_update(together)
             left = [c for c in {id(c): c for c in (*asked, *together)}.values() if c.found is None]
             ready([c.source for c in left if c.source is not None])
@@ -173,10 +175,12 @@ class GroupAssignment:
 
 
 class SparkMove:
-    """A move from one row order to another."""
+    """A move from one row order to another; `whole` if all columns will be needed, so that one exchange takes them."""
 
-    def __init__(self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment) -> None:
-        self.cluster, self.source, self.assigned = cluster, source, assigned
+    def __init__(
+        self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment, whole: bool = False
+    ) -> None:
+        self.cluster, self.source, self.assigned, self.whole = cluster, source, assigned, whole
         self.rows, self.drops, self.lock = int(assigned.sizes.sum()), assigned.drops, threading.RLock()
         self.waiting: weakref.WeakSet[SparkMovedColumn] = weakref.WeakSet()
         self._place: SpreadColumn | None = None
@@ -229,7 +233,7 @@ def put_in_place(cluster: SparkCluster, place: SpreadColumn, columns: Sequence[S
     if max(rows, place.rows) <= cluster.rows:
         return _at_once(cluster, partial(_put_at_once, cluster.place, place, rows), columns)
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
-    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
+    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": row_type(rows), **dtypes})
     return scatter_on_cluster(cluster, source, rows)[0]
 
 

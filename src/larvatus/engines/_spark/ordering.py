@@ -13,7 +13,7 @@ from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._memory.table import dtype_of, offsets, ties
 from larvatus.engines._spark import tasks
-from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
+from larvatus.engines._spark.exchange import Outgoing, code_type, row_type, scatter_on_cluster, sort
 from larvatus.engines._spark.jobs import SparkCluster
 from larvatus.engines._spark.layout import spans
 from larvatus.engines._spark.store import SpreadColumn
@@ -22,7 +22,7 @@ from larvatus.engines._spark.tasks import SortedRows
 if TYPE_CHECKING:
     from larvatus.engines._spark.table import SparkTable
 
-ROWS_IN_A_PASS = 1 << 22  # rows sorted in one pass
+ROWS_IN_A_PASS = 1 << 25  # rows sorted in one pass: each pass has tasks of its own, and a task costs more than its rows
 
 
 def shared_runs(room: SparkCluster, rows: Sequence[SortedRows]) -> list[tuple[Any, int, int]]:
@@ -53,16 +53,20 @@ def sort_large_groups(
     """Sub-groups too large for one task, in the order of each column: one sort by (sub-group, value, keyed word, record id).
 
     Columns are sorted together. Each has its own codes for the sub-groups, and its rows are numbered after those of the others.
+    Rows of a sub-group lie in the order of record ids, so that row numbers, which are shorter, stand for them.
     """
     if not large:
         return [[] for _ in orders]
-    by = ["sub_group", "value", *(() if random is None else ("word",)), "record"]
-    dtypes = {"sub_group": "int64", "value": "float64", "record": "int64", "row": "int64", "word": "int64"}
+    by = ["sub_group", "value", *(() if random is None else ("word",)), "row"]
+    starts = offsets([high - low for _, low, high in large])
+    size = int(starts[-1])
+    dtypes = {
+        "sub_group": code_type(len(orders) * len(large)), "value": "float64", "record": "int64", "word": "int64",
+        "row": row_type(size * len(orders)),
+    }
     dtypes |= {f"c{i}": np.dtype(dtype_of(table.columns[n])).name for i, n in enumerate(names)}
     kept = [*wanted, *(f"c{i}" for i in range(len(names)))]
     used = {n: dtypes[n] for n in dict.fromkeys([*by, *kept])}
-    starts = offsets([high - low for _, low, high in large])
-    size = int(starts[-1])
     jobs = [
         (name, i * len(large) + k, i * size + int(starts[k]) - low, low + a, low + b)
         for i, name in enumerate(orders) for k, (_, low, high) in enumerate(large)
@@ -95,7 +99,7 @@ def put_large_groups(
 ) -> list[SpreadColumn]:
     """Columns of the large sub-groups, one after the other, from rows in another order; `times` is the number of columns."""
     named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
-    source = Outgoing(rows, jobs, {"row": "int64", **named})
     size = sum(high - low for _, low, high in large)
+    source = Outgoing(rows, jobs, {"row": row_type(size * times), **named})
     found = scatter_on_cluster(room, source, size * times)[0]
     return found if times == 1 else [found[0].part(i * size, (i + 1) * size) for i in range(times)]

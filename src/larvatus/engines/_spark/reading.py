@@ -92,7 +92,7 @@ def read_to_cluster(
     start = SparkTable(columns, Groups((), ((),), (rows,)), layout, there, np.array([0, rows]), cluster,
                        replace(origin, given=frozenset(wanted) - whole, columns=columns))
     labels = _labels(crossed, seen)
-    return start.laid_out(assigned, sub_groups.columns, labels, [(label,) for label in labels])
+    return start.laid_out(assigned, sub_groups.columns, labels, [(label,) for label in labels], whole=True)
 
 
 def _plain(kind: Any) -> Any:

@@ -38,6 +38,9 @@ QUIET = {
     "spark.python.worker.reuse": "true", "spark.locality.wait": "0", **_SMALL,
     "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
+# Java only starts tasks and passes small values on. Compiling that at the highest level takes longer than it can save.
+_FRUGAL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+FRUGAL = {"spark.driver.extraJavaOptions": _FRUGAL_JAVA, "spark.executor.extraJavaOptions": _FRUGAL_JAVA}
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 NOTHING_BESIDE_THE_DATA = {"spark.executorEnv.PYTHONSAFEPATH": "1"}  # executors do not import modules from their working folder
 WRAPPER = """#!/bin/sh
@@ -121,7 +124,7 @@ def start_session(master: str, **more: str) -> SparkSession:
     here = master.startswith("local")
     settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}
     settings |= {"spark.pyspark.python": _python(), "spark.pyspark.driver.python": sys.executable} if here else {}
-    settings |= {**LOOPBACK, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1", **NOTHING_BESIDE_THE_DATA} if here else {}
+    settings |= {**LOOPBACK, **FRUGAL, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1", **NOTHING_BESIDE_THE_DATA} if here else {}
     with _environment(master, folder, here):
         builder = SparkSession.builder.appName("larvatus").master(master)
         for key, value in (settings | more).items():

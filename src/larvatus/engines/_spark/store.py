@@ -43,7 +43,8 @@ class Place:
         path = f"{self.root}/{name}"
         beside = f"{path}.{secrets.token_hex(4)}"
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with suppress(FileExistsError):  # a task that goes on after the end must not create the work folder again
+                os.mkdir(os.path.dirname(path), mode=0o700)
             with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(content)
             os.replace(beside, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -19,6 +19,7 @@ from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, Re
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.base_table import LaidOut, Slice, bytes_of_whole, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
+from larvatus.engines._layout.result_memory import ResultMemory, digest_of
 from larvatus.engines._layout.sorted_groups import ONE_IN, SortedPart
 from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
 from larvatus.engines._spark import ordering, tasks
@@ -45,6 +46,7 @@ from larvatus.engines._spark.tasks import Target
 from larvatus.stats.ranks.quantiles import quantiles_in_order
 
 _T = TypeVar("_T")
+_REMEMBERED = 1 << 28  # bytes on the driver; sorted values are in the shared folder
 MOST_KNOWN, MOST_KEPT = 64, 1 << 24  # number of reductions that are cached, and bytes of each
 
 
@@ -59,6 +61,18 @@ class SparkTable(LaidOut):
     starts: Ints = field(repr=False)
     room: SparkCluster = field(repr=False)
     source: Any = field(default=None, repr=False)
+    results: ResultMemory = field(default_factory=partial(ResultMemory, _REMEMBERED), repr=False, compare=False)
+
+    def remember(self, what: Hashable, names: Sequence[str], compute: Callable[[], _T]) -> _T:
+        return self.results.find(self._here(what), self._of(names), compute)
+
+    def _here(self, what: Hashable) -> Hashable:
+        """What is asked for, in these sub-groups."""
+        return what, digest_of(self.starts)
+
+    def _of(self, names: Sequence[str]) -> list[object]:
+        """The columns, in this row order."""
+        return [self.layout, *(self.held[n] for n in names)]
 
     def __reduce__(self) -> Any:
         """A method's function may refer to its data: executors receive the description of the table, not its rows."""
@@ -108,13 +122,15 @@ class SparkTable(LaidOut):
         for batch, rows in zip(small, found, strict=True):
             for (g, _, _), row in zip(batch, rows, strict=True):
                 out[g] = row
-        for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
-            ordered = rows.columns["value"]
-            out[rows.group] = quantiles_in_order(ordered.rows, ordered.read, probabilities)
+        for group, ordered in self._sorted_values([name], large)[name].items():
+            out[group] = quantiles_in_order(ordered.rows, ordered.read, probabilities)
         return out
 
     def sorted_groups(self, name: str) -> list[SortedPart]:
         """The present values of a column in each sub-group, in ascending order."""
+        return self.remember("sorted groups", [name], partial(self._sorted_parts, name))
+
+    def _sorted_parts(self, name: str) -> list[SortedPart]:
         small, large = self._by_size(self.room.rows)
         target = Target(self.room.place, new_folder())
         work = partial(tasks.sort_groups, self.reader([name]), target, name)
@@ -126,11 +142,33 @@ class SparkTable(LaidOut):
             for (g, low, _), (present, sample) in zip(batch, parts, strict=True):
                 out[g] = SortedPart(column, first + low - batch[0][1], present, sample)
             first += piece[1]
-        for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
-            values = rows.columns["value"]
+        for group, values in self._sorted_values([name], large)[name].items():
             sample = [block[(-low) % ONE_IN :: ONE_IN] for low, block in values.stream()]
-            out[rows.group] = SortedPart(values, 0, values.rows, np.concatenate([np.zeros(0), *sample]))
+            out[group] = SortedPart(values, 0, values.rows, np.concatenate([np.zeros(0), *sample]))
         return [out.get(g) or SortedPart(column, 0, 0, np.zeros(0)) for g in range(len(self.groups))]
+
+    def sort_columns(self, names: Sequence[str]) -> None:
+        """Sort columns in one exchange that `sorted_groups` will be asked for one by one."""
+        self._sorted_values(names, self._by_size(self.room.rows)[1])
+
+    def _sorted_values(self, names: Sequence[str], large: Sequence[Slice]) -> dict[str, dict[int, SpreadColumn]]:
+        """The present values of columns in ascending order, in each sub-group that no task can hold: sorted once."""
+        key = self._sorted_key(large)
+        known = {n: self.results.get(key, self._of([n])) if large else {} for n in names}
+        for some in ordering.together([n for n, found in known.items() if found is None], large):
+            known |= self._keep_sorted(some, ordering.sort_large_groups(self, some, large, None, ["value"]), large)
+        return known
+
+    def _keep_sorted(
+        self, names: Sequence[str], rows: Sequence[Sequence[tasks.SortedRows]], large: Sequence[Slice]
+    ) -> dict[str, dict[int, SpreadColumn]]:
+        found = {n: {r.group: r.columns["value"] for r in groups} for n, groups in zip(names, rows, strict=True)}
+        for name, values in found.items():
+            self.results.put(self._sorted_key(large), self._of([name]), values)
+        return found
+
+    def _sorted_key(self, large: Sequence[Slice]) -> Hashable:
+        return self._here(("sorted values", digest_of(np.array([g for g, _, _ in large], dtype=np.int64))))
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:
         small, large = self._by_size(self.room.rows)
@@ -140,8 +178,9 @@ class SparkTable(LaidOut):
         beside: dict[str, SpreadColumn] = {}
         for some in ordering.together(list(names), large):
             if random is None:
-                rows = chain(*ordering.sort_large_groups(self, [names[n] for n in some], large, None, ["value", "row"]))
-                runs = ordering.shared_runs(self.room, list(rows))
+                ordered = ordering.sort_large_groups(self, [names[n] for n in some], large, None, ["value", "row"])
+                self._keep_sorted([names[n] for n in some], ordered, large)
+                runs = ordering.shared_runs(self.room, list(chain(*ordered)))
                 put = ordering.put_large_groups(self.room, tasks.share_ranks, runs, large, [np.float64], len(some))
             else:
                 rows = chain(*ordering.sort_large_groups(self, [names[n] for n in some], large, random, ["row"]))
@@ -164,8 +203,8 @@ class SparkTable(LaidOut):
         theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
         beside: dict[str, SpreadColumn] = {}
         for some in ordering.together(list(placed), large):
-            sources = ordering.sort_large_groups(other, [placed[n][1] for n in some], theirs, None, ["value", "row"])
-            given_in = {(r.column, r.group): r.columns["value"] for r in chain(*sources)}
+            ordered = other._sorted_values(list(dict.fromkeys(placed[n][1] for n in some)), theirs)
+            given_in = {(i, g): values for i, n in enumerate(some) for g, values in ordered[placed[n][1]].items()}
             orders = ordering.sort_large_groups(self, [placed[n][0] for n in some], large, random, ["row"])
             rows = [r for r in chain(*orders) if given_in[r.column, r.group].rows]
             jobs = ordering.jobs_of(self.room, rows)
@@ -287,7 +326,7 @@ class SparkTable(LaidOut):
     def laid_out(
         self, assigned: GroupAssignment, columns: Sequence[str], labels: Sequence[GroupLabel],
         declared: Sequence[tuple[GroupLabel, ...]] = (),
-        fresh: bool = False,
+        fresh: bool = False, whole: bool = False,
     ) -> SparkTable:
         """Rows by (code, record id), moved when needed; rows with code -1 and empty sub-groups are dropped."""
         sizes = assigned.sizes
@@ -302,7 +341,7 @@ class SparkTable(LaidOut):
             if not fresh and assigned.in_place:
                 after = self.layout
             else:
-                move = SparkMove(self.room, self.layout, assigned)
+                move = SparkMove(self.room, self.layout, assigned, whole)
                 after = SparkLayout(SparkMovedColumn(self.layout.record, move), SparkMovedColumn(self.layout.position, move),
                                     move.rows, move)
             self.layout.moves[key] = after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -27,6 +28,7 @@ from larvatus.engines._spark.table import SparkTable
 
 _T = TypeVar("_T")
 _SIGN = np.uint64(1 << 63)
+_UNFINISHED, _TRIES = ".unfinished", 10  # the folder of files that are being written, inside that of the release
 
 
 def _over(table: SparkTable, name: str, function: Callable[[Array], _T]) -> list[_T]:
@@ -131,7 +133,9 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
         inside = stack.enter_context(replace_file(pairing, private=True)) if pairing is not None else None
         folder = stack.enter_context(folder_in_place(path.absolute()))
         parts = leaving.parts(room.parallel)
+        (folder / _UNFINISHED).mkdir(mode=0o700)
         room.run(partial(_part, leaving, str(folder), row_order), parts)
+        _remove_unfinished(folder / _UNFINISHED)
         there = sum(p.suffix == ".parquet" for p in folder.iterdir())
         if there != len(parts):
             raise WriteError(
@@ -144,10 +148,23 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
                     pairs.write(pa.record_batch({"record": pa.array(ids)}))
 
 
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what stopped attempts left; one that still runs cannot add a file once the folder is gone."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+    raise WriteError("temporary files in the release's folder cannot be removed. Write the release again.")
+
+
 def _part(leaving: ArrangedColumns, folder: str, row_order: str, part: tuple[int, int, int]) -> None:
-    """Write one file of the folder, which appears under its name when complete; a retried task writes it again."""
+    """Write one file of the folder, which appears under its name when complete. A retried task writes it again.
+
+    Two attempts may write at the same time, and one may be stopped or go on when the driver has all parts: each writes a file
+    of its own in a folder that the driver removes, and the parts of both have the same bytes.
+    """
     target = Path(folder) / f"part-{part[0]:05d}.parquet"
-    beside = Path(folder) / f".{target.name}.{new_folder()}"
+    beside = Path(folder) / _UNFINISHED / f"{target.name}.{new_folder()}"
     try:
         with _File(beside, ".parquet", row_order) as file:
             for batch, _ in leaving.batches(part[1], part[2]):
