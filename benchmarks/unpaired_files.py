@@ -5,9 +5,9 @@
 
 Honest: a normal copula with the marginal distributions of the training part. Copies: the same with 1 % and 5 % of the rows
 replaced by near copies (noise of .01 standard deviations in every column) or by exact copies. Trees: `sequential_trees` with
-leaves of 1, 5 and 20 records, and smoothed with leaves of 5 and 20 as the syntheses that people release. A fifth of the records is
-held out; which ones, and every draw, follow from the seed. An alarm is a p-value of at most .05. LARVATUS_DATA names the folder
-of census.csv and survey.csv; without it, normal data with five columns are used alone.
+leaves of 1, 5 and 20 records, and smoothed with leaves of 5 and 20. A fifth of the records is held out; which ones, and every
+draw, follow from the seed. An alarm is a p-value of at most .05. LARVATUS_DATA names the folder of census.csv and survey.csv;
+without it, normal data with five columns are used alone.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def p_values(data: lv.Microdata, rows: np.ndarray, names: list[str]) -> dict[str
 def one_case(
     name: str, source: pd.DataFrame | int, seed: int, reps: int, few: int, many: int, trees: int
 ) -> list[dict[str, object]]:
-    """The share of files of every kind that each test raises an alarm for."""
+    """The share of files of every kind for which each test raises an alarm."""
     rng, found = np.random.default_rng([seed, hash_of(name)]), dict[str, list[dict[str, float]]]()
     for rep in range(max(reps, few, many, trees)):
         secret = b"benchmark" + seed.to_bytes(8, "big") + rep.to_bytes(8, "big")
