@@ -102,6 +102,23 @@ def test_measures_are_the_same_as_of_a_paired_file(folder):
     assert [s.value for s in alone] == pytest.approx([s.value for s in paired], rel=1e-9)
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_codes_of_a_confidential_column_are_categories_in_a_file_too(folder, paired):
+    """Whole numbers that the roles call nominal: the written file has the figures of the release, in attacks and measures."""
+    table = people(600, 1)
+    table = table.assign(e=np.digitize(table.a + table.b, [-1, 0, 1]), key=np.arange(600))
+    roles = {"confidential": ["a", "b", "e"], "nominal": ["e"], "record_id": "key" if paired else None}
+    data = lv.hold_out(lv.read(table, **roles), 0.3, secret=SECRET)
+    release = lv.mask(data, "sequential_trees", secret=SECRET)
+    release.write("written.csv", pairing="pairing.parquet")
+    found = as_release(data, "written.csv", "pairing.parquet" if paired else None, paired=paired)
+    assert found.data.table.columns["e"].levels == data.table.columns["e"].levels == (0, 1, 2, 3)
+    measures, attacks = ["table", "utility_tables", "propensity"], ["key_attribution(keys=['e'])", "near_copies"]
+    for score, made in ((lv.utility, measures), (lv.risk, attacks)):
+        mine, theirs = score(data, release, made), score(data, found, made)
+        assert [s.value for s in theirs] == pytest.approx([s.value for s in mine], rel=1e-9)
+
+
 STUDY = """
 source = "people.csv"
 purpose = "for teaching"

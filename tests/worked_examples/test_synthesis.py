@@ -10,6 +10,7 @@ import pytest
 
 import larvatus as lv
 from sample import SECRET
+from script_loading import load
 
 MEASURES = ("propensity", "specks", "po50", "utility_tables", "synthetic_training", "marginal")
 ATTACKS = ("simulated_release", "attribute_inference", "nearest_record", "value_disclosure")
@@ -92,3 +93,44 @@ def test_real_files_are_made_judged_and_reported(name, kept, real_files, tmp_pat
         assert (released.PTOTVAL == released.PEARNVAL + released.POTHVAL).all()
     for candidate in comparison.candidates:
         assert candidate.scores.marginal.value < 0.1
+
+
+SAME_ATTACKS = ("near_copies", "closest_record", "singling_out", "linkability", "nearest_inference", "key_attribution")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["census.csv", "survey.csv"])
+def test_trees_are_told_from_smoothed_ones_in_files_made_elsewhere(name, real_files, tmp_path, monkeypatch):
+    """The seven attacks without pairs, by the study that the guide shows: alarms, baselines, verdicts and the report.
+
+    Every draw follows from the secret. Alarms have p <= .05; limits of values are well away from the figures that are kept.
+    """
+    monkeypatch.setenv("LARVATUS_DATA", str(real_files))
+    study = load("benchmarks/synthesis_study.py")
+    found = study.result(name, tmp_path)
+    own, foreign = ({release: {s["attack"]: s for s in scores} for release, scores in found["attacks"][kind].items()}
+                    for kind in ("made here", "foreign file"))
+    for release in study.RELEASES:
+        assert set(own[release]) == set(foreign[release]) == set(study.ATTACKS)
+        for attack in SAME_ATTACKS:  # a CSV file says what the release says; predicates are drawn with another key
+            tolerance = {"abs": 0.12} if attack == "singling_out" else {"rel": 1e-4, "abs": 1e-5}
+            assert foreign[release][attack]["value"] == pytest.approx(own[release][attack]["value"], **tolerance), attack
+        for measure, value in found["losses"]["made here"][release].items():
+            assert found["losses"]["foreign file"][release][measure] == pytest.approx(value, rel=1e-4)
+        assert all(s["low"] <= s["value"] <= s["high"] for s in foreign[release].values())
+    trees, smoothed, overfit = foreign.values()
+    for test in study.TESTS:
+        assert max(trees[test]["p_value"], overfit[test]["p_value"]) <= study.ALARM < smoothed[test]["p_value"]
+    assert trees["membership_inference"]["low"] > 0.85
+    assert overfit["membership_inference"]["recognised at 1 % false positives"] > 0.5
+    assert smoothed["membership_inference"]["high"] < 0.65
+    for attack in ("linkability", "nearest_inference", "key_attribution"):
+        assert overfit[attack]["low"] > overfit[attack]["baseline"] + 0.1
+        assert smoothed[attack]["low"] <= smoothed[attack]["baseline"] + 0.02
+    assert {r: v["meets"] for r, v in found["verdicts"].items()} == {"trees": False, "smoothed": True, "overfit": False}
+    assert "membership_inference" in found["verdicts"]["trees"]["broken"]
+    assert {"near_copies", "closest_record"} <= {*found["verdicts"]["overfit"]["broken"]}
+    report = (tmp_path / "foreign" / "report.html").read_text(encoding="utf-8")
+    assert "not paired with the original" in report
+    assert "nearer to single training records than real records are" in report
+    assert not list((tmp_path / "foreign" / "internal").glob("pairings/*"))

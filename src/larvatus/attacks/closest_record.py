@@ -54,7 +54,7 @@ class ClosestRecord(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        from larvatus.stats.closeness.nearest_distances import nearest_distances, relative_distances
+        from larvatus.stats.closeness.nearest_distances import NEIGHBOURS, first_over_last, nearest_distances
         from larvatus.stats.closeness.seen_records import nearer_share
 
         files = ComparedFiles.of(original, release.data, intruder)
@@ -71,7 +71,7 @@ class ClosestRecord(Attack):
                              "s_alone": 0.5, "low": part.low, "high": part.high})
         size = min(len(training), len(held))
         figures = {
-            name: (nearest_distances(rows, few, 1)[0][:, 0], relative_distances(rows, few))
+            name: nearest_distances(rows, few, NEIGHBOURS)[0]
             for name, few in (("training records", training[:size]), ("records held out", held[:size]))
         }
         tail = {"outliers": _outliers(files, credit, seen, whole.value)}
@@ -83,7 +83,7 @@ class ClosestRecord(Attack):
                 "test": Rows.of([{"rows closest to a training record": whole.share, "expected": whole.expected,
                                   "p_value": whole.p_beyond,
                                   "p_value without margin": whole.p_value}]),
-                "distances": Rows.of(_distance_row(name, *found) for name, found in figures.items()), **tail,
+                "distances": Rows.of(_distance_row(name, d[:, 0], first_over_last(d)) for name, d in figures.items()), **tail,
             },
             notes=(HOLDOUT_BASELINE, *files.notes),
         )

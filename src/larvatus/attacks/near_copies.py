@@ -54,16 +54,21 @@ class NearCopies(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        from larvatus.stats.closeness.nearest_distances import fresh_distances, nearest_distances, relative_distances
+        from larvatus.stats.closeness.nearest_distances import (
+            NEIGHBOURS,
+            first_over_last,
+            fresh_distances,
+            nearest_distances,
+        )
         from larvatus.stats.closeness.tail_scan import tail_scan
 
         files = ComparedFiles.of(original, release.data, intruder)
         training, held, rows = (files.points(p) for p in (files.training, files.holdout, files.released))
-        mine, fresh = relative_distances(rows, training), fresh_distances(training, held)
+        distance, near = nearest_distances(rows, training, NEIGHBOURS)
+        mine, fresh = first_over_last(distance), fresh_distances(training, held)
         copied, usual = (mine <= self.ratio).astype(np.float64), (fresh <= self.ratio).astype(np.float64)
         value, base = float(copied.mean()), float(usual.mean())
-        near = nearest_distances(rows, training, 1)
-        group = files.training.group[near[1][:, 0]]
+        group = files.training.group[near[:, 0]]
         by_group: list[Row] = []
         for g, n in enumerate(files.groups.sizes):
             part = copied[group == g] if (group == g).any() else copied
@@ -78,7 +83,7 @@ class NearCopies(Attack):
             by_group=Rows.of(by_group),
             details={
                 "test": Rows.of([{"released rows": len(mine), "real records compared": len(fresh), "p_value": p_value}]),
-                "copied_rows": Rows.of(_copy_rows(files, rows, training, held, counted, near[1][:, 0])),
+                "copied_rows": Rows.of(_copy_rows(rows, held, len(training), counted, distance[:, 0], near[:, 0])),
                 "ratios": Rows.of(_ratio_rows(mine, fresh)),
                 "outliers": _outliers(files, copied, base),
             },
@@ -94,17 +99,15 @@ def _warning(p_value: float) -> tuple[str, ...]:
     return (f"WARNING: released rows are nearer to single training records than real records are (p = {p_value:.3g})",)
 
 
-def _copy_rows(
-    files: ComparedFiles, rows: Floats, training: Floats, held: Floats, counted: Bools, nearest: Ints
-) -> list[Row]:
+def _copy_rows(rows: Floats, held: Floats, records: int, counted: Bools, distance: Floats, nearest: Ints) -> list[Row]:
     from larvatus.stats.closeness.nearest_distances import nearest_distances
 
-    exact = nearest_distances(rows, training, 1)[0][:, 0] == 0
+    exact = distance == 0
     also = nearest_distances(rows, held, 1)[0][:, 0] == 0
     return [
         {"rows": "near copies of a training record", "count": int(counted.sum()), "share": float(counted.mean())},
         {"rows": "training records with a near copy", "count": len(np.unique(nearest[counted])),
-         "share": len(np.unique(nearest[counted])) / len(training)},
+         "share": len(np.unique(nearest[counted])) / records},
         {"rows": "equal to a training record", "count": int(exact.sum()), "share": float(exact.mean())},
         {"rows": "equal to a record held out", "count": int(also.sum()), "share": float(also.mean())},
     ]

@@ -197,7 +197,7 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
         "identifiers": (), "person": None, "household": None, "household_columns": (),
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
-        "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),
+        "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal"),
         "ordered": {n: v for n, v in roles.ordered.items() if n in there and n not in data.keys},
         "taxonomies": {n: v for n, v in roles.taxonomies.items() if n not in data.keys},
         "missing": {n: v for n, v in roles.missing.items() if n in there},

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 
 
 class ColumnCondition(NamedTuple):
-    """One comparison with a value; nan stands for a missing value."""
+    """One comparison with a value; math.nan, always the same object, stands for a missing value: equal conditions are equal."""
 
     column: str
     sign: Literal["at most", "at least", "equal"]
@@ -54,7 +55,7 @@ def several_columns(files: ComparedFiles, rows: Ints, columns: Sequence[Sequence
 
 def _condition(name: str, value: float, median: float | None) -> ColumnCondition:
     if median is None or np.isnan(value):
-        return ColumnCondition(name, "equal", value)
+        return ColumnCondition(name, "equal", math.nan if np.isnan(value) else value)
     return ColumnCondition(name, "at most" if value <= median else "at least", value)
 
 

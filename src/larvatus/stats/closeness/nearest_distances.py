@@ -31,9 +31,13 @@ def nearest_distances(queries: Floats, points: Floats, k: int) -> tuple[Floats, 
 
 def relative_distances(queries: Floats, points: Floats) -> Floats:
     """r of each query."""
-    distance = nearest_distances(queries, points, min(NEIGHBOURS, len(points)))[0]
+    return first_over_last(nearest_distances(queries, points, NEIGHBOURS)[0])
+
+
+def first_over_last(distance: Floats) -> Floats:
+    """r of each query, from its distances to the five nearest points; 1 if all are 0."""
     last = distance[:, -1]
-    return np.asarray(np.divide(distance[:, 0], last, out=np.ones(len(queries)), where=last > 0))
+    return np.asarray(np.divide(distance[:, 0], last, out=np.ones(len(distance)), where=last > 0))
 
 
 def fresh_distances(training: Floats, holdout: Floats) -> Floats:
