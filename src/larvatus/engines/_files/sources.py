@@ -253,6 +253,8 @@ def _parquet_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict
                 with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
                     for batch in file.iter_batches(ROWS_READ, columns=list(names)):
                         yield i, _with_dates(batch, dated)
+            except MemoryError:
+                raise
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
@@ -322,6 +324,8 @@ def _parquet_schema(path: Path) -> pa.Schema:
 
     try:
         return parquet.read_schema(path)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         like = likeness(path)
         like = "" if "Parquet" in like else like
