@@ -21,6 +21,7 @@ import larvatus
 ERRORS = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO, "full": errno.ENOSPC, "memory": errno.ENOMEM}
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 FAULTS = (*SIGNALS, *ERRORS)
+STOP = "stop"  # no fault: the process waits for SIGCONT
 COPY = "copy"  # no fault: the folders are copied before each operation, which is what a process killed there leaves
 _PACKAGE = str(Path(larvatus.__file__).parent) + "/"
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -89,7 +90,9 @@ class Injector:
         later = self.fault == "full" and self.at and self.done > self.at and grows
         if self.done != self.at and not later:
             return
-        if self.fault in SIGNALS:
+        if self.fault == STOP:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif self.fault in SIGNALS:
             os.kill(os.getpid(), SIGNALS[self.fault])
         elif self.fault == "memory":
             raise MemoryError
