@@ -29,7 +29,7 @@ import numpy as np
 SECRET = b"sixteen bytes or more, kept for the benchmark"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 RESULTS = Path(__file__).with_name("load.json")
-MOST = {"columns": 1_000, "sub-groups": 10_000, "records": 10_000_000, "levels": 100_000, "candidates": 200, "trials": 200}
+MOST = {"columns": 1_000, "sub-groups": 10_000, "records": 10_000_000, "levels": 100_000, "candidates": 200, "trials": 3_600}
 SMALL = {"columns": 8, "sub-groups": 10, "records": 1_000, "levels": 20, "candidates": 2, "trials": 4}
 BEGIN, END = "<!-- what benchmarks/load.py printed -->\n", "<!-- until here -->"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,11 @@ def s3_server(bucket: str, objects: dict[str, bytes]) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _tag(content: bytes) -> str:
+    """The entity tag of an object, as a store gives it."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -57,11 +63,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(404, b"<Error><Code>NoSuchKey</Code><Message>no</Message></Error>", body)
         content, asked = self.stored[key], self.headers.get("Range", "")
         if not asked:
-            return self._send(200, content, body, "application/octet-stream")
+            return self._send(200, content, body, "application/octet-stream", tag=_tag(content))
         low, _, high = asked.removeprefix("bytes=").partition("-")
         end = min(int(high) if high else len(content) - 1, len(content) - 1)
         return self._send(206, content[int(low):end + 1], body, "application/octet-stream",
-                          f"bytes {int(low)}-{end}/{len(content)}")
+                          f"bytes {int(low)}-{end}/{len(content)}", _tag(content))
 
     def _listing(self, query: dict[str, list[str]]) -> bytes:
         prefix, mark = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
@@ -80,11 +86,14 @@ class _Handler(BaseHTTPRequestHandler):
                 f"<KeyCount>{len(keys) + len(folders)}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>"
                 f"{listed}</ListBucketResult>").encode()
 
-    def _send(self, status: int, content: bytes, body: bool, kind: str = "application/xml", span: str = "") -> None:
+    def _send(self, status: int, content: bytes, body: bool, kind: str = "application/xml", span: str = "",
+              tag: str = "") -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Last-Modified", formatdate(0, usegmt=True))
+        if kind == "application/octet-stream":
+            self.send_header("ETag", f'"{tag}"')
         if span:
             self.send_header("Content-Range", span)
         self.end_headers()

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from injector import ERRORS
+from injector import COPY, ERRORS
 
 from larvatus.core.errors import LarvatusError
 from larvatus.core.safe_files.staging import STAGING, TEMPORARY
@@ -28,6 +28,8 @@ from larvatus.documents.verification import verify_files
 
 ENGINES = ("memory", "duckdb")
 SAIL = "sail"  # the engine spark on a server that each command starts in its own process
+DEPTH = 3  # lines of the package that tell call sites apart
+UNREACHED = "the operation was not reached"
 SECRET = "kept for the campaign: 0123456789abcdef"
 ROLES = "--confidential income,wealth --non-confidential age --sub-groups region --secret-file secret.txt"
 STUDY = """
@@ -131,13 +133,18 @@ class Server:
         assert self.process.stdout.readline() == "ready\n"
 
     def run(
-        self, folder: Path, arguments: Sequence[str], at: int = 0, fault: str = "SIGKILL", size: int = 0, again: bool = False
+        self, folder: Path, arguments: Sequence[str], at: int = 0, fault: str = "SIGKILL", size: int = 0, again: bool = False,
+        copies: Path | None = None, memory: int = 0,
     ) -> dict[str, Any]:
-        """With `again`, in the process that carried out the last command with `again`, if it is still there."""
+        """With `again`, in the process that carried out the last command with `again`, if it is still there.
+
+        `size` is the size in bytes beyond which no file may grow, `memory` the number of bytes that the process may add.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         asked = {"home": str(self.home), "folder": str(folder / "work"), "temp": str(folder / "temp"), "at": at,
-                 "fault": fault, "arguments": list(arguments), "size": size, "again": again}
+                 "fault": fault, "arguments": list(arguments), "size": size, "again": again, "copies": str(copies or ""),
+                 "memory": memory}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
@@ -212,6 +219,7 @@ class Trial:
     home: Path
     operations: int = 0
     equal: int = 0  # how often the folder was in one of the states that follow
+    unreached: int = 0  # points whose operation the command did not come to: nothing was tried there
     completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
     untouched: bool = False  # whether the folder of the last trial is as before the command
 
@@ -229,7 +237,7 @@ class Trial:
         assert done["code"] == 0, done["said"]
         assert left_over(fresh) == []
         self.after, self.seen = visible(fresh), done["seen"]
-        self.operations, self.answer = len(done["seen"]), _answer(done["said"], fresh)
+        self.operations, self.sites, self.answer = len(done["seen"]), done["sites"], _answer(done["said"], fresh)
         self.expected = [_operation(s, fresh, done["pid"]) for s in done["seen"]]
         self.start = everything(folder, done["pid"])
         self.completed.add(self.start)
@@ -241,14 +249,53 @@ class Trial:
         shutil.copytree(self.home / "base", folder, symlinks=True)
         return folder
 
+    def chosen(self) -> list[int]:
+        """The operations that stand for all: the first, the middle and the last one of each call site.
+
+        A call site is the kind of operation and the innermost lines of the package that led to it.
+        """
+        sites: dict[str, list[int]] = {}
+        for at, site in enumerate(self.sites, 1):
+            sites.setdefault(" ".join(site.split()[: 1 + DEPTH]), []).append(at)
+        return sorted({of[i] for of in sites.values() for i in (0, len(of) // 2, -1)})
+
+    def kill_states(self, points: Sequence[int]) -> Iterator[str]:
+        """What is wrong after the process was killed at these operations; empty where nothing is.
+
+        The command is carried out once, and the folder copied before each operation: that is what a killed process leaves.
+        A copy from which something is wrong counts only if the process is killed there as well.
+        """
+        copies = self.home / "copies"
+        shutil.rmtree(copies, ignore_errors=True)
+        copies.mkdir()
+        done = self.server.run(self._copy("tried"), self.scenario.arguments(self.engine), fault=COPY, copies=copies)
+        for at in points:
+            if not (copies / str(at)).is_dir():
+                self.unreached += 1
+                yield UNREACHED
+                continue
+            folder = self.home / "tried"  # absolute paths in files stay right
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.move(copies / str(at), folder)
+            yield self._state_problem(folder, {**done, "code": -9}, "SIGKILL") and self.problem(at, "SIGKILL")
+        shutil.rmtree(copies, ignore_errors=True)
+
     def problem(self, at: int, fault: str, size: int = 0) -> str:
-        """What is wrong after a fault; empty if nothing is."""
+        """What is wrong after a fault; empty if nothing is, UNREACHED if the command did not come to the operation."""
         if fault in ERRORS and not size and self._is_survived(at, fault):
             return ""
         if self.untouched and (problem := self.end()):
             return problem
         folder, self.untouched = self._copy("tried"), False
         done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, size)
+        reached = len(done["seen"]) >= at or done["code"] == -9  # a killed process cannot say what it has seen
+        if not reached and done["code"] == 0:
+            self.unreached += 1
+            return UNREACHED
+        return self._state_problem(folder, done, fault)
+
+    def _state_problem(self, folder: Path, done: dict[str, Any], fault: str) -> str:
+        """What is wrong with the folder after a command, and with what it said."""
         wrong = _wrong_ending(done, fault)
         try:
             self._read(folder)

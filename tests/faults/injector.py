@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sys
+import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-ERRORS = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO, "full": errno.ENOSPC}
+import larvatus
+
+ERRORS = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO, "full": errno.ENOSPC, "memory": errno.ENOMEM}
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 FAULTS = (*SIGNALS, *ERRORS)
+STOP = "stop"  # no fault: the process waits for SIGCONT
+COPY = "copy"  # no fault: the folders are copied before each operation, which is what a process killed there leaves
+_PACKAGE = str(Path(larvatus.__file__).parent) + "/"
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _EVENTS = {  # which argument is a path, and which its folder's descriptor
     "os.rename": (1, 3), "os.remove": (0, 1), "os.mkdir": (0, 2), "os.rmdir": (0, 1), "os.link": (1, 3), "os.symlink": (1, 2),
@@ -26,18 +34,25 @@ _GROWS = {"open", "os.mkdir", "os.link", "os.symlink", "fsync", "write"}  # what
 
 @dataclass
 class Injector:
-    """`at` is the number of the operation that fails, from 1; 0 only counts. `full` also fails what needs space later."""
+    """`at` is the number of the operation that fails, from 1; 0 only counts. `full` also fails what needs space later.
+
+    `sites` has the lines of the package that led to each operation. Copies of `copied` go to `copies`, by number.
+    """
 
     roots: tuple[str, ...]
     at: int = 0
     fault: str = "SIGKILL"
     done: int = 0
     seen: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
     active: bool = False
+    copied: str = ""
+    copies: str = ""
+    busy: Any = field(default_factory=threading.RLock)
 
     def prepare(self, at: int, fault: str) -> None:
         """Begin to count, for a command of which this operation fails."""
-        self.at, self.fault, self.done, self.seen, self.active = at, fault, 0, [], True
+        self.at, self.fault, self.done, self.seen, self.sites, self.active = at, fault, 0, [], [], True
 
     def start(self) -> None:
         self.active = True
@@ -66,15 +81,41 @@ class Injector:
             return
         self.done += 1
         self.seen.append(f"{event} {path}")
+        if self.fault == COPY:
+            self._copy()
+            return
+        if not self.at:
+            self.sites.append(f"{event} {_call_site()}")
         grows = event in _GROWS and not (event == "open" and os.path.exists(path))
         later = self.fault == "full" and self.at and self.done > self.at and grows
         if self.done != self.at and not later:
             return
-        if self.fault in SIGNALS:
+        if self.fault == STOP:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif self.fault in SIGNALS:
             os.kill(os.getpid(), SIGNALS[self.fault])
+        elif self.fault == "memory":
+            raise MemoryError
         else:
             number = ERRORS[self.fault]
             raise OSError(number, os.strerror(number), path)
+
+
+    def _copy(self) -> None:
+        with self.busy:  # operations of other threads wait
+            self.active = False
+            shutil.copytree(self.copied, f"{self.copies}/{self.done}", symlinks=True)
+            self.active = True
+
+
+def _call_site() -> str:
+    """The lines of the package that are being carried out, from the innermost."""
+    frame, lines = sys._getframe(2), []
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            lines.append(f"{frame.f_code.co_filename.removeprefix(_PACKAGE)}:{frame.f_lineno}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return " ".join(lines)
 
 
 def _wrap(told: Injector) -> None:

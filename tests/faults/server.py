@@ -186,7 +186,7 @@ def _say(answers: Any, injector: Injector, code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     with suppress(OSError):
-        answers.write(json.dumps({"code": code, "seen": injector.seen}) + "\n")
+        answers.write(json.dumps({"code": code, "seen": injector.seen, "sites": injector.sites}) + "\n")
         answers.flush()
 
 
@@ -197,9 +197,13 @@ def _carried_out(asked: dict[str, Any], injector: Injector) -> int:
     if asked.get("size"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["size"], resource.RLIM_INFINITY))
+    if asked.get("memory"):
+        held = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + asked["memory"], resource.RLIM_INFINITY))
     _draw_the_same()
     if asked.get("again"):
         gc.collect()  # what earlier commands left in memory is not tidied up while operations are counted
+    injector.copied, injector.copies = str(Path(asked["folder"]).parent), asked["copies"]
     injector.prepare(asked["at"], asked["fault"])
     try:
         return carry_out(asked["arguments"])

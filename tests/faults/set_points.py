@@ -58,7 +58,7 @@ def child(home: Path, at: int, fault: str) -> tuple[int, int]:
         told.start()
         try:
             write(home, "new", keep=False)
-        except WriteError:
+        except (WriteError, MemoryError):
             code = 2
         except KeyboardInterrupt:
             code = 130

@@ -1,12 +1,13 @@
 """Try faults at the file operations of every command, and print the table of docs/reliability.md.
 
     python tests/faults/table.py                        every operation; an hour or two of processor time
+    python tests/faults/table.py --sites                the first, the middle and the last operation of each call site
     python tests/faults/table.py --every 7              each seventh
     python tests/faults/table.py --command 'mask, first' --engine memory --fault SIGKILL
     python tests/faults/table.py --store FILE --page    go on from the results in FILE, and write the table into the page
 
 With --store, results are added to a file as they come, so that a run can be stopped, and several can share the work. A cell
-that was tried at fewer operations is tried again.
+that was tried at fewer operations is tried again; with --again, also one that was tried with other code of the package.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import json
+import os
 import sys
 import tempfile
 import time
@@ -24,14 +26,18 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fault_campaign import ENGINES, SAIL, SCENARIOS, SPARK_MODULES, Trial, a_server
+from fault_campaign import ENGINES, SAIL, SCENARIOS, SPARK_MODULES, UNREACHED, Trial, a_server
 from injector import FAULTS
+
+from larvatus.pipeline.candidates.cache import _code
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- what tests/faults/table.py printed -->\n", "<!-- until here -->\n"
 _SHOWN = {SAIL: "spark (Sail)"}
-_SO_FAR, _SAVED_EVERY = "so far", 60  # points of a cell that is not finished, from the first on; seconds
-Results = dict[str, dict[str, Any]]  # by "command|engine": the number of operations, and survived and tried by fault
+_SAVED_EVERY = 60  # seconds
+_MEMORY = Path("/dev/shm")  # a file system in memory: no disk waits for the many small files
+Cell = dict[str, Any]  # survived, tried, unreached, chosen; the code of the package; done, unless more points follow
+Results = dict[str, dict[str, Any]]  # by "command|engine": the number of operations, and a cell by fault
 
 
 @contextmanager
@@ -48,67 +54,108 @@ def stored(path: Path) -> Iterator[Results]:
 
 
 def table(results: Results, faults: tuple[str, ...] = FAULTS) -> str:
-    """Each cell is *survived of tried*; an empty one was not tried. A cell that is not finished counts as far as it is."""
-    lines = ["| command | engine | operations | " + " | ".join(faults) + " |", "|---|---|---|" + "---|" * len(faults)]
+    """Each cell is *survived of tried*; an empty one was not tried. Cells of older code are in brackets."""
+    code = newest(results)
+    heads = ["command", "engine", "operations", "chosen", *faults]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for name in SCENARIOS:
         for engine in (*ENGINES, SAIL):
             if row := results.get(f"{name}|{engine}"):
-                cells = ["{} of {}".format(*cell) if (cell := best(row, fault)) else "" for fault in faults]
-                lines.append(f"| {name} | {_SHOWN.get(engine, engine)} | {row['operations']} | " + " | ".join(cells) + " |")
-    survived, tried = (sum(best(row, f)[i] for row in results.values() for f in faults if best(row, f)) for i in (0, 1))
-    return "\n".join([*lines, "", f"{survived:,} of {tried:,} survived.", ""])
+                cells = [_shown(row.get(fault), code) for fault in faults]
+                lines.append(f"| {name} | {_SHOWN.get(engine, engine)} | {row['operations']} | {row.get('chosen', '')} | "
+                             + " | ".join(cells) + " |")
+    cells_of = [row[f] for row in results.values() for f in faults if f in row]
+    said = [f"{sum(c['survived'] for c in part):,} of {sum(c['tried'] for c in part):,} survived {which}."
+            for which, part in ((f"with code {code or 'unknown'}", [c for c in cells_of if c["code"] == code]),
+                                ("with older code (in brackets)", [c for c in cells_of if c["code"] != code])) if part]
+    unreached = sum(c.get("unreached", 0) for c in cells_of)
+    said += [f"{unreached:,} points were not reached and are not counted."] if unreached else []
+    return "\n".join([*lines, "", *said, ""])
 
 
-def best(row: Mapping[str, Any], fault: str) -> Sequence[int]:
-    """Survived and tried: the finished cell, or the unfinished one if it has more points; nothing if there is neither."""
-    return max(row.get(fault, ()), row.get(_SO_FAR, {}).get(fault, ()), key=lambda cell: cell[1] if cell else 0)
+def newest(results: Results) -> str:
+    """The code of the package with which the last points were tried."""
+    cells = [c for row in results.values() for f in FAULTS if (c := row.get(f))]
+    return str(max(cells, key=lambda c: c.get("at", 0))["code"]) if cells else ""
 
 
-def is_tried(row: Mapping[str, Any], fault: str, every: int) -> bool:
-    """Whether the cell holds at least as many points as would be tried now."""
-    return fault in row and row[fault][1] >= row["operations"] // every
+def _shown(cell: Cell | None, code: str) -> str:
+    if cell is None:
+        return ""
+    text = f"{cell['survived']} of {cell['tried']}"
+    return text if cell["code"] == code else f"({text})"
 
 
-def try_points(trial: Trial, fault: str, first: int, every: int, done: Sequence[int] = (0, 0)) -> Iterator[list[int]]:
-    """Try each n-th operation, after those that are done, and report each problem as it is found: survived and tried so far."""
-    survived, tried = done
-    yield [survived, tried]
-    for at in range(1 + first % every, trial.operations + 1, every)[tried:]:
-        problem, tried = trial.problem(at, fault), tried + 1
-        survived += not problem
+def is_tried(cell: Cell | None, points: int, again: bool, code: str) -> bool:
+    """Whether the cell holds at least as many points as would be tried now; with `again`, of this code."""
+    if cell is None or cell["tried"] + cell.get("unreached", 0) < points:
+        return False
+    return not again or bool(cell["code"] == code)
+
+
+def chosen_points(trial: Trial, fault: str, asked: argparse.Namespace) -> list[int]:
+    """The operations to try."""
+    if asked.sites:
+        return trial.chosen()
+    return list(range(1 + FAULTS.index(fault) % asked.every, trial.operations + 1, asked.every))
+
+
+def try_points(trial: Trial, fault: str, points: Sequence[int], before: Cell | None = None) -> Iterator[Cell]:
+    """Try operations, after those that are done, and report each problem as it is found: the cell so far."""
+    cell = dict(before or {"survived": 0, "tried": 0, "unreached": 0})
+    left = points[cell["tried"] + cell["unreached"]:]
+    yield cell
+    found = trial.kill_states(left) if fault == "SIGKILL" else (trial.problem(at, fault) for at in left)
+    for at, problem in zip(left, found, strict=True):
+        cell["unreached"] += problem == UNREACHED
+        cell["tried"] += problem != UNREACHED
+        cell["survived"] += not problem
         if problem:
             where = f"{trial.scenario.name}, {trial.engine}, {fault} at {at} ({trial.seen[at - 1]})"
             print(f"{where}: {problem}", file=sys.stderr, flush=True)
-        yield [survived, tried]
+        yield cell
 
 
 def campaign(asked: argparse.Namespace, store: Path) -> Iterator[None]:
     """Try what is not in the store yet, fault by fault; a point at a time. What is done is stored every minute."""
     trials: dict[str, Trial] = {}
-    more = SPARK_MODULES if SAIL in (asked.engine or ()) else ()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made, a_server(Path(made), True, more) as server:
+    more, code = SPARK_MODULES if SAIL in (asked.engine or ()) else (), _code().split()[1][:8]
+    place = _MEMORY if _MEMORY.is_dir() and "TMPDIR" not in os.environ else None
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as made, a_server(Path(made), True, more) as server:
         for fault, name, engine in product(asked.fault or FAULTS, asked.command or SCENARIOS, asked.engine or ENGINES):
             key = f"{name}|{engine}"
             with stored(store) as results:
-                if is_tried(results.get(key, {}), fault, asked.every):
-                    continue
-                done = results.get(key, {}).get(_SO_FAR, {}).get(fault, (0, 0)) if asked.every == 1 else (0, 0)
+                known = dict(results.get(key, {}))
             if key not in trials:
+                if known and is_tried(known.get(fault), known.get("chosen", known["operations"]) if asked.sites
+                                      else known["operations"] // asked.every, asked.again, code):
+                    continue
                 home = Path(made) / f"{name}-{engine}".replace(" ", "-").replace(",", "")
                 trials[key] = Trial(server, SCENARIOS[name], engine, home).prepare()
-            cell, saved = list(done), time.monotonic()
-            for cell in try_points(trials[key], fault, FAULTS.index(fault), asked.every, done):
-                if asked.every == 1 and time.monotonic() > saved + _SAVED_EVERY:
-                    with stored(store) as results:
-                        row = results.setdefault(key, {"operations": trials[key].operations})
-                        row.setdefault(_SO_FAR, {})[fault] = cell
+            trial, before = trials[key], known.get(fault)
+            points = chosen_points(trial, fault, asked)
+            if is_tried(before, len(points), asked.again, code):
+                continue
+            same = before and before.get("points") == points and before["code"] == code
+            saved = time.monotonic()
+            for cell in try_points(trial, fault, points, before if same else None):
+                if time.monotonic() > saved + _SAVED_EVERY:
+                    _store(store, trial, fault, {**cell, "points": points}, code)
                     saved = time.monotonic()
                 yield
-            with stored(store) as results:
-                row = results.setdefault(key, {})
-                row.update({"operations": trials[key].operations, fault: cell})
-                row.get(_SO_FAR, {}).pop(fault, None)
-            print(f"{key}, {fault}: {cell[0]} of {cell[1]}", file=sys.stderr, flush=True)
+            cell.pop("points", None)
+            _store(store, trial, fault, cell, code)
+            print(f"{key}, {fault}: {cell['survived']} of {cell['tried']}", file=sys.stderr, flush=True)
+
+
+def _store(store: Path, trial: Trial, fault: str, cell: Cell, code: str) -> None:
+    """Store a cell; an unfinished one only if it has more points than what is there."""
+    with stored(store) as results:
+        row = results.setdefault(f"{trial.scenario.name}|{trial.engine}", {})
+        row.update({"operations": trial.operations, "chosen": len(trial.chosen())})
+        if "points" in cell and cell["tried"] < row.get(fault, cell)["tried"]:
+            return
+        row[fault] = {**cell, "code": code, "at": int(time.time())}
 
 
 def on_page(page: str, text: str) -> str:
@@ -118,12 +165,14 @@ def on_page(page: str, text: str) -> str:
 
 
 def failed(results: Mapping[str, Mapping[str, Any]]) -> bool:
-    return any(cell[0] < cell[1] for row in results.values() for f in FAULTS if (cell := best(row, f)))
+    return any(row[f]["survived"] < row[f]["tried"] for row in results.values() for f in FAULTS if f in row)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1, help="try each n-th operation")
+    parser.add_argument("--sites", action="store_true", help="try the first, middle and last operation of each call site")
+    parser.add_argument("--again", action="store_true", help="try again what was tried with other code of the package")
     parser.add_argument("--command", action="append", choices=list(SCENARIOS))
     parser.add_argument("--engine", action="append", choices=(*ENGINES, SAIL), help="default: memory and duckdb")
     parser.add_argument("--fault", action="append", choices=FAULTS)

@@ -23,10 +23,13 @@ from larvatus.core.interruptible import abandon_thread, start_thread
 from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
+from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.engines._spark.jobs import explain_error
 from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
+from larvatus.engines.duckdb import _explained
 from larvatus.masks.additive_noise import AdditiveNoise
+from larvatus.pipeline.attack_release import AttackedRelease
 from larvatus.searching.result import SearchResult
 from larvatus.study import Study
 
@@ -62,6 +65,69 @@ def test_an_attack_that_the_machine_stops_is_not_left_out(data, error, ends, mon
         return
     with pytest.raises(MachineError):
         lv.risk(data, release)
+
+
+def duckdb_error(name: str) -> Exception:
+    return getattr(pytest.importorskip("duckdb"), name)("confidential 4711")
+
+
+@pytest.mark.parametrize("name", ["OutOfMemoryException", "IOException", "InternalException"])
+def test_an_attack_that_duckdb_cannot_finish_is_not_left_out(name, tmp_path, monkeypatch):
+    """It finds nothing because of the limit of memory, which says nothing about the release."""
+    write_inputs(tmp_path, "duckdb")
+    data = lv.read(tmp_path / "people.csv", confidential=["income", "wealth"], non_confidential=["age"], engine="duckdb")
+    release = lv.mask(data, "additive_noise")
+    error = _explained(duckdb_error(name), WorkFolder())
+    monkeypatch.setattr(ExactMatch, "attack", failing(error))
+    with pytest.raises(MachineError, match="exact_match: ") as raised:
+        lv.risk(data, release)
+    assert "4711" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("error", "ends"), [(MachineError("no space"), True), (EngineError("at most 30 records fit"), False)])
+def test_an_attack_on_households_that_memory_stops_is_not_hidden(error, ends, data, monkeypatch):
+    """It may be the more successful one. Where a limit of memory that was asked for stops it, a note says so."""
+    attack, calls = ExactMatch.attack, list[int]()
+
+    def later(*given):
+        calls.append(1)
+        if len(calls) > 1:
+            raise error
+        return attack(*given)
+
+    release = lv.mask(data, "additive_noise")
+    monkeypatch.setattr(AttackedRelease, "_households", property(lambda self: [("household", self._views[0])]))
+    monkeypatch.setattr(ExactMatch, "attack", later)
+    if ends:
+        with pytest.raises(MachineError):
+            lv.risk(data, release, ["exact_match"])
+        return
+    found = lv.risk(data, release, ["exact_match"])[0]
+    assert any("not run on households" in n and "at most 30 records fit" in n for n in found.notes)
+
+
+@pytest.mark.parametrize("part", ["mask", "attack"])
+def test_a_release_is_not_listed_as_not_made_if_memory_is_lacking(part, data, monkeypatch):
+    """Another release would look best because the machine could not examine this one."""
+    attack, lacking = ExactMatch.attack, MemoryError("confidential 4711")
+
+    def attack_one(*given):
+        if given[2].steps[0].name() == "additive_noise":
+            raise lacking
+        return attack(*given)
+
+    if part == "mask":
+        monkeypatch.setattr(AdditiveNoise, "apply", failing(lacking))
+    else:
+        monkeypatch.setattr(ExactMatch, "attack", attack_one)
+    with pytest.raises((MemoryError, MachineError)):
+        lv.compare(data, [{"name": n, "steps": [n]} for n in ("rank_swap", "additive_noise")], ["exact_match"], ["moments"])
+
+
+def test_a_trial_of_advice_that_lacks_memory_says_nothing_about_the_mask(data, monkeypatch):
+    monkeypatch.setattr("larvatus.pipeline.try_advice.mask", failing(MemoryError("confidential 4711")))
+    with pytest.raises(MemoryError):
+        lv.advise(data)
 
 
 class Py4JError(Exception):

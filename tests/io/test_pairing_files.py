@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_paired_is_still_measured_as_a_whole():
 def test_pairing_files_that_do_not_fit(tmp_path, content, said):
     (tmp_path / "pairs.csv").write_text(content, encoding="utf-8")
     with pytest.raises(PairingError, match=said):
-        lv.risk(lv.read(FRAME, **BY_POSITION), FRAME, pairing=tmp_path / "pairs.csv")
+        lv.risk(lv.read(FRAME, **BY_POSITION), FRAME, pairing=tmp_path / "pairs.csv", row_order="keep")
 
 
 def test_columns_the_release_lacks_are_noted():
@@ -218,14 +218,16 @@ def test_a_constant_column_proves_nothing():
     assert list(column_digests(empty)) == ["income", "rooms"]
 
 
-def test_a_pairing_file_of_an_earlier_version_is_used_and_noted(tmp_path):
+def test_a_pairing_file_without_digests_is_refused_unless_its_order_is_stated(tmp_path):
     from larvatus.data.pairing import as_release
 
     data = written(tmp_path, "one", ".csv")
     own = tmp_path / "one.pairing.csv"
     assert not as_release(data, tmp_path / "one.csv", own).notes
     pd.read_csv(own)[["record"]].to_csv(tmp_path / "former.csv", index=False)
-    note, = as_release(data, tmp_path / "one.csv", tmp_path / "former.csv").notes
+    with pytest.raises(PairingError, match="nothing shows that it was written with this release"):
+        as_release(data, tmp_path / "one.csv", tmp_path / "former.csv")
+    note, = as_release(data, tmp_path / "one.csv", tmp_path / "former.csv", row_order="keep").notes
     assert (note.kind, "former.csv has no digest of a release" in str(note)) == ("warning", True)
     damaged = own.read_text(encoding="utf-8").replace(",\"ey", ",\"no", 1)
     (tmp_path / "damaged.csv").write_text(damaged, encoding="utf-8")

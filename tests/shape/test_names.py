@@ -43,8 +43,6 @@ BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods ar
 ALONE = {  # short modules with one user, and why each stays a file
     "pipeline/extremes.py": "what is true of a finished release, apart from how it is made",
     "__main__.py": "what python -m larvatus runs, by its name",
-    "core/safe_files/trial_process.py": "copies this process, which no reader of files should do by itself",
-    "core/safe_files/source_changes.py": "states of files, apart from what is read from them",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
     "attacks/keys/disclosed_differences.py": "reads the rules of a release, which the attack does not",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",

@@ -10,7 +10,7 @@ from larvatus.certificates.candidates import candidate_cells
 from larvatus.certificates.laws_of_steps import NoLaw, laws_of
 from larvatus.certificates.normal_forecast import normal_forecast
 from larvatus.certificates.proofs import EQUAL_S, Bound, equal_rows, equal_s, pairs_revealed, score_bound
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.certificate import FALSE_ALARM, Certificate, Certificates, CertifiedIntruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -32,6 +32,8 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
                     into.append(partial(bound, laws, part)())
                 except NoLaw as missing:
                     refusals.append(f"one by one: {missing}")
+        except MachineError:
+            raise
         except LarvatusError as missing:
             refusals += [f"equal S: {why}", f"law of the mask: {missing}"]
     exact_equations = [s.name() for s in release.steps if s.exact_noise(release.data.confidential) is not None]
@@ -65,5 +67,7 @@ def _for_single(bound: Bound, release: Release) -> Bound:
 def _forecast(release: Release, original: Microdata) -> float | None:
     try:
         return normal_forecast(release, original)
+    except MachineError:
+        raise
     except LarvatusError:
         return None

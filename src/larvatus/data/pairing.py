@@ -10,6 +10,7 @@ from typing import Any, Literal
 from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.core.input_paths import paths_read
 from larvatus.core.safe_files.file_sets import settle_sets
+from larvatus.core.safe_files.source_changes import unchanged
 from larvatus.data.alignment import check_same_given, in_records_of, mark_changed_weight
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
@@ -39,6 +40,14 @@ def as_release(
         return _of_copies([as_release(data, o, pairing, must_pair, name, row_order, paired) for o in other])
     for folder in {Path(p).parent for p in paths_read(other, pairing)}:
         settle_sets(folder)
+    with unchanged(paths_read(other, pairing)):
+        return _read_release(data, other, pairing, must_pair, name, row_order, paired)
+
+
+def _read_release(
+    data: Microdata, other: Any, pairing: str | Path | None, must_pair: bool, name: str | None,
+    row_order: Literal["checked", "keep"], paired: bool,
+) -> Release:
     file = file_like(other, data.dialect)
     names = data.engine.names(file)
     roles, groups = _roles_for(data, names)
@@ -59,7 +68,7 @@ def as_release(
     known = {"person": data.roles.person, "household": data.roles.household}  # by record id; the file has no such columns
     released = Microdata(table, roles.model_copy(update=known), groups, data.engine, paths_read(other, pairing))
     notes = _absent_columns(data, names) + _recoded_columns(data, released)
-    if pairing and not check_pairing(Path(pairing), released):
+    if pairing and not check_pairing(Path(pairing), released, row_order == "keep"):
         notes.append(Note(f"{Path(pairing).name} has no digest of a release: whether it was written with this release is not "
                           "checked", "warning"))
     try:

@@ -235,8 +235,8 @@ def _explained(error: Exception, folder: WorkFolder) -> LarvatusError:
             f"there is no space for temporary files in {folder.path.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
     if kind == "OutOfMemoryException":
-        return EngineError("sorting needs more memory than allowed. Allow more (memory = …), or use fewer threads.")
-    return EngineError(f"DuckDB could not finish ({kind}).")
+        return MachineError("sorting needs more memory than allowed. Allow more (memory = …), or use fewer threads.")
+    return MachineError(f"DuckDB could not finish ({kind}). Its message is hidden because it may contain data.")
 
 
 def is_relation(source: Any) -> bool:

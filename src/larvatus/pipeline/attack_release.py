@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from larvatus.attacks.linkage.exception_patterns import mark_exceptions, uses_exceptions, with_exceptions
-from larvatus.attacks.linkage.household_records import by_household_too, household_records, more_successful
+from larvatus.attacks.linkage.household_records import by_household_too, household_records, more_successful, without_units
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of, wave_notes, without_waves
 from larvatus.attacks.linkage.target_sample import TargetCount, check_target_count
 from larvatus.attacks.scoring.credits import with_record_ids
@@ -207,8 +207,11 @@ class AttackedRelease:
                 with suppress(RiskError, UtilityError):
                     found[0] = with_exceptions(found[0], _once(method, self._exceptions, self.who, limit, excess))
             for kind, few in self._households if by_household_too(method) else ():
-                with suppress(RiskError, UtilityError, EngineError):
-                    found[0] = more_successful(found[0], _once(method, few, self.who, limit, excess), kind)
+                with suppress(RiskError, UtilityError):
+                    try:
+                        found[0] = more_successful(found[0], _once(method, few, self.who, limit, excess), kind)
+                    except EngineError as error:
+                        found[0] = without_units(found[0], kind, error.reason_for(method.name()))
         except (RiskError, UtilityError, EngineError) as error:
             return self._refused(method, error)
         return AttackOutcome(stronger_of(found[0], found[1], self.others) if self.others else found[0])

@@ -293,7 +293,7 @@ class _Candidates:
             made = self._finished(job, release, risks, measured.scores(found), certificates)
             stored.remove()
             return made
-        except (MachineError, OSError):  # it says nothing about the candidate
+        except (MachineError, MemoryError, OSError):  # they say nothing about the candidate
             raise
         except Exception as error:
             if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):

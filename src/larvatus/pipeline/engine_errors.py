@@ -16,8 +16,10 @@ def naming_method(method: Method) -> Iterator[None]:
     """Add the name of the method to errors that an engine raises inside this context, and explain the loss of Spark."""
     try:
         yield
-    except EngineError as error:
-        raise EngineError(str(error), subject=method.name()) from None
+    except (EngineError, MachineError) as error:
+        if error.subject == method.name() or type(error) not in (EngineError, MachineError):
+            raise
+        raise type(error)(str(error), subject=method.name()) from None
     except (LarvatusError, OSError, MemoryError):
         raise
     except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -165,12 +166,14 @@ def read(
         raise RolesError(f"read: give roles, or {other} = …, not both.")
     settings, declared = settings_of(sub_groups), roles.missing
     inputs = paths_read(source, catalog, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
-    roles = with_taxonomies(roles)
-    wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
-    with (
-        unchanged(() if is_database(source) else inputs),
-        source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted) as opened,
-    ):
+    database = set(paths_read(source) if is_database(source) else ())  # one statement reads one state of it
+    with ExitStack() as guards:
+        guards.enter_context(unchanged([p for p in inputs if p not in database]))
+        roles = with_taxonomies(roles)
+        wanted = {*columns_read(roles, settings), *([roles.record_id] if roles.record_id else [])}
+        opened = guards.enter_context(
+            source_as_parquet(source, asked, sheet, catalog, needs_order=roles.record_id is None, wanted=wanted)
+        )
         used, why = engine_for(opened.source, engine, memory, len(released_columns(roles, settings)), master)
         for text in filter(None, (why, opened.note)):
             warnings.warn(text, LarvatusWarning, stacklevel=2)

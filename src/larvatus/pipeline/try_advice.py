@@ -168,7 +168,7 @@ def _problem(data: Microdata, steps: Sequence[Any], constraints: Mapping[str, An
                 few = tuple(c.name for c in changes if c.present - c.same < min(_FEWEST_CHANGED, c.present / 2))
                 if few or all(c.present - c.same >= _SURELY_CHANGED for c in changes):
                     break
-    except MachineError:
+    except (MachineError, MemoryError, OSError):  # they say nothing about the masks
         raise
     except LarvatusError as error:
         return TrialProblem(_clause(error))

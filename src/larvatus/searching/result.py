@@ -28,9 +28,23 @@ class Trial:
     problem: str = ""
     risk: float = math.nan
 
+    @property
+    def text(self) -> str:
+        """The steps as they are shown."""
+        return " + ".join(short_text(s) for s in self.steps)
+
+    @property
+    def meets_limits(self) -> bool:
+        return self.violation <= 0 and self.loss == self.loss
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Sort key: least loss first; among equal losses, least risk."""
+        return round(self.loss, _DIGITS), self.risk
+
     def row(self) -> Row:
         return {
-            "candidate": self.name, "steps": " + ".join(short_text(s) for s in self.steps), "loss": self.loss,
+            "candidate": self.name, "steps": self.text, "loss": self.loss,
             "risk": self.risk, "violation": self.violation, "met": self.violation <= 0, "problem": self.problem,
         }
 
@@ -164,9 +178,25 @@ def rank_trials(tried: Sequence[Trial]) -> list[Trial]:
     """Candidates that met the limits, without duplicates: least loss first; among equal losses, least risk."""
     seen: dict[str, Trial] = {}
     for one in tried:
-        if one.violation <= 0 and one.loss == one.loss:
-            seen.setdefault(" + ".join(short_text(s) for s in one.steps), one)
-    return sorted(seen.values(), key=lambda t: (round(t.loss, _DIGITS), t.risk))
+        if one.meets_limits:
+            seen.setdefault(one.text, one)
+    return sorted(seen.values(), key=lambda t: t.order)
+
+
+class BestTrial:
+    """The first of `rank_trials`, kept up to date trial by trial: a long search does not rank all its trials after each."""
+
+    def __init__(self) -> None:
+        self.trial: Trial | None = None
+        self._seen: set[str] = set()
+
+    def add(self, one: Trial) -> None:
+        """Take one more trial into account."""
+        if not one.meets_limits or one.text in self._seen:
+            return
+        self._seen.add(one.text)
+        if self.trial is None or one.order < self.trial.order:
+            self.trial = one
 
 
 def _finite(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.searching.goal import Goal, LimitJudge, Objective, objective_loss, risk_of
 from larvatus.searching.optimiser import Optimiser
-from larvatus.searching.result import Finalist, FreshDraw, SearchResult, Trial, rank_trials
+from larvatus.searching.result import BestTrial, Finalist, FreshDraw, SearchResult, Trial, rank_trials
 from larvatus.searching.space import SearchedSteps
 
 _FAR, TWO, _SOON = 5, 2, 0.05
@@ -82,6 +82,12 @@ class _Search:
     tried: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     clock: _Clock = field(default_factory=lambda: _Clock())
+    best: BestTrial = field(default_factory=BestTrial)
+
+    def add(self, trial: Trial) -> None:
+        """Record an explored candidate."""
+        self.tried.append(trial)
+        self.best.add(trial)
 
     def trial_of(self, draw: Draw, got: ScoredDraw) -> Trial:
         """An explored candidate with its result."""
@@ -211,14 +217,14 @@ def _tried(search: _Search, seen: dict[str, Trial], asked: Sequence[Draw]) -> No
     for draw, got in zip(draws, search.run.score(draws, left), strict=False):
         search.clock.tick(got.reused)
         seen[canonical(draw.steps)] = found = search.trial_of(draw, got)
-        search.tried.append(found)
+        search.add(found)
         _tell(search, max(goal.trials - len(search.tried), 0) + later)
 
 
 def _tell(search: _Search, left: float) -> None:
     """Report the current candidate, the best so far, and the estimated time left."""
     done, goal = len(search.tried), search.goal
-    best = next(iter(rank_trials(search.tried)), None)
+    best = search.best.trial
     said = f", least loss under the limits {best.loss:.3g}" if best else ", none meets the limits yet" if done else ""
     if done < goal.trials:
         search.progress(f"searching{said}{search.clock.left(left)}", done, goal.trials)

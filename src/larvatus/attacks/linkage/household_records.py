@@ -72,6 +72,11 @@ def more_successful(found: Score, by_unit: Score, kind: str) -> Score:
     return replace(best, details={**best.details, _DETAIL: rows}, notes=(*best.notes, *said))
 
 
+def without_units(found: Score, kind: str, why: str) -> Score:
+    """The attack on records, with the reason why it was not carried out on households or persons."""
+    return replace(found, notes=(*found.notes, f"not run on {kind}s, which may be at more risk: {why}"))
+
+
 def _excess(score: Score) -> float:
     known = [b for b in (score.chance, score.s_alone) if b is not None and b == b]
     return score.value - max(known, default=0.0)

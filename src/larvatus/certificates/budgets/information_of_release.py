@@ -24,7 +24,7 @@ from larvatus.certificates.laws_of_steps import (
 )
 from larvatus.certificates.proofs import EQUAL_S
 from larvatus.core.arrays import Floats, Ints, Matrix
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.budgets.release_information import GroupInformation, LinearInformation, ReleaseInformation
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.laws import Law
@@ -55,6 +55,8 @@ def information_of(release: Release, original: Microdata) -> tuple[ReleaseInform
         cells = candidate_cells(release, original, zeros_kept_by(first, original))
         rows = EQUAL_ROWS, _equal_rows(release, cells), None
         found = _of_steps(first, release, original, cells)
+    except MachineError:
+        raise
     except LarvatusError as why:
         reasons.append(str(why))
         found = (*rows[:2], _forecast(release, original, cells))
@@ -182,6 +184,8 @@ def _forecast(release: Release, original: Microdata, cells: CandidateCells) -> L
             return None
         _, values = original_values(original, law.confidential)
         made = _of_law(law, values, cells, steps[0].name())
+    except MachineError:
+        raise
     except LarvatusError:
         return None
     return _side_by_side([made[:3]], values, cells, 0.0, 0.0, proved=False)

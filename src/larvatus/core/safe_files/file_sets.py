@@ -136,10 +136,13 @@ def _open_staging(staging: Path) -> int:
 
 def _close_staging(staging: Path, descriptor: int) -> None:
     """Remove a staging folder, unless it has a journal that a later call has to carry out."""
-    if not (staging / JOURNAL).exists() and not _has_main_journal(staging):
-        shutil.rmtree(staging, ignore_errors=True)
-    report_removal(staging)
-    os.close(descriptor)
+    try:
+        with suppress(MemoryError):  # what is left is removed by the next call
+            if not (staging / JOURNAL).exists() and not _has_main_journal(staging):
+                shutil.rmtree(staging, ignore_errors=True)
+        report_removal(staging)
+    finally:
+        os.close(descriptor)
 
 
 def _has_main_journal(staging: Path) -> bool:

@@ -50,7 +50,7 @@ def write_journal(staging: Path, journal: Mapping[str, Any]) -> None:
 
 def remove_journal(staging: Path) -> None:
     """Remove the journal: the moves are finished or undone."""
-    with suppress(OSError):  # moves that were made are not made again
+    with suppress(OSError, MemoryError):  # moves that were made are not made again
         (staging / JOURNAL).unlink(missing_ok=True)
         sync(staging)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from larvatus.core.errors import ReadError
 from larvatus.core.input_paths import matching_paths
 
-_State = dict[str, tuple[int, int, int]]
+_State = dict[str, tuple[int, ...]]
 
 
 @contextmanager
@@ -21,13 +21,13 @@ def unchanged(inputs: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except Exception:
-        _check(before, _states(inputs))
+        check_unchanged(before, _states(inputs))
         raise
-    _check(before, _states(inputs))
+    check_unchanged(before, _states(inputs))
 
 
 def _states(inputs: Sequence[str]) -> _State:
-    """Identity, size and time of each file."""
+    """Identity, size and times of each file. A program can put the time of the content back, but not that of the change."""
     found: _State = {}
     for path in inputs:
         files = matching_paths(path) if glob.has_magic(path) and not os.path.exists(path) else [path]
@@ -39,11 +39,12 @@ def _states(inputs: Sequence[str]) -> _State:
                 except OSError:
                     continue
                 if not os.path.isdir(name):
-                    found[name] = (told.st_ino, told.st_size, told.st_mtime_ns)
+                    found[name] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns)
     return found
 
 
-def _check(before: _State, after: _State) -> None:
+def check_unchanged(before: Mapping[str, tuple[object, ...]], after: Mapping[str, tuple[object, ...]]) -> None:
+    """Refuse files of which the state differs before and after they were read."""
     changed = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
     if changed:
         name = changed[0]

@@ -18,6 +18,7 @@ import numpy as np
 from larvatus.core.arrays import Bools, Ints
 from larvatus.core.errors import PairingError
 from larvatus.core.input_paths import paths_read
+from larvatus.core.safe_files.source_changes import unchanged
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
@@ -48,6 +49,13 @@ def as_other_release(
         if not other.is_paired or theirs is None or mine is None or _are_same(mine, theirs):
             return other
         return _joined(data, mine, other.name, other.copies, theirs)
+    with unchanged(paths_read(other, pairing)):
+        return _read_wave(data, person, other, pairing, row_order)
+
+
+def _read_wave(
+    data: Microdata, person: str, other: Any, pairing: str | Path | None, row_order: Literal["checked", "keep"]
+) -> Release:
     label = Path(other).name if isinstance(other, str | Path) else "released"
     names = data.engine.names(other)
     told = persons_in_pairing(Path(pairing)) if pairing else None
@@ -57,7 +65,7 @@ def as_other_release(
     table = data.engine.read(other, roles, SubGroups(), None if told is None else Path(str(pairing)))
     released = Microdata(table, roles, SubGroups(), data.engine, paths_read(other, pairing))
     if told is not None:
-        check_pairing(Path(str(pairing)), released)
+        check_pairing(Path(str(pairing)), released, row_order == "keep")
     found = persons_of_records(released) if told is None else _in_order(*told)
     mine = persons_of_records(data)
     assert mine is not None

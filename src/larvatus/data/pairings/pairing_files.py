@@ -68,11 +68,20 @@ def _cell(person: str | None) -> str:
     return "" if person is None else '"' + person.replace('"', '""') + '"'
 
 
-def check_pairing(pairing: Path, released: Microdata) -> bool:
-    """Refuse a pairing file that was written with another release; False if the file has no digest to tell."""
+def check_pairing(pairing: Path, released: Microdata, order_known: bool = False) -> bool:
+    """Refuse a pairing file that was written with another release; False if the file has no digest to tell.
+
+    Without a digest it is refused as well, unless the caller knows that the rows are in its order (`order_known`): a pairing
+    file of another release would understate the risk.
+    """
     copies = _digests_in(pairing)
     known = {n for columns in copies for n in columns}
     mine = {n: d for n, d in column_digests(released).items() if n in known}
+    if not mine and (known or not copies) and not order_known:
+        lacking = "has no digest of a column of this file" if known else "has no digest of a release"
+        raise PairingError(f"{pairing.name} {lacking}, so nothing shows that it was written with this release. Use the pairing "
+                           "file written with the release. If you know that the rows are in its order, state it: "
+                           "row_order = \"keep\".")
     if not mine:
         return False
     if any(columns.get(n) == d for columns in copies for n, d in mine.items()):
@@ -80,7 +89,7 @@ def check_pairing(pairing: Path, released: Microdata) -> bool:
     raise PairingError(
         f"{pairing.name} was not written with this release: its digests differ from those of {_columns(mine)}. Use the pairing "
         "file written with the release. If the confidential columns were changed after the release was written, make a pairing "
-        f"file that has only the column {RECORD_COLUMN!r}; it is used without this check."
+        f"file that has only the column {RECORD_COLUMN!r}, and state that its order was kept (row_order = \"keep\")."
     )
 
 

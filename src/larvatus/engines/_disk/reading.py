@@ -215,7 +215,7 @@ def _of_their_own() -> Iterator[None]:
     """Replace errors of a query passed in by the user: their messages may quote values."""
     try:
         yield
-    except LarvatusError:
+    except (LarvatusError, MemoryError):
         raise
     except Exception as error:
         raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query alone to see why.") from None

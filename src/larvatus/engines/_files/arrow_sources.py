@@ -55,6 +55,8 @@ def write_as_parquet(source: Any, target: Path) -> None:
                 batch.validate(full=True)  # offsets of a damaged file may point anywhere, which ends the process
                 writer.write_batch(batch)
                 rows += batch.num_rows
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         name = file.name if file is not None else "the stream"
         raise ReadError(f"{name} cannot be read: it is damaged or incomplete, was read before, or has a column of a type that "
@@ -84,6 +86,8 @@ def _open_file(path: Path) -> Iterator[pa.RecordBatchReader]:
             else:
                 with ipc.open_stream(opened) as stream:
                     yield stream
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise ReadError(f"{path.name} is not a readable Arrow file; it may be incomplete.") from None
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from larvatus.core.database_urls import store_settings
 from larvatus.core.errors import EngineError, LarvatusError, ReadError
+from larvatus.core.safe_files.source_changes import check_unchanged
 from larvatus.data.csv_files.dialect import SourceFile, stated_format
 from larvatus.engines._files.sources import is_table
 from larvatus.engines._files.table_formats import DELTA_LOG, ICEBERG
@@ -36,15 +37,27 @@ def copy_from_store(source: Any, folder: WorkFolder) -> Any:
     files = _open_store(stated)
     target = folder.path / "store"
     root, chosen = _guarded(lambda: _listed(files, place))
+    before = _guarded(lambda: _states(files, chosen))
     _check_space(sum(info.size for info in chosen), folder.path)
     for info in chosen:
         inside = PurePosixPath(info.path).relative_to(root)
         copy = target.joinpath(*inside.parts)
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _guarded(partial(_copy, files, info.path, copy))
+    check_unchanged(before, _guarded(lambda: _states(files, _listed(files, place)[1])))
     local = target / PurePosixPath(place).name if chosen[0].path == place else target
     form, like = stated_format(source)
     return SourceFile(local, form, like) if isinstance(source, SourceFile) else local
+
+
+def _states(files: Any, chosen: Sequence[Any]) -> dict[str, tuple[object, ...]]:
+    """Size, time and, where the store gives one, the entity tag of each object: it changes with the content."""
+    def tag(path: str) -> object:
+        with files.open_input_stream(path, compression=None) as content:
+            told = content.metadata() or {}
+        return next((v for k, v in told.items() if (k if isinstance(k, str) else k.decode()).lower() == "etag"), None)
+
+    return {info.path: (info.size, info.mtime_ns, tag(info.path)) for info in chosen}
 
 
 def _open_store(stated: dict[str, str]) -> Any:

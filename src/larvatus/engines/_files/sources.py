@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from larvatus.core.errors import ReadError, nearest_names
 from larvatus.core.file_signatures import likeness
 from larvatus.core.input_paths import matching_paths
 from larvatus.core.memory_size import usable_memory
+from larvatus.core.safe_files.trial_process import survives
 from larvatus.data.csv_files.dialect import NOTHING_STATED, CsvDialect, CsvFormat, stated_format
 from larvatus.data.csv_files.number_notation import Notation
 from larvatus.data.csv_files.recognition import recognise_dialect
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 PARQUET = {".parquet", ".pq"}
 ROWS_READ, BUFFER = 1 << 18, 1 << 20
+LARGEST_TRIED = 1 << 24  # bytes of a Parquet file
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +253,11 @@ def _parquet_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
             try:
-                with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
+                with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER, page_checksum_verification=True) as file:
                     for batch in file.iter_batches(ROWS_READ, columns=list(names)):
                         yield i, _with_dates(batch, dated)
+            except MemoryError:
+                raise
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
@@ -316,12 +321,40 @@ def existing(source: str | os.PathLike[str]) -> Path:
     return path
 
 
+def _refuse_crashes(path: Path) -> None:
+    """Refuse a Parquet file that crashes the library, as some damaged files do. A copy of this process reads it first.
+
+    That takes as long as reading, so that it is done once for a file that does not change, and not for a large one. Pages of a
+    large one are compared with their checksums, if they have any.
+    """
+    told = path.stat()
+    if told.st_size <= LARGEST_TRIED and not _is_read(str(path), told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns):
+        raise ReadError(f"{path.name} is damaged: the library that reads Parquet files crashes. Copy it again, or save it "
+                        "again.")
+
+
+@lru_cache(maxsize=1024)
+def _is_read(path: str, *_: int) -> bool:
+    """Whether a copy of this process reads a file without a crash."""
+    from pyarrow import parquet
+
+    def read() -> None:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            for _ in file.iter_batches(ROWS_READ, use_threads=False):
+                pass
+
+    return survives(read)
+
+
 def _parquet_schema(path: Path) -> pa.Schema:
     import pyarrow as pa
     from pyarrow import parquet
 
+    _refuse_crashes(path)
     try:
         return parquet.read_schema(path)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         like = likeness(path)
         like = "" if "Parquet" in like else like

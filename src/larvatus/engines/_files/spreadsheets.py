@@ -65,6 +65,8 @@ def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         every = list(book.sheet_names)
+    except MemoryError:
+        raise
     except Exception:
         like = likeness(path)
         why = "; it may be incomplete or protected by a password" if "spreadsheet" in like or not like else like
@@ -80,6 +82,8 @@ def _rows(path: Path, sheet: str | None, most: int | None = None) -> tuple[list[
         rows = opened.to_python(skip_empty_area=True, nrows=most)
         first = (opened.start or (0, 0))[0]
         merged = sum(low[0] > first or high[0] > first for low, high in opened.merged_cell_ranges or ())
+    except MemoryError:
+        raise
     except Exception:
         raise ReadError(f"{path.name}: the sheet {taken!r} cannot be read. If a cell shows a newer error such as #SPILL! or "
                         "#CALC!, empty it. Then save the file again.") from None

@@ -157,6 +157,8 @@ def _catalog(path: Path) -> dict[str, Mapping[Any, str]]:
     reader = package_of("pyreadstat", path.name).read_sas7bcat
     try:
         return {str(name).upper(): labels for name, labels in reader(str(path), output_format="dict")[1].value_labels.items()}
+    except MemoryError:
+        raise
     except Exception:
         raise ReadError(f"{path.name} is not a SAS catalog that can be read. Give a file .sas7bcat.") from None
 

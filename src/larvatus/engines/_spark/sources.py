@@ -90,6 +90,8 @@ class Source:
             try:
                 with parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=BUFFER) as file:
                     yield from file.iter_batches(ROWS_READ, row_groups=list(part.groups), columns=list(names))
+            except MemoryError:
+                raise
             except (pa.ArrowException, OSError):
                 raise ReadError(
                     f"{Path(part.path).name} is not a readable Parquet file, or not every executor reaches its folder."

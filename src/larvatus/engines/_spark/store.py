@@ -17,7 +17,8 @@ from larvatus.core.errors import MachineError
 from larvatus.data.contracts import Array, Block
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, no_room
-from larvatus.engines._layout.work_folder import WorkFolder
+from larvatus.engines._layout.work_folder import PREFIX, WorkFolder
+from larvatus.engines._spark.leases import Lease, remove_ended
 
 Piece = tuple[int, int, str]  # first row, rows, file
 _COUNTED = ""  # instead of a file: each row holds its own row number
@@ -100,12 +101,15 @@ def _exactly(file: Any, size: int) -> bytes:
 
 
 class SharedFolder:
-    """A shared folder of one engine, emptied when the engine is released."""
+    """A shared folder of one engine, emptied when the engine is released. What a killed process left is removed by the next."""
 
     def __init__(self, folder: str | None) -> None:
         if folder is not None and "://" in folder:
-            self.place = Place(f"{folder.rstrip('/')}/larvatus-work-{secrets.token_hex(8)}")
+            base, own = folder.rstrip("/"), f"{PREFIX}{secrets.token_hex(8)}"
+            self.place = Place(f"{base}/{own}")
             weakref.finalize(self, self.place.remove, "")
+            self._lease = Lease(self.place.root)
+            remove_ended(base, own)
             return
         from pathlib import Path
 

@@ -11,7 +11,6 @@ from larvatus.comparison.comparison import Candidate, NotMade
 from larvatus.core.errors import LarvatusError
 from larvatus.core.memory_size import usable_memory
 from larvatus.core.progress import Progress, silent
-from larvatus.core.system_errors import machine_failure
 from larvatus.core.worker_process import Worker
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
@@ -38,9 +37,8 @@ class Job:
 
 def not_made(job: Job, error: Exception) -> NotMade:
     """Why a candidate was not made. For an unexpected error only its type is shown, because its text may contain data."""
-    foreseen = isinstance(error, LarvatusError | MemoryError)
-    said = machine_failure(error) if isinstance(error, MemoryError) else str(error)
-    reason = said if foreseen else f"unexpected {type(error).__name__}; details hidden because they may contain data"
+    foreseen = isinstance(error, LarvatusError)
+    reason = str(error) if foreseen else f"unexpected {type(error).__name__}; details hidden because they may contain data"
     return NotMade(job.label, tuple(redacted_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
