@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from larvatus.attacks.values.levels_read import levels_read
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.attacks.values.simulated_readings import with_simulated_readings
 from larvatus.attacks.values.telling_marks import with_telling_marks
+from larvatus.attacks.values.unit_means import UnitMeans, with_unit_means
 from larvatus.core.arrays import Bools, Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
@@ -59,7 +60,11 @@ class ValueDisclosure(Attack):
     sub-groups of the target is one more column. Numbers with at most 20 different values are also read as categories: each
     released value as the most probable one. The details list rare values that the release gives away, and a limit on the
     worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
-    round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values.
+    round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values. In a
+    file of households or persons, the means of the released values of all members or rows are further columns: the intruder
+    knows which ones belong together. An intruder who holds the file and knows the steps makes the release again with other
+    secrets, and learns posterior means from that. They replace the regression where they tell more: bounded noise cannot hide
+    values outside its reach, and rare or extreme values are recognised.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -83,7 +88,9 @@ class ValueDisclosure(Attack):
         shown = [n for n in release.data.confidential if n not in release.internals.original_columns]
         joined, marks = with_telling_marks(joined, shown, list(before))
         joined, readings = with_simulated_readings(joined, original, release, intruder, random, names)
-        released = (*released, *common.values(), *marks.values())
+        together = with_unit_means(joined, original, names, list(before))
+        joined = together.joined
+        released = (*released, *common.values(), *marks.values(), *together.named)
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns, *readings.values()]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -95,6 +102,7 @@ class ValueDisclosure(Attack):
             _Explained.of(m, [p + released.index(n) for n in names], r, q, fit, unexplained_share(left))
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
         ]
+        parts = [part.with_chance(more) for part, more in zip(parts, together.chance, strict=True)]
         curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
         parts = [part.with_curves(a, b, r) for part, a, b in zip(parts, curves.left, curves.ratio, strict=True)]
         missed = reduce_groups(joined, columns, _missed([readings.get(n) for n in names], list(before), groups), np.add)
@@ -116,6 +124,7 @@ class ValueDisclosure(Attack):
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
                      **levels_read(joined, names)}, by_record=near,
             notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)), *_read(list(readings)),
+                   *_averaged(together),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
@@ -133,6 +142,13 @@ def _marked(names: Sequence[str]) -> list[str]:
 def _read(names: Sequence[str]) -> list[str]:
     said = "posterior means under laws learnt from simulated releases tell more than a regression, and are used, too"
     return [f"{', '.join(names)}: {said}"] if names else []
+
+
+def _averaged(means: UnitMeans) -> list[str]:
+    kinds = {k: dict.fromkeys(n for c, n in means.named.items() if means.kind[c] == k)
+             for k in dict.fromkeys(means.kind.values())}
+    return [f"{', '.join(names)}: the mean of the released values of all rows of a {kind} is used, too"
+            for kind, names in kinds.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +180,10 @@ class _Explained:
         by_s, by_both = np.clip(1 - left, 0.0, 1.0), 1 - _ratio(both, variance, 1.0)
         by_chance = np.where(variance > 0, 1 - noise, 0.0)
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
+
+    def with_chance(self, more: Floats) -> _Explained:
+        """The same if unrelated columns explain so much more."""
+        return replace(self, chance=np.where(self.records > 0, np.minimum(self.chance + more, 1.0), self.chance))
 
     def with_curves(self, left: Floats, ratio: Floats, r: int) -> _Explained:
         """The same with cells of S in place of the regression on S, for columns and sub-groups in which they leave less."""
