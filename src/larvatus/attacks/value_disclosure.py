@@ -23,6 +23,7 @@ from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.levels_read import levels_read
+from larvatus.attacks.values.local_means import with_local_means
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
 from larvatus.attacks.values.simulated_readings import with_simulated_readings
 from larvatus.attacks.values.telling_marks import with_telling_marks
@@ -62,9 +63,10 @@ class ValueDisclosure(Attack):
     worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
     round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values. In a
     file of households or persons, the means of the released values of all members or rows are further columns: the intruder
-    knows which ones belong together. An intruder who holds the file and knows the steps makes the release again with other
-    secrets, and learns posterior means from that. They replace the regression where they tell more: bounded noise cannot hide
-    values outside its reach, and rare or extreme values are recognised.
+    knows which ones belong together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder
+    who holds the file and knows the steps makes the release again with other secrets, and learns posterior means from that.
+    They replace the regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme
+    values are recognised.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -90,7 +92,9 @@ class ValueDisclosure(Attack):
         joined, readings = with_simulated_readings(joined, original, release, intruder, random, names)
         together = with_unit_means(joined, original, names, list(before))
         joined = together.joined
-        released = (*released, *common.values(), *marks.values(), *together.named)
+        local = with_local_means(joined, names, list(before))
+        joined = local.joined
+        released = (*released, *common.values(), *marks.values(), *together.named, *local.named.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns, *readings.values()]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -102,7 +106,7 @@ class ValueDisclosure(Attack):
             _Explained.of(m, [p + released.index(n) for n in names], r, q, fit, unexplained_share(left))
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
         ]
-        parts = [part.with_chance(more) for part, more in zip(parts, together.chance, strict=True)]
+        parts = [part.with_chance(more) for part, more in zip(parts, together.chance + local.chance, strict=True)]
         curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
         parts = [part.with_curves(a, b, r) for part, a, b in zip(parts, curves.left, curves.ratio, strict=True)]
         missed = reduce_groups(joined, columns, _missed([readings.get(n) for n in names], list(before), groups), np.add)
@@ -124,7 +128,7 @@ class ValueDisclosure(Attack):
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
                      **levels_read(joined, names)}, by_record=near,
             notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)), *_read(list(readings)),
-                   *_averaged(together),
+                   *_averaged(together), *_near(list(local.named)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
@@ -141,6 +145,11 @@ def _marked(names: Sequence[str]) -> list[str]:
 
 def _read(names: Sequence[str]) -> list[str]:
     said = "posterior means under laws learnt from simulated releases tell more than a regression, and are used, too"
+    return [f"{', '.join(names)}: {said}"] if names else []
+
+
+def _near(names: Sequence[str]) -> list[str]:
+    said = "values vary smoothly with S, and the mean of the released values of records nearby is used, too"
     return [f"{', '.join(names)}: {said}"] if names else []
 
 
