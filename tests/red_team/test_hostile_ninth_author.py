@@ -261,7 +261,7 @@ def mean_of_neighbours(frame: pd.DataFrame, values: Floats, width: float) -> Flo
 
 @pytest.mark.parametrize("step", ["additive_noise(variance=9)", "rank_swap(window=0.3)"])
 def test_prices_are_averaged_over_a_neighbourhood(step: str) -> None:
-    """The intruder averages the released prices of squares nearby: R² of noise (.58, .35, .62), of swaps (.77, .67, .85).
+    """The intruder averages the released prices of squares nearby: R² of noise (.53, .21, .56), of swaps (.70, .65, .80).
 
     Before, `value_disclosure` saw cells of a hundred records only, and `shared_values` cells of one square.
     """
@@ -273,7 +273,6 @@ def test_prices_are_averaged_over_a_neighbourhood(step: str) -> None:
         guess = mean_of_neighbours(frame, release.frame()["price"].to_numpy(), 2.0)
         intruder.append(float(np.corrcoef(guess, frame["price"])[0, 1] ** 2))
         product.append(lv.risk(data, release, ["value_disclosure"])[0].value)
-    print(step, np.round(intruder, 3), np.round(product, 3))
     not_below(product, intruder)
 
 
@@ -289,5 +288,20 @@ def test_neighbours_without_anything_in_common_are_not_averaged() -> None:
     data = lv.read(frame.assign(area=area), confidential=["price"], non_confidential=["east", "north"], sub_groups=["area"])
     score = lv.risk(data, lv.mask(data, "random_swap(rate=1.0)", secret=secret(0)), ["value_disclosure"])[0]
     assert score.chance is not None
-    print(score.value, score.chance, score.s_alone)
     assert score.value <= max(score.chance, score.s_alone or 0.0) + 0.1
+
+
+def test_several_releases_of_a_category_vote() -> None:
+    """Eight releases with stay .4 of one answer among four: (.59, .43, .60) right. Before, each release was read alone."""
+    intruder, product = [], []
+    for k in range(3):
+        rng = np.random.default_rng(k)
+        frame = pd.DataFrame({"sex": rng.integers(0, 2, 400), "answer": [f"a{v}" for v in rng.integers(0, 4, 400)]})
+        data = lv.read(frame, confidential=["answer"], non_confidential=["sex"], nominal=["sex", "answer"])
+        releases = [lv.mask(data, "post_randomisation(stay=0.4, invariant=false)", secret=secret(10 * k + i)) for i in range(8)]
+        shown = np.array([r.frame()["answer"].to_numpy() for r in releases]).T
+        vote = np.array([Counter(row).most_common(1)[0][0] for row in shown])
+        intruder.append(float((vote == frame["answer"].to_numpy()).mean()))
+        product.append(lv.risk(data, releases[0], ["category_disclosure"], other_releases=releases[1:])[0].value)
+    print(np.round(intruder, 3), np.round(product, 3))
+    not_below(product, intruder)

@@ -104,7 +104,7 @@ class CategoryDisclosure(Attack):
             raise RiskError("the release has no categorical confidential column. Declare one in "
                             "roles.nominal, or leave this attack out.", subject="category_disclosure")
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
-        released = [n for n in data.confidential if n not in release.internals.original_columns]
+        released = list(data.confidential)  # also the columns of other releases
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
         changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random,
                                original)

@@ -25,7 +25,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.verbs import map_rows
 
-_MOST_CELLS = 20_000_000
+_MOST_CELLS = 500_000  # in larger files, few records decide less, and each is compared with many others
 _PILOT, _FEWEST = 500, 20  # records by which readings are chosen
 
 

@@ -78,11 +78,16 @@ def window_means(x: Floats, simulated: Floats, y: Floats, m: int) -> Floats:
     if m < 2:
         return np.full(len(y), np.nan)
     place = (np.searchsorted(drawn[order], y, "left") + np.searchsorted(drawn[order], y, "right")) // 2
-    near = owner[order[np.clip(place - m // 2, 0, len(order) - m)[:, None] + np.arange(m)]]
-    others = near != np.arange(len(y))[:, None]
-    count = others.sum(axis=1)
-    mean = (x[near] * others).sum(axis=1) / np.maximum(count, 1)
-    return np.where((count > 0) & np.isfinite(y), mean, np.nan)
+    first = np.clip(place - m // 2, 0, len(order) - m)
+    owners, known = owner[order], x[owner[order]]
+    mean = np.full(len(y), np.nan)
+    size = max(1, _AT_ONCE // m)
+    for rows in (np.arange(a, min(a + size, len(y))) for a in range(0, len(y), size)):
+        near = first[rows, None] + np.arange(m)
+        others = owners[near] != rows[:, None]
+        count = others.sum(axis=1)
+        mean[rows] = np.where(count > 0, (known[near] * others).sum(axis=1) / np.maximum(count, 1), np.nan)
+    return np.where(np.isfinite(y), mean, np.nan)
 
 
 def _differences(x: Floats, simulated: Floats, y: Floats) -> Callable[[Ints, Ints], Floats]:
