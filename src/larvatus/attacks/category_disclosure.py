@@ -4,6 +4,7 @@
     P(c | k)  share of the records with original category k that have c, counted without record i
     P(k)      one of: equal for all k and c itself the guess; the frequency of k in the sub-group; its prediction from S
     Alike in S:  arg max_k  number of other records of the cell of S with released category k, see `values/category_cells`
+    Together:  the other rows of a person, or members of a household, count too, see `values/unit_categories`
     At risk:  P(c | k) counted apart for records at risk, see `values/risk_flags`
     Combinations:  every other original record is a candidate, see `values/record_posteriors`
     All released columns together: P(c | k) is the product over the columns, see `values/joint_categories`.
@@ -23,6 +24,7 @@ from larvatus.attacks.values.category_cells import CategoryCells
 from larvatus.attacks.values.joint_categories import JointEvidence, Witness, witnesses_of
 from larvatus.attacks.values.record_posteriors import CodedColumn, RecordPosteriors
 from larvatus.attacks.values.risk_flags import RiskFlags
+from larvatus.attacks.values.unit_categories import UnitCategories
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -45,6 +47,8 @@ _JOINT = ("most probable by frequency and all released columns", "most probable 
           "most frequent in the released columns of the record")
 _CELLS = ("most frequent released category among records alike in S", "the same and the released category of the record")
 _FLAGS = ("most probable by frequency and risk of the record", "most probable given S and risk of the record")
+_UNITS = ("most probable by frequency and the other rows of the person or household",
+          "most probable given S and the other rows of the person or household")
 _RECORDS = "most probable by the combinations of categories of other records"
 _ANY = (*_RULES, *_CELLS)
 MODE, GIVEN_S, GUESS, GUESS_BASE = "mode", "given S", "guess", "baseline of the guess"
@@ -65,8 +69,9 @@ class CategoryDisclosure(Attack):
     the combination of categories of one of the other original records. Which numbers are missing, zero, whole or
     round counts too, if it clearly tells something. The intruder also counts the released
     categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
-    probabilities depend on whether the record is at risk. The probabilities are those of the file, counted without the
-    target.
+    probabilities depend on whether the record is at risk. In a file of households or persons, the released categories of the
+    other members or rows count: the intruder knows which ones belong together. The probabilities are those of the file,
+    counted without the target.
 
     The value is the share of categories guessed right: a mean over the columns present in a record, then over records.
     Chance is the success of the most frequent category among the other records of the sub-group. S alone is the success of
@@ -99,13 +104,14 @@ class CategoryDisclosure(Attack):
             raise RiskError("the release has no categorical confidential column. Declare one in "
                             "roles.nominal, or leave this attack out.", subject="category_disclosure")
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
-        released = [n for n in data.confidential if n not in release.internals.original_columns]
+        released = list(data.confidential)  # also the columns of other releases
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
-        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random)
+        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random,
+                               original)
                    for n in names]
         records = RecordPosteriors.of(joined, [CodedColumn(c.name, *c.codes, c.total[:, :-1]) for c in changes])
         tried = (*_ANY, *((_RECORDS,) if records is not None else ()), *(_JOINT if any(c.joint for c in changes) else ()),
-                 *(_FLAGS if any(c.flags for c in changes) else ()))
+                 *(_FLAGS if any(c.flags for c in changes) else ()), *(_UNITS if any(c.units for c in changes) else ()))
         figures = [*tried, MODE, GIVEN_S, GUESS, GUESS_BASE]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
         columns = [c for own in made.values() for c in own]
@@ -157,11 +163,12 @@ class _Changes:
     joint: JointEvidence | None = None
     flags: RiskFlags | None = None
     cells: CategoryCells | None = None
+    units: UnitCategories | None = None
 
     @classmethod
     def of(
         cls, joined: Microdata, name: str, mine: Column, theirs: Column, witnesses: Sequence[Witness], release: Release,
-        random: RecordRandom,
+        random: RecordRandom, original: Microdata,
     ) -> _Changes:
         levels, codes = _shared_codes(mine, theirs)
         k = int(max(c.max(initial=0) for c in codes)) + 1
@@ -183,7 +190,8 @@ class _Changes:
             fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
         joint = JointEvidence.of(joined, name, codes[0], k, witnesses) if small and len(witnesses) > 1 else None
         flags = RiskFlags.of(joined, release, name, codes, was, k) if small else None
-        made = cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits, joint, flags)
+        units = UnitCategories.of(joined, original, name, codes, k)
+        made = cls(name, levels, codes, by_group, np.sum(by_group, axis=0), design, fits, joint, flags, units=units)
         return replace(made, cells=made._cells(joined, random)) if small and joined.known else made
 
     def _cells(self, joined: Microdata, random: RecordRandom) -> CategoryCells:
@@ -236,6 +244,8 @@ class _Changes:
             found |= {_FLAGS[0]: _guessed(frequency * by_risk, x), _FLAGS[1]: _guessed(prior * by_risk, x)}
         else:
             found |= {_FLAGS[0]: found[_RULES[1]], _FLAGS[1]: found[_RULES[2]]}
+        by_unit = 1.0 if self.units is None else self.units.likelihood(block.record)
+        found |= {_UNITS[0]: _guessed(frequency * likely * by_unit, x), _UNITS[1]: _guessed(prior * likely * by_unit, x)}
         if self.joint is not None:
             log = self.joint.log_likelihood(block, x)
             likely = np.exp(log - log.max(axis=1, keepdims=True))

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.intruder_file import check_steps_known
+from larvatus.attacks.linkage.simulated_columns import columns_of_records, pilot_records
 from larvatus.attacks.linkage.simulated_releases import SimulatedPart, simulate_parts
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
@@ -27,10 +28,10 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 if TYPE_CHECKING:
-    from larvatus.stats.simulated_laws.pair_trials import PairScores, SimulatedColumns
+    from larvatus.stats.simulated_laws.pair_trials import PairScores
 
 _SHARED = 1.4  # variance of the score relative to that of independent pairs: links depend on each other in chains
-_TRIALS, _PILOT = 3, 250  # trials that are scored, and records of the simulated release by which they are chosen
+_TRIALS = 3  # that are scored
 
 
 class SimulatedRelease(Attack):
@@ -76,7 +77,7 @@ class SimulatedRelease(Attack):
         check_steps_known(self.name(), release, intruder)
         by = GroupKeys.of(self, original, release, intruder, random, categorical_too=True, soft_too=False)
         parts = simulate_parts(self.name(), original, release, intruder, random, by.masked)
-        tried = choose_trials(_pilot(parts), _TRIALS)
+        tried = choose_trials(columns_of_records(parts, pilot_records(parts)), _TRIALS)
         unused = [n for n in by.masked if not any(n in part.names for part in parts)]
         chosen = _Sample.of(by.keys.joined.groups.sizes, self.records, random)
         gaps = [
@@ -131,7 +132,7 @@ class SimulatedRelease(Attack):
                         order = parts[0].in_canonical_order(sides.block.record)
                         place = np.argsort(order)
                         if sides.group not in learnt:
-                            learnt[sides.group] = PairTrials(_columns(parts, sides.block.record[order]))
+                            learnt[sides.group] = PairTrials(columns_of_records(parts, sides.block.record[order]))
                         trials = [learnt[sides.group].scores(k) for k in (tried[:1] if alone else tried)]
                     a, b = rows[window.left], rows[window.right]
                     records, shown = place[a], place[b]
@@ -147,44 +148,6 @@ class SimulatedRelease(Attack):
             return out[:, sides.own]
 
         return link
-
-
-def _columns(parts: Sequence[SimulatedPart], record: Ints) -> SimulatedColumns:
-    """The columns of all parts for these records, in standard deviations of the released values."""
-    from larvatus.stats.simulated_laws.pair_trials import SimulatedColumns
-
-    made = []
-    for part in parts:
-        x, simulated, shown = part.of(record)
-        unit = np.where(part.categorical, 1.0, _units(shown[0]))
-        made.append(SimulatedColumns.of_copies(x / unit, [v / unit for v in simulated], [v / unit for v in shown],
-                                               part.categorical, part.image_of(record) / unit))
-    times = min(len(m.simulated) for m in made)
-    return SimulatedColumns(
-        np.hstack([m.x for m in made]), np.concatenate([m.simulated[:times] for m in made], axis=2),
-        np.hstack([m.y for m in made]), tuple(k for m in made for k in m.categorical), np.hstack([m.image for m in made]),
-    )
-
-
-def _pilot(parts: Sequence[SimulatedPart]) -> SimulatedColumns:
-    """Records of the largest sub-group; if there are many, those in the middle of the direction of largest variance."""
-    from larvatus.stats.linkage.paired_points import in_same_units, windows_along, with_indicators
-
-    first = parts[0]
-    record = first.record[first.group == np.argmax(np.bincount(first.group))]
-    x, _, shown = first.of(record)
-    if len(record) > _PILOT:
-        known, y = in_same_units(x, shown[0])
-        gone = np.isnan(known).any(axis=0) | np.isnan(y).any(axis=0)
-        windows = list(windows_along(with_indicators(known, gone), with_indicators(y, gone), _PILOT))
-        record = record[windows[len(windows) // 2].left]
-    return _columns(parts, record[first.in_canonical_order(record)])
-
-
-def _units(values: Floats) -> Floats:
-    """Standard deviations of the columns; 1 for a column that does not vary."""
-    sd = [float(np.std(v[np.isfinite(v)])) if np.isfinite(v).any() else 0.0 for v in values.T]
-    return np.array([s if s > 0 else 1.0 for s in sd])
 
 
 def _positions(a: Ints, b: Ints) -> Ints:

@@ -34,8 +34,10 @@ from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.exposure.left_over_values import left_over_values
 from larvatus.data.exposure.singled_out import MISSING_CELLS, SINGLED_OUT, singled_out, singled_out_by_missing
 from larvatus.data.exposure.unchanged_records import (
+    LEFT_OVER,
     NEAR_ALONE,
     NEAR_PAIR,
     UNCHANGED_RECORDS,
@@ -76,7 +78,8 @@ class Uniqueness(Attack):
     the records that are alone in S, or one of two, they count those with a numeric value so near to the original that chance
     does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %. They name
     giants, values far from all others, that the release shows in whatever record. They count the records released in another
-    row with all confidential values together, which also count as found with certainty.
+    row with all confidential values together, which also count as found with certainty. If the intruder has other releases,
+    they count the records that one of them lacks and whose values are what the two releases differ by.
 
     Look at it to count records that are alone in what is released. It takes the file as the population; for a sample see
     `key_risk`.
@@ -137,7 +140,8 @@ class Uniqueness(Attack):
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
                         *disclosed_differences(original, release), *dominant_values(original, data, first)])
         moved, whole = whole_records(original, data, first)
-        kept = Rows.of([*kept, *moved])
+        left = left_over_values(original, release, release.internals.other_releases)
+        kept = Rows.of([*kept, *moved, *left.rows(LEFT_OVER, len(alone))])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         tables[SINGLED_OUT] = singled_out(pool, names)
         gaps = singled_out_by_missing(pool, names, first)

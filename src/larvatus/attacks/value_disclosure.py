@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,9 +23,12 @@ from larvatus.attacks.values.common_values import with_common_values
 from larvatus.attacks.values.curves_of_s import CurvesOfS
 from larvatus.attacks.values.decoded_labels import with_decoded_labels
 from larvatus.attacks.values.levels_read import levels_read
+from larvatus.attacks.values.local_means import with_local_means
 from larvatus.attacks.values.ordered_categories import with_order_as_numbers
+from larvatus.attacks.values.simulated_readings import with_simulated_readings
 from larvatus.attacks.values.telling_marks import with_telling_marks
-from larvatus.core.arrays import Floats
+from larvatus.attacks.values.unit_means import UnitMeans, with_unit_means
+from larvatus.core.arrays import Bools, Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import column_key, scratch
 from larvatus.data.alignment import common_numbers
@@ -58,7 +61,12 @@ class ValueDisclosure(Attack):
     sub-groups of the target is one more column. Numbers with at most 20 different values are also read as categories: each
     released value as the most probable one. The details list rare values that the release gives away, and a limit on the
     worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
-    round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values.
+    round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values. In a
+    file of households or persons, the means of the released values of all members or rows are further columns: the intruder
+    knows which ones belong together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder
+    who holds the file and knows the steps makes the release again with other secrets, and learns posterior means from that.
+    They replace the regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme
+    values are recognised.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -81,9 +89,14 @@ class ValueDisclosure(Attack):
         joined, common = with_common_values(joined, release)
         shown = [n for n in release.data.confidential if n not in release.internals.original_columns]
         joined, marks = with_telling_marks(joined, shown, list(before))
-        released = (*released, *common.values(), *marks.values())
+        joined, readings = with_simulated_readings(joined, original, release, intruder, random, names)
+        together = with_unit_means(joined, original, names, list(before))
+        joined = together.joined
+        local = with_local_means(joined, names, list(before))
+        joined = local.joined
+        released = (*released, *common.values(), *marks.values(), *together.named, *local.named.values())
         design = design_of(joined, joined.known, frequent=True)
-        columns = list(dict.fromkeys([*before, *released, *design.columns]))
+        columns = list(dict.fromkeys([*before, *released, *design.columns, *readings.values()]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
         p, r, q = len(names), len(released), len(design.terms)
         fits = [LeaveOneOut.of(m, list(range(p)), list(range(p + r, p + r + q))) for m in groups]
@@ -93,11 +106,14 @@ class ValueDisclosure(Attack):
             _Explained.of(m, [p + released.index(n) for n in names], r, q, fit, unexplained_share(left))
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
         ]
+        parts = [part.with_chance(more) for part, more in zip(parts, together.chance + local.chance, strict=True)]
         curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
         parts = [part.with_curves(a, b, r) for part, a, b in zip(parts, curves.left, curves.ratio, strict=True)]
+        missed = reduce_groups(joined, columns, _missed([readings.get(n) for n in names], list(before), groups), np.add)
+        parts = [part.with_readings(unexplained_share(m)) for part, m in zip(parts, missed, strict=True)]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
-        fitted = _Fitted.of(groups, list(before), released, design)
+        fitted = _Fitted.of(groups, list(before), released, design, [readings.get(n) for n in names], parts)
         near, outliers = by_outlyingness(joined, list(before), columns, fitted.near, PREDICTED)
         squares = reduce_groups(joined, columns, fitted.influences(parts, whole), np.add)
         return Score(
@@ -111,7 +127,8 @@ class ValueDisclosure(Attack):
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
                      **levels_read(joined, names)}, by_record=near,
-            notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)),
+            notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)), *_read(list(readings)),
+                   *_averaged(together), *_near(list(local.named)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )
 
@@ -126,15 +143,36 @@ def _marked(names: Sequence[str]) -> list[str]:
     return [f"{', '.join(names)}: {said}"] if names else []
 
 
+def _read(names: Sequence[str]) -> list[str]:
+    said = "posterior means under laws learnt from simulated releases tell more than a regression, and are used, too"
+    return [f"{', '.join(names)}: {said}"] if names else []
+
+
+def _near(names: Sequence[str]) -> list[str]:
+    said = "values vary smoothly with S, and the mean of the released values of records nearby is used, too"
+    return [f"{', '.join(names)}: {said}"] if names else []
+
+
+def _averaged(means: UnitMeans) -> list[str]:
+    kinds = {k: dict.fromkeys(n for c, n in means.named.items() if means.kind[c] == k)
+             for k in dict.fromkeys(means.kind.values())}
+    return [f"{', '.join(names)}: the mean of the released values of all rows of a {kind} is used, too"
+            for kind, names in kinds.items()]
+
+
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """Per column: R² given S, given S and the release, given S and unrelated columns; ratio of residual variances; records."""
+    """Per column: R² given S, given S and the release, given S and unrelated columns; ratio of residual variances; records.
+
+    `is_read` says in which columns a reading explains more than the regression.
+    """
 
     s_alone: Floats
     both: Floats
     chance: Floats
     left: Floats
     records: Floats
+    is_read: Bools | None = None
 
     @classmethod
     def of(cls, m: SampleMoments, own: list[int], r: int, q: int, fit: LeaveOneOut, left: Floats) -> _Explained:
@@ -152,6 +190,10 @@ class _Explained:
         by_chance = np.where(variance > 0, 1 - noise, 0.0)
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
+    def with_chance(self, more: Floats) -> _Explained:
+        """The same if unrelated columns explain so much more."""
+        return replace(self, chance=np.where(self.records > 0, np.minimum(self.chance + more, 1.0), self.chance))
+
     def with_curves(self, left: Floats, ratio: Floats, r: int) -> _Explained:
         """The same with cells of S in place of the regression on S, for columns and sub-groups in which they leave less."""
         seen = np.nan_to_num(1 - left, nan=-1.0) > self.s_alone
@@ -160,6 +202,15 @@ class _Explained:
         return _Explained(
             np.where(seen, 1 - left, self.s_alone), both, np.where(seen, np.maximum(chance, self.chance), self.chance),
             np.where(seen, np.minimum(ratio, 1.0), self.left), self.records,
+        )
+
+    def with_readings(self, left: Floats) -> _Explained:
+        """The same with readings in place of the regression, for columns in which these leave less; NaN if there are none."""
+        seen = np.nan_to_num(1 - left, nan=-1.0) > self.both
+        ratio = left / np.maximum(1 - self.s_alone, _TINY)
+        return _Explained(
+            self.s_alone, np.where(seen, 1 - left, self.both), self.chance,
+            np.where(seen, np.minimum(ratio, self.left), self.left), self.records, seen,
         )
 
     @classmethod
@@ -212,19 +263,38 @@ def _squares(fits: Sequence[LeaveOneOut], before: Sequence[str], design: Design)
     return lambda group, block: fits[group].squares(block.matrix(before), design.matrix(group, block))
 
 
+def _missed(readings: Sequence[str | None], before: Sequence[str], moments: Sequence[SampleMoments]) -> Callable[[int, Block],
+                                                                                                           Floats]:
+    """Sums of squared errors of the readings, and of the means of the other records; 0 and 0 without a reading."""
+    def of(group: int, block: Block) -> Floats:
+        m, x = moments[group], block.matrix(before)
+        n = np.maximum(m.present[: len(before)], 2)
+        off = np.column_stack([np.full(len(x), np.nan) if r is None else x[:, j] - block[r] for j, r in enumerate(readings)])
+        alone = np.where(np.isnan(off), np.nan, (x - m.mean[: len(before)]) * n / (n - 1))
+        return np.array([np.nansum(off**2, axis=0), np.nansum(alone**2, axis=0)])
+
+    return of
+
+
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """In each sub-group, means of all columns, coefficients given S and the release, and standard deviations of X."""
+    """In each sub-group, means of all columns, coefficients given S and the release, and standard deviations of X.
+
+    `readings` names the column with the readings of each original one, which count in the sub-groups in which they tell more.
+    """
 
     before: Sequence[str]
     released: Sequence[str]
     design: Design
     fits: Sequence[tuple[Floats, Floats, Floats]]
     without: Sequence[LeaveOneOut]
+    readings: Sequence[str | None]
+    parts: Sequence[_Explained]
 
     @classmethod
     def of(
-        cls, moments: Sequence[SampleMoments], before: Sequence[str], released: Sequence[str], design: Design
+        cls, moments: Sequence[SampleMoments], before: Sequence[str], released: Sequence[str], design: Design,
+        readings: Sequence[str | None], parts: Sequence[_Explained],
     ) -> _Fitted:
         from larvatus.stats.linear.regression import slopes
 
@@ -235,14 +305,23 @@ class _Fitted:
             mean, covariance = np.nan_to_num(m.mean), np.nan_to_num(m.covariance)
             slope = slopes(covariance, list(range(p)), list(range(p, len(mean))))
             fits.append((mean, slope, np.sqrt(np.nan_to_num(m.variance[:p]))))
-        return cls(before, released, design, fits, without)
+        return cls(before, released, design, fits, without, readings, parts)
 
     def _deviations(self, group: int, block: Block) -> tuple[Floats, Floats]:
         """Original values less their means, and less their predictions; NaN if missing."""
         mean, slope, _ = self.fits[group]
         p = len(self.before)
         away = block.matrix(self.before) - mean[:p]
-        return away, away - np.nan_to_num(self._given(group, block) - mean[p:]) @ slope
+        return away, self._as_read(group, block, away - np.nan_to_num(self._given(group, block) - mean[p:]) @ slope)
+
+    def _as_read(self, group: int, block: Block, error: Floats) -> Floats:
+        """The errors, with those of readings in columns in which these tell more."""
+        is_read = self.parts[group].is_read
+        for j, name in enumerate(self.readings):
+            if name is not None and is_read is not None and is_read[j]:
+                off = block[self.before[j]] - block[name]
+                error[:, j] = np.where(np.isnan(off), error[:, j], off)
+        return error
 
     def _given(self, group: int, block: Block) -> Floats:
         return np.hstack([block.matrix(self.released), self.design.matrix(group, block)])
@@ -265,7 +344,7 @@ class _Fitted:
         def of(group: int, block: Block) -> Floats:
             away, off = self._deviations(group, block)
             x = block.matrix(self.before)
-            alone = x - self.without[group].predict(x, self._given(group, block))
+            alone = self._as_read(group, block, x - self.without[group].predict(x, self._given(group, block)))
             variance = self.fits[group][2] ** 2
             scale = np.divide(share, variance, out=np.zeros_like(share), where=(variance > 0) & (parts[group].records > 0))
             part = (np.nan_to_num(off * alone - (1 - parts[group].both) * away**2) * scale).sum(axis=1)

@@ -32,13 +32,15 @@ class ReleaseInternals:
 
     `row_random` gives the row order of a written file. The other fields describe what an attack is given. `copies_averaged` is
     the number of copies of which the data are the average. `original_columns` maps the columns that come from `other_releases`
-    (of the same records) to the original columns that they mask.
+    (of the same records) to the original columns that they mask. `whole_wave` has the copies of another wave with all its
+    records, also those of persons that this file lacks.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)
     copies_averaged: int = 1
     original_columns: Mapping[str, str] = field(default_factory=dict)
     other_releases: tuple[Release, ...] = ()
+    whole_wave: tuple[Microdata, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

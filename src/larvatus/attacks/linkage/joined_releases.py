@@ -11,6 +11,7 @@ from larvatus.core.errors import PairingError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairings.other_waves import WAVE
 from larvatus.data.release import Release
@@ -105,9 +106,14 @@ def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score
         {"releases": which, "value": s.value, "chance": s.chance, "s_alone": s.s_alone}
         for which, s in (("this one alone", alone), (f"with {named}", joined))
     ]
-    worst = joined if joined.value > alone.value else alone
+    worst = joined if joined.value > alone.value or _recognised(joined) > _recognised(alone) else alone
     note = f"the intruder also has {named} and is assumed to know which rows belong together"
     return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, note, *wave_notes(others)))
+
+
+def _recognised(score: Score) -> int:
+    """The number of records that the table of unchanged records reports beyond chance."""
+    return sum(int(row["beyond"] or 0) for row in score.details.get(UNCHANGED_RECORDS, Rows()))
 
 
 def wave_notes(others: Sequence[Release]) -> list[str]:

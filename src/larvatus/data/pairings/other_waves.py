@@ -25,7 +25,7 @@ from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release
 from larvatus.data.pairings.pairing_files import check_pairing, persons_in_pairing
 from larvatus.data.pairings.persons import PersonsOfRecords, persons_of_records
-from larvatus.data.release import Release
+from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.verbs import map_rows, take_rows
 
@@ -125,7 +125,7 @@ def _joined(
     text = (f"{name} is another wave, joined by {data.roles.person}: {found:,} of {data.rows:,} records have a partner in it, "
             "and the others are attacked without it. Attacks that start from the settings of steps leave it out")
     joined = tuple(_with_values(data, mine.record, partner, copy) for copy in copies)
-    return Release(name, joined, notes=(Note(text, step=WAVE),))
+    return Release(name, joined, notes=(Note(text, step=WAVE),), internals=ReleaseInternals(whole_wave=tuple(copies)))
 
 
 def _with_values(data: Microdata, record: Ints, partner: Ints, theirs: Microdata) -> Microdata:
