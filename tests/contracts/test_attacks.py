@@ -29,7 +29,7 @@ def stated(attack: lv.Attack, data: lv.Microdata, table: pd.DataFrame) -> lv.Rel
     return replace(release, steps=all_of(Mask, [KNOWS_STEPS[attack.name()][0]])) if attack.name() in KNOWS_STEPS else release
 
 
-def untied(n: int = 3000, seed: int = 2) -> pd.DataFrame:
+def untied(n: int, seed: int = 2) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     return pd.DataFrame({"g": rng.integers(0, 4, n), **{c: rng.normal(size=n) for c in "abc"}})
 
@@ -66,8 +66,9 @@ def test_full_success_on_the_original_itself(attack):
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_chance_on_an_unrelated_file(attack):
-    table = suited(untied(), attack)
-    other = suited(untied(seed=99), attack).assign(g=table.g)
+    """With 1000 records the widened interval ends within some points of chance; an attack that sees the truth finds most."""
+    table = suited(untied(1000), attack)
+    other = suited(untied(1000, seed=99), attack).assign(g=table.g)
     data = lv.read(table, **(ROLES if attack.name() in BY_KEYS else roles(attack)))
     score = lv.risk(data, stated(attack, data, other), [attack])[0]
     low, high = score.interval
@@ -91,9 +92,12 @@ def test_row_order_changes_nothing(attack):
 
 @cache
 def released_on(engine: str, mask: str, confidential: tuple[str, ...]) -> tuple[lv.Microdata, lv.Release]:
-    """The sample and its release by a mask, held by an engine; attacks of the same mask share them."""
+    """The sample and its release by a mask, held by an engine; attacks of the same mask share them.
+
+    300 records lie in five parts of 60 rows, in three of 110 on a cluster; more records would only add parts.
+    """
     roles = {"confidential": confidential, "non_confidential": ["job"], "sub_groups": ["region", "sex"]}
-    data = lv.read(people(), **roles, engine=engine_of(engine))
+    data = lv.read(people(300), **roles, engine=engine_of(engine))
     return data, lv.mask(data, mask, secret=SECRET)
 
 

@@ -11,7 +11,7 @@ import pytest
 import larvatus as lv
 from catalogue import CLUSTERS, ENGINES, MASKS, engine_of
 from family_sample import inconsistent, with_families, with_waves
-from sample import SECRET, people, roles_for
+from sample import ROLES, SECRET, people, roles_for
 from shrinking import Shrunk
 
 
@@ -25,9 +25,19 @@ def steps(mask) -> list:
     return [lv.masks.AdditiveNoise(**chosen), Shrunk(**chosen), mask] if mask.follows else [mask]
 
 
-def release_of(mask, engine: str = "memory", **roles: object) -> pd.DataFrame:
-    data = lv.read(families(), **{**roles_for(mask), "household": "family", **roles}, engine=engine_of(engine))
-    return lv.mask(data, *steps(mask), secret=SECRET).frame()
+@cache
+def families_on(engine: str, confidential: tuple[str, ...], household: str | None, person: str | None) -> lv.Microdata:
+    """The families, read once for each engine and roles; masks share them, as the releases of a study do."""
+    roles = {**ROLES, "confidential": confidential, "household": household, "person": person}
+    return lv.read(families(), **roles, engine=engine_of(engine))
+
+
+def release_of(
+    mask, engine: str = "memory", confidential: list[str] | None = None, household: str | None = "family",
+    person: str | None = None,
+) -> pd.DataFrame:
+    names = roles_for(mask)["confidential"] if confidential is None else confidential
+    return lv.mask(families_on(engine, tuple(names), household, person), *steps(mask), secret=SECRET).frame()
 
 
 @cache
@@ -94,9 +104,13 @@ def waves() -> pd.DataFrame:
     return with_waves(people())
 
 
-def release_of_waves(mask, **roles: object) -> pd.DataFrame:
-    data = lv.read(waves(), **{**roles_for(mask), "household": "family", "person": "person", **roles})
-    return lv.mask(data, *steps(mask), secret=SECRET).frame()
+@cache
+def waves_read(confidential: tuple[str, ...]) -> lv.Microdata:
+    return lv.read(waves(), **{**ROLES, "confidential": confidential, "household": "family", "person": "person"})
+
+
+def release_of_waves(mask) -> pd.DataFrame:
+    return lv.mask(waves_read(tuple(roles_for(mask)["confidential"])), *steps(mask), secret=SECRET).frame()
 
 
 @pytest.mark.parametrize("mask", MASKS)
