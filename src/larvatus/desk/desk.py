@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -134,11 +135,14 @@ class Desk:
                 self.worker.drop(job)
 
     def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
-        refuse_other_kinds(source_name(plain))
+        for name in named_tables(plain):
+            refuse_other_kinds(name)
         for name in named_files(plain):
             if "://" in name:  # a database, a store, or a file anywhere
                 raise Refusal("files.outside")
             path = Path(os.path.realpath(study.path / name))
+            if has_magic(name) and not path.exists():  # a pattern, which may match links that lead out of the root
+                raise Refusal("files.pattern")
             refuse_private(path)
             if study.path not in path.parents:
                 self.root.check(path)
@@ -238,13 +242,20 @@ def source_name(plain: Mapping[str, Any]) -> str:
     return str(stated.get("file", "") if isinstance(stated, Mapping) else stated)
 
 
+def named_tables(plain: Mapping[str, Any]) -> list[str]:
+    """The files of data that a study names: its source, files made elsewhere, and records held out."""
+    found = [source_name(plain), plain.get("holdout", {}).get("file"), *(r.get("file") for r in plain.get("release", ()))]
+    return [f for f in found if isinstance(f, str) and f]
+
+
 def named_files(plain: Mapping[str, Any]) -> list[str]:
-    """The files that a study names: its source and what belongs to it, the intruder's files, taxonomies, lists of records."""
+    """The files that a study names: source, files made elsewhere, records held out, the intruder's files, taxonomies, lists."""
     found = [source_name(plain), plain.get("catalog"), plain.get("password_file")]
     budget, apart = plain.get("budget", {}), plain.get("holdout", {})
     found += [budget.get("key_file"), *budget.get("earlier", ()), apart.get("file"), apart.get("records")]
     intruder, roles = plain.get("intruder", {}), plain.get("roles", {})
     planned = [*plain.get("release", ()), *plain.get("search", ())]
+    found += [r.get(n) for r in planned for n in ("file", "pairing")]
     releases = [r.get("name") for r in planned]
     found += [intruder.get("file"), *(n for n in intruder.get("other_releases", ()) if n not in releases)]
     found += list(roles.get("taxonomies", {}).values())

@@ -15,6 +15,8 @@ from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import (
     planned_steps,
     release_names,
+    steps_of,
+    with_copy,
     with_release,
     with_release_name,
     with_steps,
@@ -32,10 +34,10 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     roles = plain.get("roles", {})
     columns = [*roles.get("confidential", ()), *roles.get("key", ())]
     releases = [
-        {"name": r["name"], "steps": [
+        {"name": r["name"], "file": r.get("file"), "paired": r.get("paired", True), "steps": [
             {"method": s["method"], "summary": mask_summary(s["method"]),
              "fields": fields_as_typed(form_fields(mask_class(s["method"]), s, columns), at, i, j)}
-            for j, s in enumerate(r["steps"])
+            for j, s in enumerate(steps_of(r))
         ]} for i, r in enumerate(plain.get("release", ()))
     ]
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]
@@ -94,9 +96,8 @@ def _remove_release(at: PageRequest) -> None:
 
 
 def _copy_release(at: PageRequest) -> None:
-    place = at.number("release")
-    steps, names = planned_steps(at.study.plain, place), release_names(at.study.plain)
-    at.change(with_release(at.study.plain, names[place], steps), "release", names[place])
+    plain = with_copy(at.study.plain, at.number("release"))
+    at.change(plain, "release", release_names(plain)[-1])
 
 
 def _rename_release(at: PageRequest) -> None:
