@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from desk.running_desk import RunningDesk, running_desk
@@ -49,7 +50,7 @@ def ready_study(desk: RunningDesk) -> tuple[str, StudyFolder]:
     plain = study.plain
     for name in ("income", "wealth", "age", "debt"):
         plain = with_role(plain, name, "confidential")
-    study.change({**with_role(plain, "sex", "non_confidential"), **QUICK}, "role")
+    study.change({**with_role(plain, "sex", "key"), **QUICK}, "role")
     assert study.check().problems == ()
     return place, study
 
@@ -74,3 +75,101 @@ def test_every_page_shows_a_study_with_a_release_from_a_file(desk: RunningDesk):
     }.items():
         assert desk.act(place, action, **fields).status in (303, 422), action
     assert [r.get("file") for r in study.plain["release"]].count("../synthetic.csv") >= 1, "no click loses the file"
+
+
+@pytest.mark.parametrize("apart", [{"share": 0.3}, {"file": "../others.csv"}])
+def test_every_job_knows_the_records_held_out(desk: RunningDesk, apart: dict):
+    """A share is drawn with the secret of the study, so that every job and the run hold out the same records."""
+    place, study = ready_study(desk)
+    study.change({**study.plain, "holdout": apart, "limits": {"every_attack": {"above_baseline": 1.0}}}, "holdout")
+    left = N if "file" in apart else None
+    for action, job in (("keys/look", "keys"), ("masks/look", "advise"), ("keys/coarser", "coarser")):
+        assert desk.act(place, action, least="2").status == 303
+        desk.wait(place)
+        done = desk.server.desk.worker.latest(study.id, job)
+        assert done.state == "done", done.error
+        if job == "keys":
+            left = left or done.found["records"]
+            assert done.found["records"] == left < N + ("file" in apart)
+        if job == "advise":
+            assert sum(size for _, size in done.found["groups"]) == left
+    assert desk.act(place, "keys/look").status == 303
+
+
+def test_findings_are_asked_again_for_other_records_held_out(desk: RunningDesk):
+    place, study = ready_study(desk)
+    keys = set()
+    for apart in ({}, {"share": 0.3}, {"share": 0.2}, {"file": "../others.csv"}):
+        study.change({**{n: v for n, v in study.plain.items() if n != "holdout"}, **({"holdout": apart} if apart else {})}, "x")
+        keys.add(desk.server.desk.data_key(study))
+    others = study.path / "../others.csv"
+    others.write_text(people(4, 160))
+    keys.add(desk.server.desk.data_key(study))
+    assert len(keys) == 5
+
+
+def test_the_walk_of_a_synthetic_file(desk: RunningDesk, tmp_path: Path):
+    """Hold out, write the training part, add two files that a generator made of it, and read three lines on each."""
+    place, study = ready_study(desk)
+    add = {"path": "synthetic.csv", "name": "honest"}
+    for page in ("masks", "compare"):
+        refused = desk.act(place, f"{page}/add_file", **add)
+        assert refused.status == 422
+        assert "cannot be judged" in refused.text
+    assert "First hold records out." in desk.get(f"{place}/masks").text
+    for share in ("0", "100", "x", "nan", ""):
+        assert desk.act(place, "masks/holdout", share=share).status == 422, share
+    assert desk.act(place, "masks/holdout", path="../outside.csv").status == 422
+    assert desk.act(place, "masks/training").status == 422
+    assert desk.act(place, "masks/holdout", share="30").status == 303
+    assert study.plain["holdout"] == {"share": 0.3}
+    assert "[holdout]\nshare = 0.3" in study.text()
+    desk.act(place, "masks/training")
+    desk.wait(place)
+    training = study.path / "training" / "people-training.csv"
+    seen, source = pd.read_csv(training), pd.read_csv(tmp_path / "people.csv")
+    assert len(seen.merge(source, how="inner")) == len(seen) < len(source)
+    assert training.stat().st_mode & 0o077 == 0
+    page = desk.get(f"{place}/masks").text
+    assert f"{len(seen)} records for the generator. {len(source) - len(seen)} records are held out." in page
+    assert "people-training.csv" not in desk.get(f"{place}/compare").text, "the training part is no release"
+
+    copied = pd.concat([pd.read_csv(tmp_path / "synthetic.csv")[:150], seen[:40]])
+    copied.to_csv(tmp_path / "copied.csv", index=False)
+    assert desk.act(place, "masks/add_file", **add).status == 303
+    desk.act(place, "masks/add", method="additive_noise", name="noise")
+    assert study.plain["release"][0] == {"name": "honest", "file": "../synthetic.csv", "paired": False}
+    assert 'file = "../synthetic.csv"\npaired = false' in study.text()
+    answer = desk.act(place, "compare/add_file", path="copied.csv", name="")
+    assert answer.headers["location"] == f"{place}/run", "it is tested at once"
+    desk.wait(place, 300)
+    assert desk.server.desk.worker.latest(study.id, "run").state == "done"
+    page = desk.get(f"{place}/compare").text
+    honest, cheat = (page.partition(f"Is ‘{name}’ safe?")[2].partition("</section>")[0] for name in ("honest", "copied"))
+    assert "No sign of copies" in honest
+    assert "The file has copies" in cheat
+    assert honest.count("<li") == cheat.count("<li") == 3
+    assert page.count(">not paired</span>") == 2
+    assert page.count(">paired with the original</span>") == 1
+    assert "honest (not paired)" in page, "on the map"
+    assert page.count("Is ‘") == 2, "no lines on the masked release"
+    report = desk.get(f"{place}/report/internal").text
+    assert ">not paired</span>" in report
+    assert "<td>not paired</td>" in report.replace(' class="word"', "").replace(' class="words"', "")
+    for step in ("open", "roles", "keys", "masks", "run", "decide"):
+        assert desk.get(f"{place}/{step}").status == 200, step
+    desk.act(place, "decide/approve", release="honest", by="A. Keeper", reason="It serves the course.", despite="1")
+    desk.wait(place)
+    assert "no row is the record of a person" in desk.get(f"{place}/report/public").text
+    desk.act(place, "masks/no_holdout")
+    assert "holdout" not in study.plain
+
+
+def test_a_holdout_is_a_file_below_the_root(desk: RunningDesk):
+    place, study = ready_study(desk)
+    assert desk.act(place, "masks/holdout", path="others.csv").status == 303
+    assert study.plain["holdout"] == {"file": "../others.csv"}
+    page = desk.get(f"{place}/masks").text
+    assert "The records of others.csv are held out." in page
+    assert "The generator may see your whole file" in page
+    assert desk.act(place, "masks/training").status == 422, "there is no part to write"

@@ -21,7 +21,7 @@ from larvatus.desk.worker import DeskJob, DeskWorker
 from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
-_KEPT = ("advise", "keys", "coarser", "search", "verify")
+_KEPT = ("advise", "keys", "coarser", "search", "verify", "training")
 _ABOUT_ROLES = ("advise", "keys", "coarser")  # what nobody waits for any more once a role has changed
 RUNNING = "running"  # what a study notes while its releases are made, so that it can be continued
 
@@ -170,7 +170,8 @@ class Desk:
     def data_key(self, study: StudyFolder) -> str:
         """What findings about the data under their roles depend on."""
         parts = {n: study.plain.get(n) for n in ("roles", "sub_groups", "sheet", "catalog")}
-        return question_key(self.source_key(study), parts)
+        apart = study.plain.get("holdout")
+        return question_key(self.source_key(study), parts, *([apart, _state_of(study.path, apart)] if apart else []))
 
     def columns(self, study: StudyFolder) -> dict[str, Any] | None:
         """What is known about the source; None while it is being examined."""
@@ -192,8 +193,10 @@ class Desk:
     def ask(self, study: StudyFolder, job: str, **more: Any) -> DeskJob:
         """Let the worker do a job about the current study."""
         self._check_files(study, study.plain)
+        drawn = study.plain.get("holdout", {}).get("share")
+        secret = {"secret_file": os.fspath(study.secret_path())} if drawn else {}
         return self.worker.submit(study.id, job, {
-            "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **more,
+            "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **secret, **more,
         })
 
     def start_run(self, study: StudyFolder) -> DeskJob:
@@ -234,6 +237,15 @@ class Desk:
             study.note_about(exported=job.found["files"])
         elif job.name == "approve":
             study.note_about(approved=job.found["release"])
+
+
+def _state_of(folder: Path, holdout: Mapping[str, Any]) -> tuple[int, int]:
+    """Size and time of the file with the records held out; zeros without one."""
+    try:
+        stat = (folder / str(holdout.get("file") or holdout["records"])).stat()
+    except (KeyError, OSError):
+        return 0, 0
+    return stat.st_size, stat.st_mtime_ns
 
 
 def source_name(plain: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ def risk_map(subject: Subject) -> RiskMap | None:
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
-        MapPoint(h.number, h.name, h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best, passes_rule(h, subject.limits),
+        MapPoint(h.number, subject.shown_name(h), h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best, passes_rule(h, subject.limits),
                  few or h.number == first, _hint(h, subject)) for h in known
     )
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
@@ -116,7 +116,7 @@ def _hint(head: Headline, subject: Subject) -> str:
     lost = mean_loss_text(head.loss, len(subject.measures))
     attack = f"{plain_name(head.attack.method)} {plain_risk(head.attack, head.risk)}" if head.attack else "no attack"
     base = f", baseline {plain_risk(head.attack, head.base)}" if head.attack else ""
-    return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}{certificate_hint(subject.candidate(head))}"
+    return f"{head.number}. {subject.shown_name(head)}: {attack}{base}; mean loss {lost}{certificate_hint(subject.candidate(head))}"
 
 
 def _sentence(
@@ -129,13 +129,20 @@ def _sentence(
     numbers = "" if few else " Numbers are those of the cards and the table."
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
-        return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
+        return f"Lower left is better. The release is a {shape}.{_unpaired(subject)}{_shading(subject, known, limits)}{left_out}"
     shapes = "No point may be released: all are squares."
     if subject.rules_choice is not None:
         joined = "the best trade-offs, joined by the dashed line" if len(_trade_offs(subject, known)) > 1 else "best trade-offs"
         shapes = f"Circles may be released, squares not. Filled: {joined}."
-    return (f"{found}Lower left is better. {shapes}{_shading(subject, known, limits)}{_stretched(upward)}{_luck(known)}"
+    return (f"{found}Lower left is better. {shapes}{_unpaired(subject)}{_shading(subject, known, limits)}{_stretched(upward)}{_luck(known)}"
             f"{numbers}{left_out}")
+
+
+def _unpaired(subject: Subject) -> str:
+    """What it means that a release is not paired, if there is one."""
+    if all(c.paired for c in subject.candidates):
+        return ""
+    return " Not paired: its rows are no records of the original, so attacks that need pairs were not run on it."
 
 
 def _stretched(upward: Scale) -> str:
@@ -207,7 +214,7 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
 def _map_point(head: Headline, subject: Subject, drawn: RiskMap) -> dict[str, Any]:
     """A release for the script."""
     favourite = head.number == drawn.favourite
-    return {"number": head.number, "name": head.name, "page": f"#{anchor(head)}", "passes": passes_rule(head, subject.limits),
+    return {"number": head.number, "name": subject.shown_name(head), "page": f"#{anchor(head)}", "passes": passes_rule(head, subject.limits),
             "named": favourite or len(drawn.points) <= MOST_NAMES, "favourite": favourite}
 
 

@@ -16,6 +16,7 @@ from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import frequency_base
 
 MOST_CARDS = 6
+PAIRED, NOT_PAIRED = "paired", "not paired"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,16 @@ class Subject:
 
     def candidate(self, head: Headline) -> Candidate:
         return self.candidates[head.number - 1]
+
+    def pairing_of(self, head: Headline) -> str:
+        """Whether a release is paired with the original; empty if all releases are."""
+        if all(c.paired for c in self.candidates):
+            return ""
+        return PAIRED if self.candidate(head).paired else NOT_PAIRED
+
+    def shown_name(self, head: Headline) -> str:
+        """The name of a release in a drawing, and that it is not paired with the original."""
+        return head.name if self.candidate(head).paired else f"{head.name} ({NOT_PAIRED})"
 
 
 def subject_of(

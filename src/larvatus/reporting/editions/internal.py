@@ -92,7 +92,8 @@ def _rule(subject: Subject) -> Section:
 
 
 def _summary(subject: Subject) -> Section:
-    table = summary_table(subject.heads, subject.measures)
+    pairing = [p for h in subject.heads if (p := subject.pairing_of(h))]
+    table = summary_table(subject.heads, subject.measures, pairing)
     seen = glance(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
     return Section("All figures at a glance", (*seen, fold_table("All releases in one table", table)))
 
