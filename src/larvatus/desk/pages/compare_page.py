@@ -15,7 +15,7 @@ from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_o
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
-from larvatus.desk.pages.synthetic_files import add_synthetic_file, other_files
+from larvatus.desk.pages.synthetic_files import add_synthetic_file, files_to_add, other_files
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
 from larvatus.desk.synthetic_lines import synthetic_results
 from larvatus.desk.verdicts import decision_text, verdict_texts
@@ -39,7 +39,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
     beside = {"job": job if job and job.state != "done" else None, "files": other_files(at),
-              "apart": at.study.plain.get("holdout", {}), "ready": at.study.check().study is not None}
+              "apart": at.study.plain.get("holdout", {}), "new_files": files_to_add(at), "ready": at.study.check().study is not None}
     if results is None or not results.comparison.candidates:
         return {"results": None, **beside}
     subject = subject_of(results.comparison)

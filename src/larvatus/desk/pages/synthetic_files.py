@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.files import stem_of_file
+from larvatus.desk.desk import named_tables
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import with_synthetic_file, without_empty
@@ -24,7 +25,7 @@ def show_synthetic(at: PageRequest) -> dict[str, Any]:
     return {
         "apart": apart, "apart_file": Path(file).name if file else "", "usual_share": USUAL_SHARE,
         "training": at.study.finding(TRAINING, at.desk.data_key(at.study)), "training_place": f"{at.study.path.name}/{TRAINING}",
-        "training_job": job if job and job.state != "done" else None, "synthetic_files": other_files(at),
+        "training_job": job if job and job.state != "done" else None, "synthetic_files": files_to_add(at),
     }
 
 
@@ -33,6 +34,12 @@ def other_files(at: PageRequest) -> list[str]:
     own = {at.desk.root.relative(at.desk.source(at.study))} if at.desk.root.path in at.desk.source(at.study).parents else set()
     inside = f"{at.desk.root.relative(at.study.path)}/" if at.desk.root.path in at.study.path.parents else "/"
     return [f for f in at.desk.root.data_files() if f not in own and not f.startswith(inside)]
+
+
+def files_to_add(at: PageRequest) -> list[str]:
+    """The other data files that are neither a release of the study nor its records held out."""
+    used = {os.path.realpath(at.study.path / name) for name in named_tables(at.study.plain)}
+    return [f for f in other_files(at) if os.path.realpath(at.desk.root.path / f) not in used]
 
 
 def add_synthetic_file(at: PageRequest) -> None:

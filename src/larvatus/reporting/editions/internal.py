@@ -70,7 +70,8 @@ def internal(
         "the release. No report contains the secret of a release."
     )
     many = len(subject.heads)
-    what = f"comparison of {plural(many, 'masked release')}" if many > 1 else "assessment of a masked release"
+    masked = "masked " if all(c.paired for c in subject.candidates) else ""
+    what = f"comparison of {plural(many, f'{masked}release')}" if many > 1 else f"assessment of a {masked}release"
     return Report(
         decision_title(subject), "internal", (decision_screen(subject),), (), closing,
         label=f"Internal edition: not for publication · {what}",

@@ -13,7 +13,7 @@ from larvatus.documents.setting_phrases import setting_phrases
 from larvatus.reporting.page.blocks import Listing, Paragraph, Section
 from larvatus.reporting.sections.public_notes import public_note
 
-_GENERATED = ("The rows of the file were generated: no row is the record of a person. The generator is not described here.")
+GENERATED = "The rows of the file were generated: no row is the record of a person. The generator is not described here."
 _NOBODY = "A row describes nobody. Use the file for statistics, not for statements on single rows."
 SETTLED = "sub_groups"  # the step that notes on small sub-groups name
 
@@ -22,7 +22,7 @@ def done_section(candidate: Candidate, about: About) -> Section:
     """The steps in the public's words, with the settings that may be published."""
     steps = [{k: v for k, v in s.items() if k != "where"} for s in candidate.publishable]
     if not candidate.paired:
-        return Section("What was done", (Paragraph(_GENERATED),))
+        return Section("What was done", (Paragraph(GENERATED),))
     if not steps:
         return Section("What was done", (Paragraph("The confidential columns were masked. The method is not described here."),))
     limits = [_limits(s, about) for s in candidate.steps]
@@ -63,7 +63,7 @@ def public_limitations(candidate: Candidate, about: About) -> Section:
             "copy and combine the results as described under “How to analyse the file”. One copy alone suggests more precision "
             "than there is."
         )
-    items += [_regard(candidate, about)] if about.sub_groups else []
+    items += [_regard(candidate, about)] if about.sub_groups and candidate.paired else []
     items += [public_note(n) for n in candidate.notes if n.public and n.step != SETTLED]
     return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
 
