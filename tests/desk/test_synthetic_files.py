@@ -101,7 +101,7 @@ def test_every_job_knows_the_records_held_out(desk: RunningDesk, apart: dict):
 
 
 def test_findings_are_asked_again_for_other_records_held_out(desk: RunningDesk):
-    place, study = ready_study(desk)
+    _, study = ready_study(desk)
     keys = set()
     for apart in ({}, {"share": 0.3}, {"share": 0.2}, {"file": "../others.csv"}):
         study.change({**{n: v for n, v in study.plain.items() if n != "holdout"}, **({"holdout": apart} if apart else {})}, "x")

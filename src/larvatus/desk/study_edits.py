@@ -34,7 +34,7 @@ def columns_without_steps(plain: Plain) -> list[str]:
     """The released columns that no step names, without the confidential ones."""
     roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
     weight = [roles["weight"]] if "weight" in roles and roles.get("release_weight", True) else []
-    named = {c for r in plain.get("release", ()) for s in steps_of(r) for c in s.get("columns") or ()}
+    named = {c for r in plain.get("release", ()) for s in release_steps(r) for c in s.get("columns") or ()}
     return [c for c in (*groups, *roles.get("key", ()), *roles.get("non_confidential", ()), *weight) if c not in named]
 
 
@@ -116,7 +116,7 @@ def with_setting(plain: Plain, name: str, value: Any) -> dict[str, Any]:
 # --- releases ----------------------------------------------------------------------------------------------------------
 
 
-def steps_of(release: Plain) -> Sequence[Plain]:
+def release_steps(release: Plain) -> Sequence[Plain]:
     """The steps of a planned release; none if it is a file that was made elsewhere."""
     steps: Sequence[Plain] = release.get("steps", ())
     return steps
@@ -176,14 +176,14 @@ def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> 
 
 def planned_steps(plain: Plain, place: int) -> list[dict[str, Any]]:
     """The steps of a release."""
-    return [dict(s) for s in steps_of(_release_at(plain, place))]
+    return [dict(s) for s in release_steps(_release_at(plain, place))]
 
 
 def columns_that_lost_their_role(plain: Plain) -> list[tuple[str, str, str]]:
     """Release, mask and column for every step that names a column which is neither confidential nor a key any more."""
     roles = plain.get("roles", {})
     masked = {*roles.get("confidential", ()), *roles.get("key", ()), roles.get("weight")}
-    return [(str(r["name"]), str(s["method"]), str(c)) for r in plain.get("release", ()) for s in steps_of(r)
+    return [(str(r["name"]), str(s["method"]), str(c)) for r in plain.get("release", ()) for s in release_steps(r)
             for c in s.get("columns") or () if c not in masked]
 
 

@@ -42,7 +42,7 @@ def hold_out(
     refuse_inputs([output, held_out], [source, secret_file, *roles.files()])
     with open_command(roles, quiet, json) as (terminal, study, progress):
         if study.holdout.path is not None:
-            raise StudyError(["holdout: records are already held out in a file. Leave out --holdout, or [holdout] of the study."],
+            raise StudyError(["holdout: a file has records held out already. Leave out --holdout, or [holdout] of the study."],
                              "command line")
         wanted = study.holdout.share or _USUAL if share is None else share
         data = data_of(source, study.model_copy(update={"holdout": Holdout()}))

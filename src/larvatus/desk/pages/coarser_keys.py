@@ -8,7 +8,7 @@ from typing import Any
 from larvatus.comparison.tiers import DEFAULT, TIERS
 from larvatus.desk.page_request import PageRequest
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.study_edits import planned_steps, steps_of, with_role, with_steps
+from larvatus.desk.study_edits import planned_steps, release_steps, with_role, with_steps
 from larvatus.desk.wording import Wording
 
 
@@ -97,7 +97,7 @@ def _are_first(at: PageRequest, steps: list[dict[str, Any]]) -> bool:
 
 def _masked_places(plain: Mapping[str, Any]) -> list[int]:
     """The places of the releases that have steps; the others are files made elsewhere."""
-    return [i for i, r in enumerate(plain.get("release", ())) if steps_of(r)]
+    return [i for i, r in enumerate(plain.get("release", ())) if release_steps(r)]
 
 
 def _alike(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:

@@ -39,7 +39,8 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
     beside = {"job": job if job and job.state != "done" else None, "files": other_files(at),
-              "apart": at.study.plain.get("holdout", {}), "new_files": files_to_add(at), "ready": at.study.check().study is not None}
+              "apart": at.study.plain.get("holdout", {}), "new_files": files_to_add(at),
+              "ready": at.study.check().study is not None}
     if results is None or not results.comparison.candidates:
         return {"results": None, **beside}
     subject = subject_of(results.comparison)

@@ -17,7 +17,7 @@ from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import (
     planned_steps,
     release_names,
-    steps_of,
+    release_steps,
     with_copy,
     with_release,
     with_release_name,
@@ -39,7 +39,7 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
         {"name": r["name"], "file": Path(r.get("file", "")).name, "paired": r.get("paired", True), "steps": [
             {"method": s["method"], "summary": mask_summary(s["method"]),
              "fields": fields_as_typed(form_fields(mask_class(s["method"]), s, columns), at, i, j)}
-            for j, s in enumerate(steps_of(r))
+            for j, s in enumerate(release_steps(r))
         ]} for i, r in enumerate(plain.get("release", ()))
     ]
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]

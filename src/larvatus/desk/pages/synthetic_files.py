@@ -24,7 +24,8 @@ def show_synthetic(at: PageRequest) -> dict[str, Any]:
     file = apart.get("file") or apart.get("records")
     return {
         "apart": apart, "apart_file": Path(file).name if file else "", "usual_share": USUAL_SHARE,
-        "training": at.study.finding(TRAINING, at.desk.data_key(at.study)), "training_place": f"{at.study.path.name}/{TRAINING}",
+        "training": at.study.finding(TRAINING, at.desk.data_key(at.study)),
+        "training_place": f"{at.study.path.name}/{TRAINING}",
         "training_job": job if job and job.state != "done" else None, "synthetic_files": files_to_add(at),
     }
 

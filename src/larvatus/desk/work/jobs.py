@@ -268,5 +268,6 @@ def verify_file(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, 
 JOBS: Mapping[str, _Job] = {
     "examine": examine, "advise": advise_study, "keys": examine_keys, "coarser": coarsen_keys,
     "run": make_and_score, "search": search_settings,
-    "elsewhere": score_elsewhere, "training": write_training, "approve": approve_by_name, "export": export_file, "verify": verify_file,
+    "elsewhere": score_elsewhere, "training": write_training, "approve": approve_by_name, "export": export_file,
+    "verify": verify_file,
 }

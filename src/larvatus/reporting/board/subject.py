@@ -16,7 +16,7 @@ from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import frequency_base
 
 MOST_CARDS = 6
-PAIRED, NOT_PAIRED = "paired", "not paired"
+WITH_PAIRS, WITHOUT_PAIRS = "paired", "not paired"
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Subject:
         """Whether a release is paired with the original; empty if all releases are."""
         if all(c.paired for c in self.candidates):
             return ""
-        return PAIRED if self.candidate(head).paired else NOT_PAIRED
+        return WITH_PAIRS if self.candidate(head).paired else WITHOUT_PAIRS
 
-    def shown_name(self, head: Headline) -> str:
+    def name_in_drawings(self, head: Headline) -> str:
         """The name of a release in a drawing, and that it is not paired with the original."""
-        return head.name if self.candidate(head).paired else f"{head.name} ({NOT_PAIRED})"
+        return head.name if self.candidate(head).paired else f"{head.name} ({WITHOUT_PAIRS})"
 
 
 def subject_of(
