@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from desk.desk_browser import LONG, Visitor, axe_findings, needs_browser, open_browser
 from desk.running_desk import RunningDesk, running_desk
 from larvatus.desk.study_edits import (
     columns_that_lost_their_role,
@@ -183,3 +184,49 @@ def test_a_holdout_is_a_file_below_the_root(desk: RunningDesk):
     assert "The records of others.csv are held out." in page
     assert "The generator may see your whole file" in page
     assert desk.act(place, "masks/training").status == 422, "there is no part to write"
+
+
+@needs_browser
+@pytest.mark.xdist_group("desk-browser")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_person_judges_a_synthetic_file_by_clicks(desk: RunningDesk, width: int):
+    """On a screen and on a telephone: nothing is wider than the page, and axe finds nothing wrong."""
+    place, study = ready_study(desk)
+    desk.act(place, "masks/look")
+    desk.wait(place)
+    with open_browser() as browser:
+        visitor = Visitor(browser, desk, viewport={"width": width, "height": 900})
+        visitor.enter()
+        page = visitor.page
+
+        def looks_right() -> None:
+            assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+            assert axe_findings(page) == []
+
+        page.goto(f"{desk.origin}{place}/compare")
+        visitor.press("Hold records out")
+        visitor.write("Share to hold out, in per cent", "30")
+        visitor.press("Hold out this share")
+        visitor.see("30 % of the records are held out.")
+        looks_right()
+        visitor.press("Write the training part")
+        visitor.see("records for the generator.", timeout=LONG)
+        synthetic = page.locator("#synthetic")
+        synthetic.locator("select[name=path]").select_option(label="synthetic.csv")
+        synthetic.get_by_label("Name", exact=True).fill("made by trees")
+        visitor.press("Add as not paired")
+        visitor.see("Made elsewhere: synthetic.csv.")
+        page.locator("aside code").filter(has_text="paired = false").wait_for()
+        assert "synthetic.csv" not in synthetic.locator("select[name=path]").inner_text(), "it is added already"
+        looks_right()
+        visitor.press("Next: Run →")
+        visitor.press("Start")
+        visitor.press("Compare the releases", timeout=2 * LONG)
+        visitor.see("Is ‘made by trees’ safe? Three lines")
+        assert page.locator("ul.lines li").count() == 3
+        assert page.locator(".card .badge").filter(has_text="not paired").count() == 1
+        assert "made by trees (not paired)" in page.locator("figure.map svg").first.text_content()
+        looks_right()
+        assert visitor.errors == []
+        visitor.context.close()
+    assert study.plain["release"] == [{"name": "made by trees", "file": "../synthetic.csv", "paired": False}]

@@ -217,7 +217,8 @@ def _map_point(head: Headline, subject: Subject, drawn: RiskMap) -> dict[str, An
     """A release for the script."""
     favourite = head.number == drawn.favourite
     return {"number": head.number, "name": subject.name_in_drawings(head), "page": f"#{anchor(head)}",
-            "passes": passes_rule(head, subject.limits), "named": favourite or len(drawn.points) <= MOST_NAMES, "favourite": favourite}
+            "passes": passes_rule(head, subject.limits), "named": favourite or len(drawn.points) <= MOST_NAMES,
+            "favourite": favourite}
 
 
 def _points(value: float | None) -> str:
