@@ -83,7 +83,7 @@ def test_every_page_shows_a_study_with_a_release_from_a_file(desk: RunningDesk):
 
 
 @pytest.mark.parametrize("apart", [{"share": 0.3}, {"file": "../others.csv"}])
-def test_every_job_knows_the_records_held_out(desk: RunningDesk, apart: dict):
+def test_every_job_knows_the_records_held_out(desk: RunningDesk, tmp_path: Path, apart: dict):
     """A share is drawn with the secret of the study, so that every job and the run hold out the same records."""
     place, study = ready_study(desk)
     study.change({**study.plain, "holdout": apart, "limits": {"every_attack": {"above_baseline": 1.0}}}, "holdout")
@@ -98,7 +98,24 @@ def test_every_job_knows_the_records_held_out(desk: RunningDesk, apart: dict):
             assert done.found["records"] == left < N + ("file" in apart)
         if job == "advise":
             assert sum(size for _, size in done.found["groups"]) == left
-    assert desk.act(place, "keys/look").status == 303
+    study.change(with_release(study.plain, "noise", [{"method": "additive_noise"}]), "release")
+    asked = {"vary": "additive_noise.variance", "low": "0.5", "high": "4", "trials": "1"}
+    assert desk.act(place, "compare/search", **asked).status == 303
+    desk.wait(place, 200)
+    done = desk.server.desk.worker.latest(study.id, "search")
+    assert done.state == "done", done.error
+    masked = pd.read_csv(tmp_path / "people.csv")
+    masked["income"] += 0.1
+    masked.to_csv(tmp_path / "masked.csv", index=False)
+    answer = desk.act(place, "compare/elsewhere", path="masked.csv", row_order="keep")
+    if "share" in apart:
+        assert answer.status == 422
+        assert "cannot be paired with the others row by row" in answer.text
+        return
+    desk.wait(place)
+    done = desk.server.desk.worker.latest(study.id, "elsewhere")
+    assert done.state == "done", done.error
+    assert done.found["about"]["records"] == left
 
 
 def test_findings_are_asked_again_for_other_records_held_out(desk: RunningDesk):
@@ -172,6 +189,12 @@ def test_the_walk_of_a_synthetic_file(desk: RunningDesk, tmp_path: Path):
     book = next((study.results() / "releases").glob("honest.codebook.csv")).read_text()
     assert "released unchanged" not in book
     assert book.count("generated") == 5
+    desk.act(place, "decide/export", release="honest", name="shared", format=".csv")
+    desk.wait(place)
+    shared = pd.read_csv(study.path / "shared" / "shared.csv").sort_values(["income", "wealth"], ignore_index=True)
+    given = pd.read_csv(tmp_path / "synthetic.csv").sort_values(["income", "wealth"], ignore_index=True)
+    pd.testing.assert_frame_equal(shared, given[list(shared.columns)])
+    assert "· not paired" in desk.get(f"{place}/decide").text
     desk.act(place, "masks/no_holdout")
     assert "holdout" not in study.plain
 

@@ -16,6 +16,7 @@ from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
 from larvatus.desk.pages.synthetic_files import add_synthetic_file, files_to_add, other_files
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
 from larvatus.desk.synthetic_lines import synthetic_results
 from larvatus.desk.verdicts import decision_text, verdict_texts
@@ -149,6 +150,8 @@ def _score_elsewhere(at: PageRequest) -> None:
     path = at.desk.root.resolve_table(at.value("path"))
     if at.study.check().study is None:
         raise StudyError(at.study.check().problems)
+    if at.study.plain.get("holdout", {}).get("share"):  # the records left are not numbered as the rows of another file
+        raise Refusal("compare.elsewhere_apart")
     keep = "keep" if at.value("row_order") == "keep" else "checked"
     at.desk.ask(at.study, "elsewhere", file=str(path), name=path.name, row_order=keep)
 
