@@ -154,13 +154,15 @@ def _calls(page: Description, word: str, found: Mapping[str, Any]) -> Iterator[s
 
 
 def _calls_without_pairs(page: Description) -> Iterator[str]:
-    yield "## The same in Python, in a study and on the command line\n"
+    yield "## The same in Python, in a study, on the command line and at the desk\n"
     yield (f'```python\ndata = lv.hold_out(data, "holdout.csv")\n'
            f'score = lv.risk(data, "synthetic.csv", ["{page.name}"], paired=False)[0]\n```\n')
     yield f'```toml\n[[attack]]\nmethod = "{page.name}"\n\n[holdout]\nfile = "holdout.csv"\n```\n'
     yield (f"```bash\nlarvatus risk training.csv synthetic.csv --study study.toml --holdout holdout.csv --not-paired "
            f"--method {page.name}\n```\n")
-    yield "The desk has no step for files without pairs: use one of the calls above.\n"
+    yield ("At the desk: step *Masks* has a part *A synthetic file*. It holds records out, writes the training part for the "
+           "generator, and adds the generator's file as not paired. Step *Run* runs every attack that applies, and *Compare* "
+           "shows them.\n")
 
 
 def _settings(page: Description) -> Iterator[str]:

@@ -20,6 +20,7 @@ from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
 from larvatus.cli.commands.desk import desk
 from larvatus.cli.commands.export import export
+from larvatus.cli.commands.hold_out import hold_out
 from larvatus.cli.commands.keys import keys
 from larvatus.cli.commands.linear_frontier import linear_frontier
 from larvatus.cli.commands.linkage_law import linkage_law
@@ -45,7 +46,7 @@ _NOW_CALLED = {
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 _WORKS = {
     "run", "mask", "risk", "utility", "publish-noise", "check", "approve", "export", "demo", "advise", "search", "verify",
-    "reproduce", "keys", "desk", "certify", "budget", "linkage-law", "linear-frontier",
+    "reproduce", "keys", "desk", "certify", "budget", "hold-out", "linkage-law", "linear-frontier",
 }
 _ENDINGS = 3  # interrupts that end a search: the first ends the exploration, the second the confirmation
 
@@ -78,6 +79,7 @@ app.command(desk, usage="Usage: larvatus desk [OPTIONS] [FOLDER]")
 app.command(advise)
 app.command(keys)
 app.command(search)
+app.command(hold_out, usage="Usage: larvatus hold-out [OPTIONS] SOURCE")
 app.command(verify, usage="Usage: larvatus verify [OPTIONS] MANIFEST [FILES...]")
 app.command(reproduce, usage="Usage: larvatus reproduce [OPTIONS] [TABLES...]")
 app.command(list_methods, name="list")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from larvatus.desk.worker import DeskJob, DeskWorker
 from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
-_KEPT = ("advise", "keys", "coarser", "search", "verify")
+_KEPT = ("advise", "keys", "coarser", "search", "verify", "training")
 _ABOUT_ROLES = ("advise", "keys", "coarser")  # what nobody waits for any more once a role has changed
 RUNNING = "running"  # what a study notes while its releases are made, so that it can be continued
 
@@ -134,11 +135,14 @@ class Desk:
                 self.worker.drop(job)
 
     def _check_files(self, study: StudyFolder, plain: Mapping[str, Any]) -> None:
-        refuse_other_kinds(source_name(plain))
+        for name in named_tables(plain):
+            refuse_other_kinds(name)
         for name in named_files(plain):
             if "://" in name:  # a database, a store, or a file anywhere
                 raise Refusal("files.outside")
             path = Path(os.path.realpath(study.path / name))
+            if has_magic(name) and not path.exists():  # a pattern, which may match links that lead out of the root
+                raise Refusal("files.pattern")
             refuse_private(path)
             if study.path not in path.parents:
                 self.root.check(path)
@@ -166,7 +170,8 @@ class Desk:
     def data_key(self, study: StudyFolder) -> str:
         """What findings about the data under their roles depend on."""
         parts = {n: study.plain.get(n) for n in ("roles", "sub_groups", "sheet", "catalog")}
-        return question_key(self.source_key(study), parts)
+        apart = study.plain.get("holdout")
+        return question_key(self.source_key(study), parts, *([apart, _state_of(study.path, apart)] if apart else []))
 
     def columns(self, study: StudyFolder) -> dict[str, Any] | None:
         """What is known about the source; None while it is being examined."""
@@ -188,8 +193,10 @@ class Desk:
     def ask(self, study: StudyFolder, job: str, **more: Any) -> DeskJob:
         """Let the worker do a job about the current study."""
         self._check_files(study, study.plain)
+        drawn = study.plain.get("holdout", {}).get("share")
+        secret = {"secret_file": os.fspath(study.secret_path())} if drawn else {}
         return self.worker.submit(study.id, job, {
-            "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **more,
+            "study": dict(study.plain), "folder": os.fspath(study.path), "key": self.data_key(study), **secret, **more,
         })
 
     def start_run(self, study: StudyFolder) -> DeskJob:
@@ -232,19 +239,35 @@ class Desk:
             study.note_about(approved=job.found["release"])
 
 
+def _state_of(folder: Path, holdout: Mapping[str, Any]) -> tuple[int, int]:
+    """Size and time of the file with the records held out; zeros without one."""
+    try:
+        stat = (folder / str(holdout.get("file") or holdout["records"])).stat()
+    except (KeyError, OSError):
+        return 0, 0
+    return stat.st_size, stat.st_mtime_ns
+
+
 def source_name(plain: Mapping[str, Any]) -> str:
     """The file of the data as a study names it."""
     stated = plain.get("source", "")
     return str(stated.get("file", "") if isinstance(stated, Mapping) else stated)
 
 
+def named_tables(plain: Mapping[str, Any]) -> list[str]:
+    """The files of data that a study names: its source, files made elsewhere, and records held out."""
+    found = [source_name(plain), plain.get("holdout", {}).get("file"), *(r.get("file") for r in plain.get("release", ()))]
+    return [f for f in found if isinstance(f, str) and f]
+
+
 def named_files(plain: Mapping[str, Any]) -> list[str]:
-    """The files that a study names: its source and what belongs to it, the intruder's files, taxonomies, lists of records."""
+    """The files that a study names: source, files made elsewhere, records held out, the intruder's files, taxonomies, lists."""
     found = [source_name(plain), plain.get("catalog"), plain.get("password_file")]
     budget, apart = plain.get("budget", {}), plain.get("holdout", {})
     found += [budget.get("key_file"), *budget.get("earlier", ()), apart.get("file"), apart.get("records")]
     intruder, roles = plain.get("intruder", {}), plain.get("roles", {})
     planned = [*plain.get("release", ()), *plain.get("search", ())]
+    found += [r.get(n) for r in planned for n in ("file", "pairing")]
     releases = [r.get("name") for r in planned]
     found += [intruder.get("file"), *(n for n in intruder.get("other_releases", ()) if n not in releases)]
     found += list(roles.get("taxonomies", {}).values())

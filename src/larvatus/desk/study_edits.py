@@ -34,7 +34,7 @@ def columns_without_steps(plain: Plain) -> list[str]:
     """The released columns that no step names, without the confidential ones."""
     roles, groups = plain.get("roles", {}), plain.get("sub_groups", {}).get("columns", ())
     weight = [roles["weight"]] if "weight" in roles and roles.get("release_weight", True) else []
-    named = {c for r in plain.get("release", ()) for s in r["steps"] for c in s.get("columns") or ()}
+    named = {c for r in plain.get("release", ()) for s in release_steps(r) for c in s.get("columns") or ()}
     return [c for c in (*groups, *roles.get("key", ()), *roles.get("non_confidential", ()), *weight) if c not in named]
 
 
@@ -116,6 +116,12 @@ def with_setting(plain: Plain, name: str, value: Any) -> dict[str, Any]:
 # --- releases ----------------------------------------------------------------------------------------------------------
 
 
+def release_steps(release: Plain) -> Sequence[Plain]:
+    """The steps of a planned release; none if it is a file that was made elsewhere."""
+    steps: Sequence[Plain] = release.get("steps", ())
+    return steps
+
+
 def release_names(plain: Plain) -> list[str]:
     """The names of the planned releases."""
     return [str(r["name"]) for r in plain.get("release", ())]
@@ -123,10 +129,25 @@ def release_names(plain: Plain) -> list[str]:
 
 def with_release(plain: Plain, name: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The study with one more release; its name gets a number if it is taken."""
+    return _with_planned(plain, name, {"steps": [dict(s) for s in steps]})
+
+
+def with_synthetic_file(plain: Plain, name: str, file: str) -> dict[str, Any]:
+    """The study with a file made elsewhere whose rows are no records of the original."""
+    return _with_planned(plain, name, {"file": file, "paired": False})
+
+
+def with_copy(plain: Plain, place: int) -> dict[str, Any]:
+    """The study with one more release that is like another one."""
+    like = _release_at(plain, place)
+    return _with_planned(plain, str(like["name"]), {n: v for n, v in like.items() if n != "name"})
+
+
+def _with_planned(plain: Plain, name: str, about: Plain) -> dict[str, Any]:
     taken, free, number = release_names(plain), name, 2
     while free in taken:
         free, number = f"{name} {number}", number + 1
-    return {**plain, "release": [*plain.get("release", ()), {"name": free, "steps": [dict(s) for s in steps]}]}
+    return {**plain, "release": [*plain.get("release", ()), {"name": free, **about}]}
 
 
 def without_release(plain: Plain, place: int) -> dict[str, Any]:
@@ -145,7 +166,9 @@ def with_release_name(plain: Plain, place: int, name: str) -> dict[str, Any]:
 
 
 def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The study with other steps of a release; without steps it is removed."""
+    """The study with other steps of a release; without steps it is removed. A file made elsewhere gets no steps."""
+    if "file" in _release_at(plain, place):
+        raise Refusal("masks.step_gone")
     if not steps:
         return without_release(plain, place)
     return _with_release_at(plain, place, {**_release_at(plain, place), "steps": [dict(s) for s in steps]})
@@ -153,14 +176,14 @@ def with_steps(plain: Plain, place: int, steps: Sequence[Mapping[str, Any]]) -> 
 
 def planned_steps(plain: Plain, place: int) -> list[dict[str, Any]]:
     """The steps of a release."""
-    return [dict(s) for s in _release_at(plain, place)["steps"]]
+    return [dict(s) for s in release_steps(_release_at(plain, place))]
 
 
 def columns_that_lost_their_role(plain: Plain) -> list[tuple[str, str, str]]:
     """Release, mask and column for every step that names a column which is neither confidential nor a key any more."""
     roles = plain.get("roles", {})
     masked = {*roles.get("confidential", ()), *roles.get("key", ()), roles.get("weight")}
-    return [(str(r["name"]), str(s["method"]), str(c)) for r in plain.get("release", ()) for s in r["steps"]
+    return [(str(r["name"]), str(s["method"]), str(c)) for r in plain.get("release", ()) for s in release_steps(r)
             for c in s.get("columns") or () if c not in masked]
 
 

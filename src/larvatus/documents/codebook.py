@@ -46,7 +46,7 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
     named = {**{n: told[n].label for n in data.released}, **(labels or {})}
     facts = [_facts(copy) for copy in release.copies]
     masked = {**pooled_columns(release, original), **masked_by(release, original)}
-    masked_columns = {*data.confidential, *released_keys(original, release)}
+    masked_columns = {*data.confidential, *released_keys(original, release)} if release.is_paired else {*data.released}
     rows: list[Row] = []
     for name in data.released:
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
@@ -95,6 +95,8 @@ def codebook_path(release: Path) -> Path:
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     """How each masked column was masked, in words that may be published."""
+    if not release.is_paired:
+        return dict.fromkeys(release.data.released, "generated; no row is the record of a person")
     rules = readable_rules(str(r["rule"]) for r in release.rules)
     derived = derived_order(rules)
     partial = {r.lines[0].left.columns[0]: r for r in rules if r.exceptions}

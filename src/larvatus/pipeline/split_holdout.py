@@ -1,4 +1,4 @@
-"""Hold out records: a share of the data, drawn with the secret, or those of a file."""
+"""Hold out records: a share of the data, drawn with the secret, or those of a file; and write the two parts to files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.core.errors import RiskError, RolesError, StudyError, nearest_names
-from larvatus.core.input_paths import paths_read
+from larvatus.core.errors import RiskError, RolesError, StudyError, WriteError, nearest_names
+from larvatus.core.files import stem_of_file
+from larvatus.core.input_paths import paths_read, refuse_inputs
 from larvatus.core.randomness import secret_or_new
+from larvatus.core.safe_files.file_sets import file_set
 from larvatus.data.accepted_types import SourceLike
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.holdout import FEWEST_HELD_OUT, Holdout, check_apart, draw_holdout, split_off
 from larvatus.data.microdata import Microdata, check_microdata, collect
 from larvatus.data.record_selection import read_ids, record_numbers
+from larvatus.engines._files.targets import check_target
 
 
 def hold_out(data: Microdata, holdout: float | SourceLike = 0.2, *, secret: bytes | None = None) -> Microdata:
@@ -55,6 +58,27 @@ def hold_out_for_study(data: Microdata, holdout: Holdout, folder: Path | None, s
         ids = record_numbers(read_ids((folder or Path()) / holdout.records, data.roles.record_id))
         return split_off(data, np.intersect1d(collect(data, ())[0], ids))
     return data
+
+
+def write_split(data: Microdata, training: Path, held_out: Path | None = None, overwrite: bool = False) -> None:
+    """Write the training part and, if asked for, the records held out: the columns that may be released, in the file's order.
+
+    The files are as confidential as the source, and readable by the owner only. Both appear, or none.
+    """
+    if data.holdout is None:
+        raise RiskError("no record is held out, so there is no training part. Hold records out first.", subject="holdout")
+    parts = {training: data} if held_out is None else {training: data, held_out: data.holdout}
+    if len(parts) < 2 and held_out is not None:
+        raise WriteError(f"{training.name} cannot be both parts. Give the records held out another file.")
+    refuse_inputs(parts, data.inputs)
+    for target in parts:
+        check_target(target, overwrite)
+    with file_set(training.parent, stem_of_file(training), overwrite) as files:
+        for target, part in parts.items():
+            staged = files.path(target)
+            part.engine.write(part.table, part.released, staged, None, None, True, part.labels)
+            for written in (staged, *(staged.rglob("*") if staged.is_dir() else ())):
+                written.chmod(0o700 if written.is_dir() else 0o600)
 
 
 def _with_file(data: Microdata, source: Any) -> Microdata:

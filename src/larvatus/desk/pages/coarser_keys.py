@@ -8,7 +8,7 @@ from typing import Any
 from larvatus.comparison.tiers import DEFAULT, TIERS
 from larvatus.desk.page_request import PageRequest
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.study_edits import planned_steps, with_role, with_steps
+from larvatus.desk.study_edits import planned_steps, release_steps, with_role, with_steps
 from larvatus.desk.wording import Wording
 
 
@@ -78,19 +78,26 @@ def use_coarser(at: PageRequest) -> None:
     """Put the steps that were found before the steps of every release; those of an earlier search are taken out."""
     found = at.study.finding("coarser", at.desk.data_key(at.study))
     plain = at.study.plain
-    if found is None or not plain.get("release"):
+    masked = _masked_places(plain)
+    if found is None or not masked:
         raise Refusal("masks.coarser_later")
     keys = set(plain.get("roles", {}).get("key", ()))
-    for place in range(len(plain["release"])):
+    for place in masked:
         own = [s for s in planned_steps(plain, place) if not (s.get("columns") and set(s["columns"]) <= keys)]
         plain = with_steps(plain, place, [*found["steps"], *own])
     at.change(plain, "coarser_keys")
 
 
 def _are_first(at: PageRequest, steps: list[dict[str, Any]]) -> bool:
-    """Whether every planned release begins with these steps."""
-    planned = at.study.plain.get("release", ())
-    return bool(planned) and all(_alike(r["steps"][: len(steps)], steps) for r in planned)
+    """Whether every planned release that has steps begins with these steps."""
+    plain = at.study.plain
+    planned = [planned_steps(plain, place) for place in _masked_places(plain)]
+    return bool(planned) and all(_alike(own[: len(steps)], steps) for own in planned)
+
+
+def _masked_places(plain: Mapping[str, Any]) -> list[int]:
+    """The places of the releases that have steps; the others are files made elsewhere."""
+    return [i for i, r in enumerate(plain.get("release", ())) if release_steps(r)]
 
 
 def _alike(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:

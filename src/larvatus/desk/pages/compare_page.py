@@ -15,7 +15,10 @@ from larvatus.desk.finished_results import StudyResults, elsewhere_of, results_o
 from larvatus.desk.page_request import Action, PageRequest
 from larvatus.desk.pages.roles_page import columns_with_roles
 from larvatus.desk.pages.search_form import add_search_result, show_search, start_search
+from larvatus.desk.pages.synthetic_files import add_synthetic_file, files_to_add, other_files
+from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import columns_without_steps, with_part, without_empty
+from larvatus.desk.synthetic_lines import synthetic_results
 from larvatus.desk.verdicts import decision_text, verdict_texts
 from larvatus.reporting.board.cards import card_of
 from larvatus.reporting.board.map_block import risk_map
@@ -37,6 +40,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     results = results_of(at.study)
     job = at.desk.worker.latest(at.study.id, "elsewhere")
     beside = {"job": job if job and job.state != "done" else None, "files": other_files(at),
+              "apart": at.study.plain.get("holdout", {}), "new_files": files_to_add(at),
               "ready": at.study.check().study is not None}
     if results is None or not results.comparison.candidates:
         return {"results": None, **beside}
@@ -45,7 +49,7 @@ def show_compare(at: PageRequest) -> dict[str, Any]:
     return {
         **beside, **show_search(at),
         "results": results, "title": decision_text(subject, at.say), "cards": cards_of(subject),
-        "verdicts": verdict_texts(subject, at.say),
+        "verdicts": verdict_texts(subject, at.say), "synthetic": synthetic_results(subject.candidates, at.say),
         "pictures": pictures_of(subject), "proved": proved_parts(subject),
         "map": draw_risk_map(drawn) if drawn else "", "narrow": draw_risk_map(drawn, PHONE) if drawn else "",
         "sentence": drawn.sentence if drawn else "", "limits": _limits(at, map_points(subject)), "tiers": list(TIERS),
@@ -61,13 +65,6 @@ def columns_with_missing(at: PageRequest) -> list[str]:
     """Confidential columns with many missing cells, which no mask changes: who did not answer can be seen."""
     masked = [c for c in columns_with_roles(at) if c["now"] == "confidential"]
     return [c["name"] for c in masked if c["missing"] > _MANY_MISSING * c["records"]]
-
-
-def other_files(at: PageRequest) -> list[str]:
-    """The data files below the root that are not the source of the study and none of its own results."""
-    own = {at.desk.root.relative(at.desk.source(at.study))} if at.desk.root.path in at.desk.source(at.study).parents else set()
-    inside = f"{at.desk.root.relative(at.study.path)}/" if at.desk.root.path in at.study.path.parents else "/"
-    return [f for f in at.desk.root.data_files() if f not in own and not f.startswith(inside)]
 
 
 def proved_parts(subject: Subject) -> list[dict[str, Any]]:
@@ -153,11 +150,23 @@ def _score_elsewhere(at: PageRequest) -> None:
     path = at.desk.root.resolve_table(at.value("path"))
     if at.study.check().study is None:
         raise StudyError(at.study.check().problems)
+    if at.study.plain.get("holdout", {}).get("share"):  # the records left are not numbered as the rows of another file
+        raise Refusal("compare.elsewhere_apart")
     keep = "keep" if at.value("row_order") == "keep" else "checked"
     at.desk.ask(at.study, "elsewhere", file=str(path), name=path.name, row_order=keep)
 
 
+def _add_synthetic(at: PageRequest) -> str:
+    """Add a file without pairs to the study, and run it; releases that are finished are not made again."""
+    if at.study.check().study is None:
+        raise StudyError(at.study.check().problems)
+    add_synthetic_file(at)
+    at.desk.start_run(at.study)
+    return "run"
+
+
 COMPARE_ACTIONS: Mapping[str, Action] = {
     "tier": _set_tier, "above": _set_above, "loss": _set_loss, "no_limits": _no_limits, "elsewhere": _score_elsewhere,
+    "add_file": _add_synthetic,
     "drop": _drop_elsewhere, "search": start_search, "add_found": add_search_result,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from larvatus.core.discovery import file_names
@@ -10,11 +11,14 @@ from larvatus.core.errors import StudyError
 from larvatus.desk.forms import form_fields, mask_class, mask_summary
 from larvatus.desk.page_request import Action, PageRequest, steps_to_mend
 from larvatus.desk.pages.coarser_keys import show_coarser, use_coarser, with_coarser
+from larvatus.desk.pages.synthetic_files import SYNTHETIC_ACTIONS, show_synthetic
 from larvatus.desk.pages.typed_step import fields_as_typed, typed_step
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.study_edits import (
     planned_steps,
     release_names,
+    release_steps,
+    with_copy,
     with_release,
     with_release_name,
     with_steps,
@@ -32,17 +36,17 @@ def show_masks(at: PageRequest) -> dict[str, Any]:
     roles = plain.get("roles", {})
     columns = [*roles.get("confidential", ()), *roles.get("key", ())]
     releases = [
-        {"name": r["name"], "steps": [
+        {"name": r["name"], "file": Path(r.get("file", "")).name, "paired": r.get("paired", True), "steps": [
             {"method": s["method"], "summary": mask_summary(s["method"]),
              "fields": fields_as_typed(form_fields(mask_class(s["method"]), s, columns), at, i, j)}
-            for j, s in enumerate(r["steps"])
+            for j, s in enumerate(release_steps(r))
         ]} for i, r in enumerate(plain.get("release", ()))
     ]
     suggested = [r for r in (advice or {}).get("plan", {}).get("release", ()) if r["name"] not in release_names(plain)]
     why = {o["mask"]: o["why"] for o in (advice or {}).get("opinions", ())}
     suited = {o["mask"] for o in (advice or {}).get("opinions", ()) if o["suits"]}
     names = file_names("larvatus.masks")
-    return {**show_coarser(at), "why": why, "advice": advice,
+    return {**show_coarser(at), **show_synthetic(at), "why": why, "advice": advice,
             "job": job if advice is None else None, "releases": releases, "suggested": suggested,
             "lost": steps_to_mend(at),
             "masks": [[(n, mask_summary(n)) for n in names if (n in suited) is suits] for suits in (True, False)]}
@@ -94,9 +98,8 @@ def _remove_release(at: PageRequest) -> None:
 
 
 def _copy_release(at: PageRequest) -> None:
-    place = at.number("release")
-    steps, names = planned_steps(at.study.plain, place), release_names(at.study.plain)
-    at.change(with_release(at.study.plain, names[place], steps), "release", names[place])
+    plain = with_copy(at.study.plain, at.number("release"))
+    at.change(plain, "release", release_names(plain)[-1])
 
 
 def _rename_release(at: PageRequest) -> None:
@@ -144,4 +147,5 @@ MASKS_ACTIONS: Mapping[str, Action] = {
     "advice": _use_advice, "suggestion": _use_suggestion, "add": _add_release, "remove": _remove_release,
     "copy": _copy_release, "rename": _rename_release, "add_step": _add_step, "remove_step": _remove_step,
     "move_step": _move_step, "set": _set_step, "coarser": use_coarser,
+    **SYNTHETIC_ACTIONS,
 }

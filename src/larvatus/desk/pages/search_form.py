@@ -12,7 +12,7 @@ from larvatus.data.method_help import allowed_values
 from larvatus.desk.forms import mask_class, typed_value
 from larvatus.desk.page_request import PageRequest
 from larvatus.desk.refusals import Refusal
-from larvatus.desk.study_edits import with_release, without_empty
+from larvatus.desk.study_edits import release_steps, with_release, without_empty
 
 _TRIALS, _MOST_TRIALS = 20, 500
 
@@ -34,7 +34,7 @@ def searchable_settings() -> tuple[tuple[str, str, str], ...]:
 def show_search(at: PageRequest) -> dict[str, Any]:
     """The form of the search, and what the last one found."""
     job = at.desk.worker.latest(at.study.id, "search")
-    used = {s["method"] for r in at.study.plain.get("release", ()) for s in r["steps"]}
+    used = {s["method"] for r in at.study.plain.get("release", ()) for s in release_steps(r)}
     varied = next((f"{m}.{s}" for m, s, _ in searchable_settings() if m in used), "")
     return {"settings": searchable_settings(), "varied": varied, "search_job": job if job and job.state != "done" else None,
             "search_found": job.found if job and job.state == "done" else None, "trials": _TRIALS}

@@ -70,11 +70,13 @@ def _study(asked: Mapping[str, Any]) -> Study:
     return Study.of(asked["study"], Path(asked["folder"]))
 
 
-def _data(study: Study, progress: Progress) -> Microdata:
+def _data(asked: Mapping[str, Any], study: Study, progress: Progress) -> Microdata:
+    """The data without the records held out; a share of them is drawn with the secret of the study, as in a run."""
     from larvatus.pipeline.read_source import read_for_study
 
     progress("reading the data", 0, 1)
-    return read_for_study(study.source_path(), study)
+    secret = read_secret(Path(asked["secret_file"])) if "secret_file" in asked else None
+    return read_for_study(study.source_path(), study, secret)
 
 
 def advise_study(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def advise_study(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     from larvatus.study import study_from_advice
 
     study = _study(asked)
-    data = _data(study, progress)
+    data = _data(asked, study, progress)
     found = advise_on(data, progress=progress)
     plan: dict[str, Any] = {}
     if found.plan["release"]:
@@ -102,7 +104,7 @@ def examine_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     from larvatus.data.release import Release
     from larvatus.pipeline.attack_release import attack_random
 
-    data = _data(_study(asked), progress)
+    data = _data(asked, _study(asked), progress)
     progress("examining the key variables", 0, 1)
     method = KeyRisk()
     score = method.attack(data, Release("original", (data,)), Intruder(), attack_random(method))
@@ -128,7 +130,7 @@ def coarsen_keys(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]
     from larvatus.study import Study
 
     study = Study.of({**asked["study"], "limits": {"key_risk": asked["limit"]}}, Path(asked["folder"]))
-    data = _data(study, progress)
+    data = _data(asked, study, progress)
     cells = set(asked["limit"]) == {"k"}  # single cells are blanked for a limit on k alone
     found = solve_lattice(data, Lattice(suppress="cells" if cells else "records"), study.limits, KeyRisk(), "coarser keys",
                           lambda n: progress(f"levels of the keys: {n}", 0, 1))
@@ -188,7 +190,7 @@ def search_settings(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
     from larvatus.pipeline.search_release import search_with_cache
 
     study = _study(asked)
-    data = _data(study, progress)
+    data = _data(asked, study, progress)
     secret = read_secret(Path(asked["secret_file"]))
     with open_cache(Path(asked["cache"])) as kept:
         found, _ = search_with_cache(
@@ -212,11 +214,22 @@ def score_elsewhere(asked: Mapping[str, Any], progress: Progress) -> dict[str, A
     from larvatus.study import Execution
 
     study = _study(asked)
-    data = _data(study, progress)
+    data = _data(asked, study, progress)
     release = as_release(data, asked["file"], asked.get("pairing"), name=asked["name"], row_order=asked["row_order"])
     release = replace(release, name=asked["name"])
     found = compare(data, [release], scoring=study.scoring(), execution=Execution(progress=progress))
     return {"candidate": plain_of(found.candidates[0]), "about": asdict(found.about)}
+
+
+def write_training(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Write the records that are not held out to a file, for a generator of synthetic data elsewhere."""
+    from larvatus.pipeline.split_holdout import write_split
+
+    data = _data(asked, _study(asked), progress)
+    progress("writing the file", 0, 1)
+    write_split(data, Path(asked["target"]), overwrite=True)
+    apart = data.holdout.rows if data.holdout is not None else 0
+    return {"file": Path(asked["target"]).name, "records": data.rows, "held_out": apart}
 
 
 def approve_by_name(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -255,5 +268,6 @@ def verify_file(asked: Mapping[str, Any], progress: Progress) -> list[dict[str, 
 JOBS: Mapping[str, _Job] = {
     "examine": examine, "advise": advise_study, "keys": examine_keys, "coarser": coarsen_keys,
     "run": make_and_score, "search": search_settings,
-    "elsewhere": score_elsewhere, "approve": approve_by_name, "export": export_file, "verify": verify_file,
+    "elsewhere": score_elsewhere, "training": write_training, "approve": approve_by_name, "export": export_file,
+    "verify": verify_file,
 }

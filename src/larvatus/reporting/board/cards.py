@@ -82,7 +82,7 @@ def card_of(head: Headline, subject: Subject, in_full: bool = False) -> Card:
         success, _attack_bar(head, subject), lost, _loss_bar(head, lost), worst_in_words(head, subject),
         tuple(_chip(says, methods, candidate) for says, methods in _EXACTNESS),
         *_broken_in_words(broken, shown, named, "limit" if broken_limits(head, subject.limits) else "attack"),
-        attack_name=_attack_name(head, subject, bool(broken)),
+        attack_name=_attack_name(head, subject, bool(broken)), pairing=subject.pairing_of(head),
     )
 
 

@@ -69,8 +69,8 @@ def risk_map(subject: Subject) -> RiskMap | None:
     few, first = len(known) <= MOST_NAMES, subject.favourite.number
     limits = _limit_ends(subject, known)
     points = tuple(
-        MapPoint(h.number, h.name, h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best, passes_rule(h, subject.limits),
-                 few or h.number == first, _hint(h, subject)) for h in known
+        MapPoint(h.number, subject.name_in_drawings(h), h.loss or 0.0, max(h.excess or 0.0, 0.0), h.number in best,
+                 passes_rule(h, subject.limits), few or h.number == first, _hint(h, subject)) for h in known
     )
     upward = scale_of_risks([p.y for p in points], [v for v in limits or () if v > 0])
     across = LinearScale.up_to(max(p.x for p in points), _is_share(subject, [p.x for p in points]), steps=5)
@@ -116,7 +116,8 @@ def _hint(head: Headline, subject: Subject) -> str:
     lost = mean_loss_text(head.loss, len(subject.measures))
     attack = f"{plain_name(head.attack.method)} {plain_risk(head.attack, head.risk)}" if head.attack else "no attack"
     base = f", baseline {plain_risk(head.attack, head.base)}" if head.attack else ""
-    return f"{head.number}. {head.name}: {attack}{base}; mean loss {lost}{certificate_hint(subject.candidate(head))}"
+    certified = certificate_hint(subject.candidate(head))
+    return f"{head.number}. {subject.name_in_drawings(head)}: {attack}{base}; mean loss {lost}{certified}"
 
 
 def _sentence(
@@ -126,16 +127,24 @@ def _sentence(
     found = _best(subject, known)
     missing = len(subject.heads) - len(known)
     left_out = f" {plural(missing, 'release')} without a risk or a loss cannot be shown." if missing else ""
+    unpaired = _unpaired(subject)
     numbers = "" if few else " Numbers are those of the cards and the table."
     if len(known) == 1:
         shape = "circle: it may be released" if passes_rule(known[0], subject.limits) else "square: it may not be released"
-        return f"Lower left is better. The release is a {shape}.{_shading(subject, known, limits)}{left_out}"
+        return f"Lower left is better. The release is a {shape}.{unpaired}{_shading(subject, known, limits)}{left_out}"
     shapes = "No point may be released: all are squares."
     if subject.rules_choice is not None:
         joined = "the best trade-offs, joined by the dashed line" if len(_trade_offs(subject, known)) > 1 else "best trade-offs"
         shapes = f"Circles may be released, squares not. Filled: {joined}."
-    return (f"{found}Lower left is better. {shapes}{_shading(subject, known, limits)}{_stretched(upward)}{_luck(known)}"
-            f"{numbers}{left_out}")
+    return (f"{found}Lower left is better. {shapes}{unpaired}{_shading(subject, known, limits)}"
+            f"{_stretched(upward)}{_luck(known)}{numbers}{left_out}")
+
+
+def _unpaired(subject: Subject) -> str:
+    """What it means that a release is not paired, if there is one."""
+    if all(c.paired for c in subject.candidates):
+        return ""
+    return " Not paired: its rows are no records of the original, so attacks that need pairs were not run on it."
 
 
 def _stretched(upward: Scale) -> str:
@@ -207,8 +216,9 @@ def live_geometry(subject: Subject, drawn: RiskMap) -> str:
 def _map_point(head: Headline, subject: Subject, drawn: RiskMap) -> dict[str, Any]:
     """A release for the script."""
     favourite = head.number == drawn.favourite
-    return {"number": head.number, "name": head.name, "page": f"#{anchor(head)}", "passes": passes_rule(head, subject.limits),
-            "named": favourite or len(drawn.points) <= MOST_NAMES, "favourite": favourite}
+    return {"number": head.number, "name": subject.name_in_drawings(head), "page": f"#{anchor(head)}",
+            "passes": passes_rule(head, subject.limits), "named": favourite or len(drawn.points) <= MOST_NAMES,
+            "favourite": favourite}
 
 
 def _points(value: float | None) -> str:

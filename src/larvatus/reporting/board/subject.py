@@ -16,6 +16,7 @@ from larvatus.data.score import Score
 from larvatus.reporting.board.figures_in_words import frequency_base
 
 MOST_CARDS = 6
+WITH_PAIRS, WITHOUT_PAIRS = "paired", "not paired"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,16 @@ class Subject:
 
     def candidate(self, head: Headline) -> Candidate:
         return self.candidates[head.number - 1]
+
+    def pairing_of(self, head: Headline) -> str:
+        """Whether a release is paired with the original; empty if all releases are."""
+        if all(c.paired for c in self.candidates):
+            return ""
+        return WITH_PAIRS if self.candidate(head).paired else WITHOUT_PAIRS
+
+    def name_in_drawings(self, head: Headline) -> str:
+        """The name of a release in a drawing, and that it is not paired with the original."""
+        return head.name if self.candidate(head).paired else f"{head.name} ({WITHOUT_PAIRS})"
 
 
 def subject_of(

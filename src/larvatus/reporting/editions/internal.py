@@ -70,7 +70,8 @@ def internal(
         "the release. No report contains the secret of a release."
     )
     many = len(subject.heads)
-    what = f"comparison of {plural(many, 'masked release')}" if many > 1 else "assessment of a masked release"
+    masked = "masked " if all(c.paired for c in subject.candidates) else ""
+    what = f"comparison of {plural(many, f'{masked}release')}" if many > 1 else f"assessment of a {masked}release"
     return Report(
         decision_title(subject), "internal", (decision_screen(subject),), (), closing,
         label=f"Internal edition: not for publication · {what}",
@@ -92,7 +93,8 @@ def _rule(subject: Subject) -> Section:
 
 
 def _summary(subject: Subject) -> Section:
-    table = summary_table(subject.heads, subject.measures)
+    pairing = [p for h in subject.heads if (p := subject.pairing_of(h))]
+    table = summary_table(subject.heads, subject.measures, pairing)
     seen = glance(subject.comparison.candidates, subject.heads, subject.chosen, subject.limits)
     return Section("All figures at a glance", (*seen, fold_table("All releases in one table", table)))
 

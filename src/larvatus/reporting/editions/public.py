@@ -21,7 +21,7 @@ from larvatus.reporting.sections.public_losses import SMALLEST, public_losses, r
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for its users."""
     changed = other_columns_changed([candidate], about)
-    as_they_are = tuple(n for n in unmasked_columns(about) if n not in changed)
+    as_they_are = tuple(n for n in unmasked_columns(about) if n not in changed) if candidate.paired else ()
     kept = preservation_items(candidate, as_they_are, rounded_text) if candidate.records >= SMALLEST else None
     sections = (
         done_section(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about),

@@ -162,6 +162,7 @@ class Card:
     broken: tuple[str, ...] = ()  # why it must not be released, the main reason first
     also: str = ""  # names of further broken limits
     attack_name: str = "Strongest attack"
+    pairing: str = ""  # whether it is paired with the original; empty if all releases are
 
 
 @dataclass(frozen=True, slots=True)

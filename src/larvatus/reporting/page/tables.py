@@ -70,16 +70,18 @@ def release_title(head: Headline, of: int) -> str:
     return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
 
 
-def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> ReportTable:
-    """One row per release: the strongest attack with its baselines, then the losses."""
+def summary_table(
+    heads: Sequence[Headline], measures: dict[str, list[Score]], pairing: Sequence[str] = (),
+) -> ReportTable:
+    """One row per release: whether it is paired, if that is given, the strongest attack with its baselines, the losses."""
     risks = any(h.attack for h in heads)
-    columns = ["Release"]
+    columns = ["Release", *(["Pairs"] if pairing else [])]
     columns += ["No.", "Strongest attack", "Risk", "Interval", "Chance", _S_ALONE] if risks else ["No."]
     columns += ["Mean loss"] if len(measures) > 1 else []
     columns += [plain_title(m) for m in measures]
     rows = []
     for i, h in enumerate(heads):
-        row = [h.name, str(h.number)]
+        row = [h.name, *([pairing[i]] if pairing else []), str(h.number)]
         if risks:
             row += _risk_cells(h)
         row += [loss(h.loss)] if len(measures) > 1 else []
@@ -87,7 +89,9 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -
     note = "S alone: the success of the attack with the non-confidential columns only. A loss of 0 is best."
     note += MEAN_LOSS if len(measures) > 1 else ""
     links = tuple(f"#{anchor(h)}" for h in heads)
-    return ReportTable("All releases", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
+    before = 1 if pairing else 0
+    words_in = {0, *([1] if pairing else []), *([2 + before] if risks else [])}
+    return ReportTable("All releases", tuple(columns), tuple(rows), frozenset(words_in), note, links)
 
 
 def _risk_cells(head: Headline) -> list[str]:

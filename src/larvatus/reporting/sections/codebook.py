@@ -25,7 +25,9 @@ def codebook_section(candidate: Candidate, about: About) -> Section:
     kinds = dict(about.kinds)
     weight = (about.weight,) if about.weight else ()
     masked = (*other_columns_changed([candidate], about), *about.confidential)
-    rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate, about.confidential)) for n in masked]
+    if not candidate.paired:
+        masked = (*masked, *(n for n in (*about.sub_groups, *about.non_confidential, *weight) if n not in masked))
+    rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate, about.confidential)) for n in dict.fromkeys(masked)]
     beside = dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight))
     rows += [(n, _kind(kinds.get(n)), "no", _as_it_is(n, about)) for n in beside if n not in masked]
     table = ReportTable("Columns of the released file", ("Column", "Type", "Masked", "How"), tuple(rows),
@@ -39,6 +41,8 @@ def _kind(kind: str | None) -> str:
 
 def _how(name: str, candidate: Candidate, confidential: Sequence[str]) -> str:
     """The steps applied to this column, by method."""
+    if not candidate.paired:
+        return "generated; no row is the record of a person"
     named: Sequence[str] = [
         words(str(told.get("method", "step"))) for told, step in zip(candidate.publishable, candidate.steps, strict=False)
         if (name in step["columns"] if step.get("columns") else name in confidential)

@@ -69,7 +69,7 @@ def advice_in_short(candidate: Candidate, about: About) -> list[str]:
     if _published_noise(candidate, columns) is not None:
         out.append("Correct variances, correlations and regressions for the published noise; means need no correction.")
     elif not candidate.publishable:
-        out.append("The masking method is not described, so no correction can be given.")
+        out.append(f"{_method(candidate)} is not described, so no correction can be given.")
     elif not out:
         altered = bool(_changed(candidate, about))
         plain = "Analyse it as you would analyse the collected data."
@@ -77,6 +77,11 @@ def advice_in_short(candidate: Candidate, about: About) -> list[str]:
     if about.weight:
         out.append(f"Use the weights in the column {quote(about.weight)} for the population.")
     return [*out, "Ready-made code is below."]
+
+
+def _method(candidate: Candidate) -> str:
+    """What made the file, if nothing is said about it."""
+    return "The masking method" if candidate.paired else "The generator"
 
 
 def _copies(copies: int, columns: tuple[str, ...]) -> list[ReportBlock]:
@@ -90,7 +95,7 @@ def _copies(copies: int, columns: tuple[str, ...]) -> list[ReportBlock]:
 
 def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[ReportBlock]:
     said: list[ReportBlock] = _changed(candidate, about) if candidate.publishable else [
-        Paragraph("The masking method is not described here, so no correction can be given.")
+        Paragraph(f"{_method(candidate)} is not described here, so no correction can be given.")
     ]
     return [*(said or [Paragraph(_preserved(candidate))]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
 

@@ -25,7 +25,8 @@ def preservation_items(candidate: Candidate, as_they_are: tuple[str, ...], round
     items = [f"Columns released unchanged: {list_names(as_they_are)}."] if as_they_are else []
     items += [f"Equal to the collected data up to rounding: {list_names(exact)}."] if exact else []
     items += [f"Close to the collected data (loss in brackets): {list_names(nearly)}."] if nearly else []
-    items += [f"Changed by masking (loss in brackets): {list_names(changed)}."] if changed else []
+    by = " by masking" if candidate.paired else ""
+    items += [f"Changed{by} (loss in brackets): {list_names(changed)}."] if changed else []
     title = "What is preserved"
     if not items:
         return Section(title, (Paragraph("What the release preserves was not measured."),))

@@ -13,12 +13,16 @@ from larvatus.documents.setting_phrases import setting_phrases
 from larvatus.reporting.page.blocks import Listing, Paragraph, Section
 from larvatus.reporting.sections.public_notes import public_note
 
+GENERATED = "The rows of the file were generated: no row is the record of a person. The generator is not described here."
+_NOBODY = "A row describes nobody. Use the file for statistics, not for statements on single rows."
 SETTLED = "sub_groups"  # the step that notes on small sub-groups name
 
 
 def done_section(candidate: Candidate, about: About) -> Section:
     """The steps in the public's words, with the settings that may be published."""
     steps = [{k: v for k, v in s.items() if k != "where"} for s in candidate.publishable]
+    if not candidate.paired:
+        return Section("What was done", (Paragraph(GENERATED),))
     if not steps:
         return Section("What was done", (Paragraph("The confidential columns were masked. The method is not described here."),))
     limits = [_limits(s, about) for s in candidate.steps]
@@ -46,9 +50,11 @@ def _limits(settings: Mapping[str, Any], about: About) -> str:
 
 def public_limitations(candidate: Candidate, about: About) -> Section:
     """What the release does not promise, and the notes that are public."""
-    items = [
+    items = [_NOBODY] if not candidate.paired else [
         "Every value in a masked column is a collected value, but it may appear in a different record."
         if candidate.permutes else "Values of masked columns may differ from the collected ones.",
+    ]
+    items += [
         "The losses show how much the measured statistics changed. Other statistics may have changed more.",
     ]
     if candidate.copies > 1:
@@ -57,7 +63,7 @@ def public_limitations(candidate: Candidate, about: About) -> Section:
             "copy and combine the results as described under “How to analyse the file”. One copy alone suggests more precision "
             "than there is."
         )
-    items += [_regard(candidate, about)] if about.sub_groups else []
+    items += [_regard(candidate, about)] if about.sub_groups and candidate.paired else []
     items += [public_note(n) for n in candidate.notes if n.public and n.step != SETTLED]
     return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
 

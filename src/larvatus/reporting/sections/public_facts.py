@@ -15,6 +15,7 @@ from larvatus.core.number_format import EXACT, count, finite_number, list_names,
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import FactCard
 from larvatus.reporting.sections.how_to_analyse import advice_in_short
+from larvatus.reporting.sections.public_description import GENERATED
 from larvatus.reporting.sections.public_losses import SMALLEST, rounded_text, unmasked_columns
 
 _MOST = 8
@@ -41,6 +42,8 @@ def _file(candidate: Candidate, about: About) -> list[str]:
     copies = f" in {plural(candidate.copies, 'copy', 'copies')}" if candidate.copies > 1 else ""
     first = f"{count(candidate.records)} records and {plural(released, 'column')}{copies}."
     names = tuple(dict.fromkeys((*about.confidential, *other_columns_changed([candidate], about))))
+    if not candidate.paired:
+        return [first, GENERATED]
     masked = f"{plural(len(names), 'masked column')}: {list_names(names, _MOST)}."
     done = [said for said in candidate.sentences if said] if candidate.publishable else []
     return [first, masked, *(done or ["The confidential columns were masked; the method is not described here."])]
@@ -49,7 +52,7 @@ def _file(candidate: Candidate, about: About) -> list[str]:
 def _exact(known: list[Score], candidate: Candidate, about: About) -> list[str]:
     changed = other_columns_changed([candidate], about)
     unmasked = tuple(n for n in unmasked_columns(about) if n not in changed)
-    items = [f"Columns released unchanged: {list_names(unmasked, _MOST)}."] if unmasked else []
+    items = [f"Columns released unchanged: {list_names(unmasked, _MOST)}."] if unmasked and candidate.paired else []
     exact = [property_name(s.method) for s in known if abs(s.value) < EXACT]
     items += [f"Equal to the collected data, up to rounding: {join_words(exact)}."] if exact else []
     return items or ["Nothing that was measured is exact."]

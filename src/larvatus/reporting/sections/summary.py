@@ -43,7 +43,8 @@ def glance(
     columns = [(plain_title(n), _baseline(scores)) for n, scores in attacks.items()]
     columns += [(plain_title(n), null_beside(scores)) for n, scores in measures.items()]
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
-    rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
+    pairing = ["" if c.paired else " (not paired)" for c in candidates]
+    rows = tuple((release_title(h, len(heads)) + pairing[i], tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
     first = releases_at_first(heads, chosen, limits)
     named = tuple(rows[h.number - 1] for h in first)
