@@ -44,7 +44,7 @@ _PLACES = {
     "advice.advice": ("Advice",),
     "advice.roles_draft": ("RoleGuesses",),
     "certificates.linear_frontier": ("LinearFrontier", "linear_frontier"),
-    "certificates.linkage_forecast": ("LinearFrontier", "LinkForecast", "linkage_law"),
+    "certificates.linkage_forecast": ("LinkForecast", "linkage_law"),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits", "LimitsLike"),
     "constraints.settings": ("Constraints",),
