@@ -273,7 +273,8 @@ def whole_file(rows: int, width: int, attacks: Sequence[str] | None) -> list[dic
     data = lv.read(pa.table(columns), **roles)
     releases = [lv.mask(data, *r["steps"], secret=SECRET, name=r["name"]) for r in RELEASES]
     begun = circumstances()
-    return [{"rows": rows, "columns": width, **row, **begun} for release in releases for row in compare_release(data, release, attacks)]
+    case = {"rows": rows, "columns": width}
+    return [{**case, **row, **begun} for release in releases for row in compare_release(data, release, attacks)]
 
 
 def growth(jobs: Sequence[dict[str, Any]]) -> dict[str, float]:

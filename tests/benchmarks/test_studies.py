@@ -67,7 +67,8 @@ def test_what_was_measured_at_one_commit_says_so_once():
     assert measured_at({**begun, "stages": {"read": {}}, "command": begun}) == "1a2b3c4, 2026-11-19, load 1.5"
     later = {**begun, "commit": "5d6e7f8"}
     assert measured_at({**begun, "stages": {}, "command": later}) == "5d6e7f8, 2026-11-19, load 1.5"
-    assert measured_at({"stages": {"read": {}}, "command": begun}) == "an earlier version; command: 1a2b3c4, 2026-11-19, load 1.5"
+    earlier = "an earlier version; command: 1a2b3c4, 2026-11-19, load 1.5"
+    assert measured_at({"stages": {"read": {}}, "command": begun}) == earlier
 
 
 def test_the_circumstances_of_a_result():

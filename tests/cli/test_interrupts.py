@@ -3,8 +3,8 @@
 The attacks and the mask of these tests run one library call of a minute. Some hold the interpreter, so that no Python code of
 the process can run, not even that of a signal handler. So does a compiled loop.
 
-Two seconds are promised on a machine that is not busy. How much a busy one slows this process down is measured before and after:
-the wall-clock seconds that a processor second takes. The larger of the two divides the time until the command has ended.
+Two seconds are promised on a machine that is not busy. How much a busy one slows this process down is measured before and
+after: the wall-clock seconds that a processor second takes. The larger of the two divides the time until the command has ended.
 """
 
 from __future__ import annotations

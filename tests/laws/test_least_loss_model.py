@@ -147,8 +147,8 @@ def test_on_the_command_line(tmp_path, capsys):
 
     normal_file(150, 4).to_csv(tmp_path / "people.csv", index=False)
     drawn = tmp_path / "curve.svg"
-    command = ["linear-frontier", str(tmp_path / "people.csv"), "--confidential", "a,b,c", "--links", "0.05", "--plot", str(drawn)]
-    assert main([*command, "--json"]) == 0
+    command = ["linear-frontier", str(tmp_path / "people.csv"), "--confidential", "a,b,c", "--links", "0.05"]
+    assert main([*command, "--plot", str(drawn), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["step"].startswith("least_loss_model(bits=")
     assert said["chosen"]["links"] <= 0.05

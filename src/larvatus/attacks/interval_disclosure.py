@@ -37,6 +37,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.sub_groups import Groups
 from larvatus.data.verbs import add_ranks, map_rows, reduce_groups, with_table
 from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
@@ -86,27 +87,8 @@ class IntervalDisclosure(Attack):
         original, release = with_average(original, release)
         windows = (self.windows,) if isinstance(self.windows, float) else self.windows
         names = common_numbers(original, release.data)
-        beside = _Beside.of(original, release.data, names, self.measured)
-        data, sums = beside.data, beside.sums(windows)
         made = {figure: [f"{figure} {w}" for w in windows] for figure in _FIGURES}
-        columns = [*(n for own in made.values() for n in own), _FAR]
-        originals = [scratch("original", n) for n in names]
-        centres = outlyingness(data, originals)
-
-        def credit(group: int, block: Block) -> Mapping[str, Array]:
-            cells = beside.cells(group, block, windows)
-            present = ~np.isnan(cells[SUCCESS][0])
-            count = present.sum(axis=0)
-            out: dict[str, Array] = {_FAR: distance_from_centre(*centres[group], block, originals)}
-            for figure in _FIGURES:
-                mean = np.where(present, np.nan_to_num(cells[figure]), 0.0).sum(axis=1) / np.maximum(count, 1)
-                mean[:, count == 0] = np.nan
-                out |= dict(zip(made[figure], mean, strict=True))
-            return out
-
-        held = map_rows(data, credit, beside.columns, [Column(n, "number") for n in columns])
-        groups = data.groups
-        del beside, data  # their columns are as large as those of the figures
+        held, sums, groups = self._figures(original, release.data, names, windows, made)
         _, group, values = collect(held, [made[SUCCESS][0], _FAR])
         own, outlying = values.pop(made[SUCCESS][0]), outlying_tenth(values.pop(_FAR))
         has = ~np.isnan(own)
@@ -123,6 +105,33 @@ class IntervalDisclosure(Attack):
         )
         return replace(score, by_record=own, by_variable=by_variable, details=details,
                        interval=self._interval(original, release.data, names, windows[0], score, int(has.sum())))
+
+    def _figures(
+        self, original: Microdata, released: Microdata, names: Sequence[str], windows: Sequence[float],
+        made: Mapping[str, Sequence[str]],
+    ) -> tuple[Microdata, Mapping[str, Array], Groups]:
+        """Figures by record as new columns, their sums by column, and the sub-groups.
+
+        The columns that the figures come from are as large as these; they go when this function returns.
+        """
+        beside = _Beside.of(original, released, names, self.measured)
+        data, sums = beside.data, beside.sums(windows)
+        originals = [scratch("original", n) for n in names]
+        centres = outlyingness(data, originals)
+
+        def credit(group: int, block: Block) -> Mapping[str, Array]:
+            cells = beside.cells(group, block, windows)
+            present = ~np.isnan(cells[SUCCESS][0])
+            count = present.sum(axis=0)
+            out: dict[str, Array] = {_FAR: distance_from_centre(*centres[group], block, originals)}
+            for figure in _FIGURES:
+                mean = np.where(present, np.nan_to_num(cells[figure]), 0.0).sum(axis=1) / np.maximum(count, 1)
+                mean[:, count == 0] = np.nan
+                out |= dict(zip(made[figure], mean, strict=True))
+            return out
+
+        columns = [*(n for own in made.values() for n in own), _FAR]
+        return map_rows(data, credit, beside.columns, [Column(n, "number") for n in columns]), sums, data.groups
 
     def _interval(
         self, original: Microdata, released: Microdata, names: Sequence[str], window: float, score: Score, n: int

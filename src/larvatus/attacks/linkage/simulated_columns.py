@@ -45,7 +45,7 @@ def pilot_records(parts: Sequence[SimulatedPart], most: int = _PILOT) -> Ints:
         gone = np.isnan(known).any(axis=0) | np.isnan(y).any(axis=0)
         windows = list(windows_along(with_indicators(known, gone), with_indicators(y, gone), most))
         record = record[windows[len(windows) // 2].left]
-    return record[first.in_canonical_order(record)]
+    return np.asarray(record[first.in_canonical_order(record)])
 
 
 def _units(values: Floats) -> Floats:

@@ -59,7 +59,7 @@ def with_simulated_readings(
 def _parts(original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> list[SimulatedPart]:
     """The simulated releases; none if the intruder cannot simulate the release, or it is too large."""
     masked = [n for n in release.data.confidential if n not in release.internals.original_columns]
-    known = intruder.columns(masked, ())[0]
+    known = intruder.columns(tuple(masked), ())[0]
     if (not any(s.random for s in release.steps) or set(known) != set(masked) or intruder.error
             or release.data.rows * len(masked) > _MOST_CELLS):
         return []
@@ -91,5 +91,5 @@ def _read_group(
     place = np.searchsorted(parts[0].record, record)
     readings = ValueReadings(columns_of_records(parts, record), values[place])
     for k in sorted({k for k in chosen if k is not None}):
-        own = [j for j, chose in enumerate(chosen) if chose == k]
+        own = np.array([j for j, chose in enumerate(chosen) if chose == k])
         out[np.ix_(place, own)] = readings.by(k)[:, own]

@@ -107,8 +107,8 @@ def _away(values: Floats, group: Ints) -> Floats:
 def _counts(place: Ints, values: Floats) -> tuple[Floats, Floats]:
     there = np.isfinite(values)
     size = int(place.max(initial=0)) + 1
-    count, total = (np.bincount(place[there], weights=w, minlength=size) for w in (None, values[there]))
-    return count.astype(np.float64), total
+    count = np.bincount(place[there], minlength=size).astype(np.float64)
+    return count, np.asarray(np.bincount(place[there], weights=values[there], minlength=size), dtype=np.float64)
 
 
 def _middles(unit: Ints, away: Floats) -> Floats:

@@ -110,4 +110,5 @@ def _texts(data: Microdata, name: str) -> Array:
     if column.kind == "number":
         out: Floats = np.asarray(values, dtype=np.float64)
         return out
-    return np.array([*map(str, column.levels), ""], dtype=object)[values]
+    levels: Array = np.array([*map(str, column.levels), ""], dtype=object)
+    return np.asarray(levels[values])
