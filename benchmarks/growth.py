@@ -187,7 +187,7 @@ def growth_table(content: dict[str, Any]) -> list[str]:
             at, values = [j["rows"] for j in used], [without_steps(figure, j, less) for j in used]
             guess = [predicted(figure, at, values, n) for n in LARGER]
             name = f"{NAMES[engine]}: {unit}" + (f" without {' and '.join(f'`{s}`' for s in less)}" if less else "")
-            rows.append((name, f"{size(at[-1])}: {values[-1]:,.4g}", f"{100 * held_out_error(figure, at, values):+.0f} %",
+            rows.append((name, f"{size(at[-1])}: {values[-1]:,.4g}", f"{round(100 * held_out_error(figure, at, values)):+d} %",
                          *(f"{g:,.3g}" for g in guess)))
     return table(head, rows)
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import SAIL_IS_HERE, spark_session
+from catalogue import SAIL_IS_HERE, SPARK, engine_of
 from larvatus.data.microdata import collect
 from larvatus.engines._spark import exchange, jobs, writing
 from larvatus.engines._spark.rows_aside import RowsAside
@@ -178,11 +178,12 @@ def wanted(source, tmp_path_factory) -> tuple[dict[str, bytes], float, pd.DataFr
 
 
 @pytest.mark.parametrize("during", ["mask", "measure", pytest.param("write", marks=pytest.mark.slow)])
-def test_an_executor_lost_after_its_work_was_done_changes_no_bit(source, wanted, tmp_path, monkeypatch, during):
+@pytest.mark.parametrize("label", [SPARK])  # so that it runs beside the other tests of the one session
+def test_an_executor_lost_after_its_work_was_done_changes_no_bit(source, wanted, tmp_path, monkeypatch, label, during):
     """The task is repeated on the other executor, and so are the tasks whose rows the lost one held."""
     notes, received, part = tmp_path / "notes", exchange._received, writing._part
     notes.mkdir()
-    data = lv.read(source, **ROLES, engine=Spark(session=spark_session(), rows=120))
+    data = lv.read(source, **ROLES, engine=engine_of(label, 120))
 
     def lost_in(step: str) -> None:
         if step == during == "write":

@@ -11,7 +11,7 @@ import larvatus as lv
 from larvatus.core.errors import StudyError
 from larvatus.stats.linear.least_loss import (
     directions_of,
-    information_of,
+    information_in,
     least_loss_matrix,
     least_loss_similarities,
     loss_of,
@@ -43,7 +43,7 @@ def test_no_matrix_loses_less_for_the_same_information(p, bits, domains):
         return float(bits + 0.5 * np.log2(left).sum()) if left[0] > 0 else float(10 * left[0] - 10)
 
     best, weights = least_loss_matrix(root, bits, domains), directions_of(root)[0]
-    assert information_of(best[1]) == pytest.approx(bits, abs=1e-9)
+    assert information_in(best[1]) == pytest.approx(bits, abs=1e-9)
     mine = loss_of(best[1], weights, domains)
     inside = np.linalg.solve(root, best[0] @ root)
     assert loss(inside.ravel()) == pytest.approx(mine, abs=1e-9)

@@ -26,13 +26,14 @@ def test_a_rare_yes_under_noise_passes_no_tier(variance: float, tiers: list[str]
     """The intruder reads a value as one if that is more probable, with the known share of ones and variance of the noise.
 
     With the larger variance 7 of 9 are right. The lower end of that share, 45 %, meets the limit of tier `secure`, 1 in 2.
+    A regression on the released values explains little. The posterior means of `value_disclosure` explain more.
     """
     data, release, x = rare_yes(variance)
     y, q, sd = release.frame()["ill"].to_numpy(), x.mean(), np.sqrt(variance * x.var())
     ones = np.log(q) - ((y - 1) / sd) ** 2 / 2 > np.log(1 - q) - (y / sd) ** 2 / 2
     assert x[ones].mean() > 0.7
     scores = lv.risk(data, release, ["value_disclosure"])
-    assert scores[0].value - scores[0].s_alone < 0.15
+    assert np.corrcoef(x, y)[0, 1] ** 2 < 0.15 < scores[0].value
     for tier in tiers:
         assert "worst category" in {r["figure"] for r in limits_of(tier).judge(scores).broken}
 

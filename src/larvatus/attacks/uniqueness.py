@@ -34,7 +34,7 @@ from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.exposure.left_over_values import left_over_values
+from larvatus.data.exposure.remaining_values import remaining_values
 from larvatus.data.exposure.singled_out import MISSING_CELLS, SINGLED_OUT, singled_out, singled_out_by_missing
 from larvatus.data.exposure.unchanged_records import (
     LEFT_OVER,
@@ -140,7 +140,7 @@ class Uniqueness(Attack):
         kept = Rows.of([*kept, *columns_not_masked(original, data, first, covered, households, shared),
                         *disclosed_differences(original, release), *dominant_values(original, data, first)])
         moved, whole = whole_records(original, data, first)
-        left = left_over_values(original, release, release.internals.other_releases)
+        left = remaining_values(original, release, release.internals.other_releases)
         kept = Rows.of([*kept, *moved, *left.rows(LEFT_OVER, len(alone))])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         tables[SINGLED_OUT] = singled_out(pool, names)

@@ -66,7 +66,7 @@ class ValueDisclosure(Attack):
     knows which ones belong together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder
     who holds the file and knows the steps makes the release again with other secrets, and learns posterior means from that.
     They replace the regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme
-    values are recognised.
+    values are recognised. The details then also give the width by regression alone, which is the published figure.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -109,6 +109,7 @@ class ValueDisclosure(Attack):
         parts = [part.with_chance(more) for part, more in zip(parts, together.chance + local.chance, strict=True)]
         curves = CurvesOfS.of(joined, list(before), released, design, fits, random)
         parts = [part.with_curves(a, b, r) for part, a, b in zip(parts, curves.left, curves.ratio, strict=True)]
+        by_regression = parts
         missed = reduce_groups(joined, columns, _missed([readings.get(n) for n in names], list(before), groups), np.add)
         parts = [part.with_readings(unexplained_share(m)) for part, m in zip(parts, missed, strict=True)]
         whole = _Explained.total(parts)
@@ -125,8 +126,9 @@ class ValueDisclosure(Attack):
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
-            details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers,
-                     **levels_read(joined, names)}, by_record=near,
+            details={"interval_width": _widths(joined, names, parts),
+                     **({"regression_width": _widths(joined, names, by_regression)} if readings else {}),
+                     "outliers": outliers, **levels_read(joined, names)}, by_record=near,
             notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)), *_read(list(readings)),
                    *_averaged(together), *_near(list(local.named)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
@@ -373,10 +375,10 @@ def _variable(name: str, whole: _Explained, j: int) -> Row:
     }
 
 
-def _widths(data: Microdata, names: Sequence[str], parts: Sequence[_Explained], whole: _Explained) -> Rows:
+def _widths(data: Microdata, names: Sequence[str], parts: Sequence[_Explained]) -> Rows:
     """Interval width with the release relative to the width without, for the file and for every sub-group."""
     inside = [(data.groups.name(g), part) for g, part in enumerate(parts)] if len(parts) > 1 else []
-    places = [("all records", whole), *inside]
+    places = [("all records", _Explained.total(parts)), *inside]
     return Rows.of(
         {"sub_group": place, **{column_key(n, ("sub_group",)): float(w) for n, w in zip(names, part.width, strict=True)}}
         for place, part in places

@@ -23,8 +23,8 @@ from larvatus.data.release import Release
 from larvatus.data.steps import columns_of_step, is_key_step, view_of_step
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
 
-ROW_BY_ROW = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
-PROCESSING = ROW_BY_ROW | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
+ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
+PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
 
 
 class NoLaw(LarvatusError):
@@ -105,7 +105,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made), len(rows)))
     later = {s.name() for s in steps if s not in first}
-    return ReleasedLaws(tuple(laws), cells, later <= ROW_BY_ROW)
+    return ReleasedLaws(tuple(laws), cells, later <= ROW_WISE_STEPS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Only settings that the user stated count. A step after them may read nothing but
 
 from __future__ import annotations
 
-from larvatus.certificates.laws_of_steps import ROW_BY_ROW, NoLaw, check_plain, masking_steps
+from larvatus.certificates.laws_of_steps import ROW_WISE_STEPS, NoLaw, check_plain, masking_steps
 from larvatus.data.microdata import Microdata
 from larvatus.data.privacy.privacy_loss import ColumnPrivacy, PrivacyStatement
 from larvatus.data.release import Release
@@ -23,7 +23,7 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
     found: dict[str, ColumnPrivacy] = {}
     for step in masking_steps(release, original):
         names = columns_of_step(step, original)
-        if step.name() in ROW_BY_ROW and set(names) <= set(found):
+        if step.name() in ROW_WISE_STEPS and set(names) <= set(found):
             continue
         if set(names) & set(found):
             return PrivacyStatement(reason=f"{step.name()} masks a column that another step masked before it")

@@ -98,6 +98,7 @@ _OF_METHOD: Mapping[tuple[str, str], str] = {
     ("uniqueness", "singled_out"): "Records singled out by the unmasked columns",
     ("uniqueness", "unchanged_records"): "Records released unchanged",
     ("value_disclosure", "interval_width"): "Width of confidence intervals with and without the release",
+    ("value_disclosure", "regression_width"): "The same by regression alone",
 }
 
 

@@ -15,7 +15,7 @@ from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.computable_records import SAFE_AGAINST
-from larvatus.data.exposure.left_over_values import left_over_values
+from larvatus.data.exposure.remaining_values import remaining_values
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
 from larvatus.data.holdout import FEWEST_HELD_OUT, NO_HOLDOUT
 from larvatus.data.intruder import Intruder, intruder_of
@@ -125,7 +125,7 @@ def _rows_from_totals(data: Microdata, release: Release, others: Sequence[Releas
     paired = [o for o in others if o.is_paired]
     if not paired or not release.is_paired:
         return []
-    left = left_over_values(data, release, paired)
+    left = remaining_values(data, release, paired)
     rows: list[Row] = [] if not len(left.record) else [
         {"score": "uniqueness", "figure": "records left over between two releases", "value": float(len(left.record)),
          "limit": 0.0, "met": False, "reason": left.in_words()}]

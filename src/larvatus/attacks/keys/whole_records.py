@@ -33,7 +33,7 @@ _ONE_ORDER = 0.999  # rank correlation from which two columns count as one
 _LUCK = 3.0  # standard deviations
 _NEXT = 10  # records to either side
 _PIECE = 1 << 16  # values that are compared at once
-Codes: TypeAlias = NDArray[np.int32]
+ColumnCodes: TypeAlias = NDArray[np.int32]
 
 
 def whole_records(original: Microdata, released: Microdata, names: Sequence[str]) -> tuple[Rows, float]:
@@ -78,7 +78,7 @@ def _own_group(original: Microdata, released: Microdata) -> Ints:
     return own
 
 
-def _codes(original: Microdata, released: Microdata, name: str) -> Codes:
+def _codes(original: Microdata, released: Microdata, name: str) -> ColumnCodes:
     """Original and released values of a column, one below the other in record order, as numbers of their different values."""
     mine, theirs = original.table.columns[name], released.table.columns[name]
     before, after = collect(original, [name])[2][name], collect(released, [name])[2][name]
@@ -92,7 +92,7 @@ def _codes(original: Microdata, released: Microdata, name: str) -> Codes:
     return _numbered(both)
 
 
-def _numbered(values: NDArray[Any]) -> Codes:
+def _numbered(values: NDArray[Any]) -> ColumnCodes:
     """The numbers of the different values, in their order. As `numpy.unique` with half its memory: missing numbers are one."""
     order = np.argsort(values)
     fresh = np.zeros(len(values), dtype=bool)
@@ -104,7 +104,7 @@ def _numbered(values: NDArray[Any]) -> Codes:
     return out
 
 
-def _rows(codes: Sequence[Codes]) -> Codes:
+def _rows(codes: Sequence[ColumnCodes]) -> ColumnCodes:
     """The number of each combination of values."""
     out = codes[0]
     for column in codes[1:]:
@@ -115,7 +115,7 @@ def _rows(codes: Sequence[Codes]) -> Codes:
     return out
 
 
-def _permuted(codes: Sequence[Codes], own: Ints) -> Floats:
+def _permuted(codes: Sequence[ColumnCodes], own: Ints) -> Floats:
     """Expected number of rows with all values of each record, if every column is permuted in its sub-group."""
     size = np.bincount(own).astype(np.float64)
     out = size[own]
@@ -125,7 +125,7 @@ def _permuted(codes: Sequence[Codes], own: Ints) -> Floats:
     return np.asarray(np.minimum(out, 1.0))
 
 
-def _alike(codes: Sequence[Codes]) -> Floats:
+def _alike(codes: Sequence[ColumnCodes]) -> Floats:
     """q: how many of the records next to each one in the column with most values agree in all others."""
     anchor = int(np.argmax([np.count_nonzero(np.bincount(c)) for c in codes]))
     order = np.argsort(codes[anchor], kind="stable")
@@ -141,9 +141,9 @@ def _alike(codes: Sequence[Codes]) -> Floats:
     return out
 
 
-def _of_different_order(codes: Sequence[Codes], n: int) -> list[Codes]:
+def _of_different_order(codes: Sequence[ColumnCodes], n: int) -> list[ColumnCodes]:
     """The columns without constant ones, and without those that have the order of another column, or its reverse."""
-    kept: list[Codes] = []
+    kept: list[ColumnCodes] = []
     for column in codes:
         ranks = _standard_ranks(column[:n])
         if ranks.any() and all(abs(float(ranks @ _standard_ranks(other[:n]))) < _ONE_ORDER for other in kept):
@@ -151,7 +151,7 @@ def _of_different_order(codes: Sequence[Codes], n: int) -> list[Codes]:
     return kept
 
 
-def _standard_ranks(codes: Codes) -> Floats:
+def _standard_ranks(codes: ColumnCodes) -> Floats:
     """Average ranks with mean 0 and length 1; all 0 for a constant column."""
     count = np.bincount(codes)
     ranks = (np.cumsum(count) - (count - 1) / 2)[codes]

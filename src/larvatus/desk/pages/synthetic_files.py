@@ -32,7 +32,11 @@ def show_synthetic(at: PageRequest) -> dict[str, Any]:
 
 def other_files(at: PageRequest) -> list[str]:
     """The data files below the root that are not the source of the study and none of its own results."""
-    own = {at.desk.root.relative(at.desk.source(at.study))} if at.desk.root.path in at.desk.source(at.study).parents else set()
+    try:
+        source = at.desk.source(at.study)
+    except Refusal:  # it has become a link that leads out of the root, and is not listed
+        source = at.study.path
+    own = {at.desk.root.relative(source)} if at.desk.root.path in source.parents else set()
     inside = f"{at.desk.root.relative(at.study.path)}/" if at.desk.root.path in at.study.path.parents else "/"
     return [f for f in at.desk.root.data_files() if f not in own and not f.startswith(inside)]
 

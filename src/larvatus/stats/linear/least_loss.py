@@ -30,7 +30,7 @@ _MOST = 1.0 - 1e-9  # similarity of a direction, so that some noise is left
 _LN2 = 0.6931471805599453
 
 
-def information_of(similarities: Floats) -> float:
+def information_in(similarities: Floats) -> float:
     """Bits about a record, for normal columns, if each whitened direction keeps this share of the deviation."""
     return float(-0.5 * total(log(np.asarray(1.0 - similarities**2))) / _LN2) if len(similarities) else 0.0
 
@@ -50,7 +50,7 @@ def least_loss_similarities(weights: Floats, bits: float, domains: float = 0.0) 
     low, high = -_WIDEST, _WIDEST
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if information_of(_at(weights / top, float(exp(np.array([middle]))[0]), domains)) > bits:
+        if information_in(_at(weights / top, float(exp(np.array([middle]))[0]), domains)) > bits:
             low = middle
         else:
             high = middle

@@ -24,7 +24,7 @@ LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 REACH, APART = 9.0, 4.5  # range of integration in standard deviations; log odds against a value missing on one side only
 _IMPOSSIBLE = -1e6
 _NARROW = 1.0 / math.sqrt(2.5)  # SD of the narrow part of the mixture, as in stats.noise
-POINTS, WEIGHTS = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
 @kernel(inline="always", error_model="numpy")
@@ -137,8 +137,8 @@ def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noi
         radius = 0.5 * (cuts[c + 1] - cuts[c])
         if radius <= 0:
             continue
-        for k in range(len(POINTS)):
-            t = cuts[c] + radius * (1.0 + POINTS[k])
+        for k in range(len(_NODES)):
+            t = cuts[c] + radius * (1.0 + _NODES[k])
             size = radius
             if bias > 0:
                 t = math.exp(t)
@@ -147,7 +147,7 @@ def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noi
             if g > top:
                 shrink = math.exp(top - g)
                 plain, carried, top = plain * shrink, carried * shrink, g
-            w = size * WEIGHTS[k] * math.exp(g - top)
+            w = size * _WEIGHTS[k] * math.exp(g - top)
             plain += w
             carried += w * abs(t)
     return top + math.log(max(plain, 1e-300)), top + math.log(max(carried, 1e-300))

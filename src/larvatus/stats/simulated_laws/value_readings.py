@@ -18,15 +18,15 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.stats.simulated_laws.pair_trials import TRIALS, PairTrials, SimulatedColumns
 
-WINDOWS = (25, 100, 400)
-_BY_COLUMN = len(WINDOWS) + 1
-READINGS = (*(f"{m} nearest simulated values" for m in WINDOWS), "one law of differences", *TRIALS)
+_WINDOWS = (25, 100, 400)
+_BY_COLUMN = len(_WINDOWS) + 1
+READINGS = (*(f"{m} nearest simulated values" for m in _WINDOWS), "one law of differences", *TRIALS)
 _BINS = 200  # of the law of differences
 _LEAST_GAIN = 0.01  # of the variance; less changes no verdict
 _PILOTS = 2
 _CANDIDATES, _AT_ONCE = 1_500, 4_000_000
 
-Reader = Callable[[Ints], Floats]
+_Reader = Callable[[Ints], Floats]
 
 
 class ValueReadings:
@@ -40,7 +40,7 @@ class ValueReadings:
         if reading < _BY_COLUMN:
             c = self._columns
             return np.column_stack([
-                window_means(x, c.simulated[..., j], c.y[:, j], WINDOWS[reading]) if reading < len(WINDOWS) else
+                window_means(x, c.simulated[..., j], c.y[:, j], _WINDOWS[reading]) if reading < len(_WINDOWS) else
                 self._posterior_means(_differences(c.x[:, j], c.simulated[..., j], c.y[:, j]))[:, j]
                 for j, x in enumerate(self._values.T)])
         self._trials = self._trials or PairTrials(self._columns)

@@ -26,7 +26,7 @@ _EXACT = 1e-6  # standard deviations by which a total may differ
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOver:
+class RemainingValues:
     """The records whose values are left over, and the columns in which they are."""
 
     record: Ints
@@ -43,7 +43,7 @@ class LeftOver:
                 f"other: what the releases differ by gives their values of {', '.join(self.names)}")
 
 
-def left_over_values(original: Microdata, release: Release, others: Sequence[Release]) -> LeftOver:
+def remaining_values(original: Microdata, release: Release, others: Sequence[Release]) -> RemainingValues:
     """The records of the release that another one lacks, and of which the difference of the two gives a value."""
     own = set(release.internals.original_columns)
     names = [n for n in release.data.confidential if n not in own and n in original.table.columns
@@ -59,7 +59,7 @@ def left_over_values(original: Microdata, release: Release, others: Sequence[Rel
         for name, record in _read(original, release.data, other.data, whole[0], names, theirs):
             known.add(record)
             read[name] = None
-    return LeftOver(np.array(sorted(known), dtype=np.int64), tuple(read))
+    return RemainingValues(np.array(sorted(known), dtype=np.int64), tuple(read))
 
 
 def _read(
