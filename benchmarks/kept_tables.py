@@ -50,6 +50,12 @@ def starting(rows: Iterable[Row]) -> list[str]:
                         for row in rows if "to_python" in row))
 
 
+def demo(rows: Iterable[Row]) -> list[str]:
+    """One line for each run of the demo, and for the compilation that an installation does."""
+    head = ("run of the demo", "processor seconds", "on the clock")
+    return table(head, ([row["command"], f"{row['cpu_s']:g}", f"{row['clock_s']:g} s"] for row in rows if "clock_s" in row))
+
+
 def progress(runs: Iterable[Row]) -> list[str]:
     """One line for each study: how long the display and its text stood still, and what it said was left over what was."""
     head = ("progress of", "records", "seconds of the study", "display unchanged", "text unchanged", "longest step",
@@ -67,7 +73,7 @@ def main() -> None:
         for name in ("scale", "linkage_columns", "cold_start", "responses")
     )
     for lines in (scale(large["jobs"]), linkage(wide["by_columns"]), to_bare_products(wide["to_bare_products"]),
-                  starting(start["results"]), progress(responses["runs"])):
+                  starting(start["results"]), demo(start["results"]), progress(responses["runs"])):
         replace_table(PAGE, lines)
 
 

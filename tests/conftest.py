@@ -39,10 +39,10 @@ if not ALL:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases on Spark that are not chosen above are slow. Workers get long tests first, by `durations.txt`."""
+    """Cases on Spark that are not chosen above are slow, except in files of its own. Workers get long tests first."""
     for item in items:
         sail = SAIL in engines_of(item.nodeid)
-        if "test_spark.py" in item.nodeid or not (sail or on_spark(item.nodeid)):
+        if "/test_spark" in item.nodeid or not (sail or on_spark(item.nodeid)):
             continue
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
         quick = (ON_SAIL if sail else ON_SPARK).get(name, ())

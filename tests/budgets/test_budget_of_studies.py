@@ -36,12 +36,24 @@ nearest_record = 1.0
 """
 
 
+def filled(folder):
+    people().to_csv(folder / "people.csv", index=False)
+    (folder / "keeper.key").write_bytes(KEY)
+    (folder / "keeper.key").chmod(0o600)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "keeper.key").write_bytes(KEY)
-    (tmp_path / "keeper.key").chmod(0o600)
-    return tmp_path
+    return filled(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A folder with the run `first`, for tests that add runs of other names and change nothing."""
+    shared = filled(tmp_path_factory.mktemp("released"))
+    run(shared, "first")
+    return shared
 
 
 def run(folder, name, more="", step="additive_noise(variance=4.0)", *options):
@@ -55,8 +67,9 @@ def manifest(out):
     return next((out / "internal").glob("*.internal.json"))
 
 
-def test_two_releases_and_a_further_one(folder, capsys):
-    first, second, third = (manifest(run(folder, n)) for n in ("first", "second", "third"))
+def test_two_releases_and_a_further_one(released, capsys):
+    first = manifest(released / "first")
+    second, third = (manifest(run(released, n)) for n in ("second", "third"))
     alone = lv.budget(first)
     assert main(["budget", str(first), str(second), "--further", str(third), "--json", "--bits", "100"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -69,8 +82,8 @@ def test_two_releases_and_a_further_one(folder, capsys):
     assert "larger than" in capsys.readouterr().out
 
 
-def test_neither_manifest_has_the_key_or_a_value(folder):
-    out = run(folder, "first")
+def test_neither_manifest_has_the_key_or_a_value(released):
+    out = released / "first"
     every = [p for p in out.rglob("*") if p.is_file() and p.suffix in (".json", ".toml", ".html", ".csv")]
     for file in every:
         assert KEY not in file.read_bytes()
@@ -81,10 +94,10 @@ def test_neither_manifest_has_the_key_or_a_value(folder):
     assert manifest(out).stat().st_mode & 0o077 == 0
 
 
-def test_check_refuses_a_release_that_breaks_the_total(folder, capsys):
-    alone = lv.budget(manifest(run(folder, "first"))).bits
+def test_check_refuses_a_release_that_breaks_the_total(released, capsys):
+    alone = lv.budget(manifest(released / "first")).bits
     more = f'earlier = ["first/internal/*.internal.json"]\nbits = {1.2 * alone}'
-    second = run(folder, "second", more)
+    second = run(released, "beyond", more)
     capsys.readouterr()
     assert main(["check", str(second), "--json"]) == OVER
     said = json.loads(capsys.readouterr().out)
@@ -92,7 +105,7 @@ def test_check_refuses_a_release_that_breaks_the_total(folder, capsys):
     assert row["met"] in (False, "NO")
     assert row["value"] > 1.2 * alone
     assert "2 releases together tell" in row["reason"]
-    shuffled = run(folder, "shuffled", more, "data_shuffling")
+    shuffled = run(released, "shuffled", more, "data_shuffling")
     capsys.readouterr()
     main(["check", str(shuffled), "--json"])
     said = json.loads(capsys.readouterr().out)
@@ -124,17 +137,16 @@ def test_a_release_is_checked_in_python(folder):
     assert [r["met"] for r in exact.rows if r["score"] == "budget"] == [True, False]  # it has no forecast
 
 
-def test_the_report_says_what_all_releases_tell(folder):
-    run(folder, "first")
-    out = run(folder, "second", 'earlier = ["first/internal/first.internal.json"]')
+def test_the_report_says_what_all_releases_tell(released):
+    out = run(released, "reported", 'earlier = ["first/internal/first.internal.json"]')
     report = (out / "report.html").read_text()
     assert "What all releases tell together" in report
     assert "Together with 1\N{NO-BREAK SPACE}earlier release" in report
-    plain = (folder / "plain.toml")
+    plain = (released / "plain.toml")
     plain.write_text(STUDY.format(name="plain", more="", step="additive_noise").replace(
         '[budget]\nkey_file = "keeper.key"\n', ""))
-    assert main(["run", str(plain), "-o", str(folder / "plain"), "--quiet"]) == 0
-    assert "What all releases tell together" not in (folder / "plain" / "report.html").read_text()
+    assert main(["run", str(plain), "-o", str(released / "plain"), "--quiet"]) == 0
+    assert "What all releases tell together" not in (released / "plain" / "report.html").read_text()
 
 
 def test_a_key_that_comes_later_makes_the_entry(folder):

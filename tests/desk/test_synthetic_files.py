@@ -37,12 +37,19 @@ def people(seed: int, n: int = N) -> str:
     return "\n".join(["income,wealth,age,debt,sex", *rows]) + "\n"
 
 
-@pytest.fixture
-def desk(tmp_path: Path):
-    (tmp_path / "people.csv").write_text(people(1))
-    (tmp_path / "synthetic.csv").write_text(people(2, 200))
-    (tmp_path / "others.csv").write_text(people(3, 150))
-    with running_desk(tmp_path) as running:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three files; each test makes a study of its own of them."""
+    made = tmp_path_factory.mktemp("synthetic")
+    (made / "people.csv").write_text(people(1))
+    (made / "synthetic.csv").write_text(people(2, 200))
+    (made / "others.csv").write_text(people(3, 150))
+    return made
+
+
+@pytest.fixture(scope="module")
+def desk(folder: Path):
+    with running_desk(folder) as running:
         running.enter()
         yield running
 
@@ -83,7 +90,7 @@ def test_every_page_shows_a_study_with_a_release_from_a_file(desk: RunningDesk):
 
 
 @pytest.mark.parametrize("apart", [{"share": 0.3}, {"file": "../others.csv"}])
-def test_every_job_knows_the_records_held_out(desk: RunningDesk, tmp_path: Path, apart: dict):
+def test_every_job_knows_the_records_held_out(desk: RunningDesk, folder: Path, apart: dict):
     """A share is drawn with the secret of the study, so that every job and the run hold out the same records."""
     place, study = ready_study(desk)
     study.change({**study.plain, "holdout": apart, "limits": {"every_attack": {"above_baseline": 1.0}}}, "holdout")
@@ -104,9 +111,9 @@ def test_every_job_knows_the_records_held_out(desk: RunningDesk, tmp_path: Path,
     desk.wait(place, 200)
     done = desk.server.desk.worker.latest(study.id, "search")
     assert done.state == "done", done.error
-    masked = pd.read_csv(tmp_path / "people.csv")
+    masked = pd.read_csv(folder / "people.csv")
     masked["income"] += 0.1
-    masked.to_csv(tmp_path / "masked.csv", index=False)
+    masked.to_csv(folder / "masked.csv", index=False)
     answer = desk.act(place, "compare/elsewhere", path="masked.csv", row_order="keep")
     if "share" in apart:
         assert answer.status == 422
@@ -130,7 +137,7 @@ def test_findings_are_asked_again_for_other_records_held_out(desk: RunningDesk):
     assert len(keys) == 5
 
 
-def test_the_walk_of_a_synthetic_file(desk: RunningDesk, tmp_path: Path):
+def test_the_walk_of_a_synthetic_file(desk: RunningDesk, folder: Path):
     """Hold out, write the training part, add two files that a generator made of it, and read three lines on each."""
     place, study = ready_study(desk)
     add = {"path": "synthetic.csv", "name": "honest"}
@@ -149,15 +156,15 @@ def test_the_walk_of_a_synthetic_file(desk: RunningDesk, tmp_path: Path):
     desk.act(place, "masks/training")
     desk.wait(place)
     training = study.path / "training" / "people-training.csv"
-    seen, source = pd.read_csv(training), pd.read_csv(tmp_path / "people.csv")
+    seen, source = pd.read_csv(training), pd.read_csv(folder / "people.csv")
     assert len(seen.merge(source, how="inner")) == len(seen) < len(source)
     assert training.stat().st_mode & 0o077 == 0
     page = desk.get(f"{place}/masks").text
     assert f"{len(seen)} records for the generator. {len(source) - len(seen)} records are held out." in page
     assert "people-training.csv" not in desk.get(f"{place}/compare").text, "the training part is no release"
 
-    copied = pd.concat([pd.read_csv(tmp_path / "synthetic.csv")[:150], seen[:40]])
-    copied.to_csv(tmp_path / "copied.csv", index=False)
+    copied = pd.concat([pd.read_csv(folder / "synthetic.csv")[:150], seen[:40]])
+    copied.to_csv(folder / "copied.csv", index=False)
     assert desk.act(place, "masks/add_file", **add).status == 303
     desk.act(place, "masks/add", method="additive_noise", name="noise")
     assert study.plain["release"][0] == {"name": "honest", "file": "../synthetic.csv", "paired": False}
@@ -192,7 +199,7 @@ def test_the_walk_of_a_synthetic_file(desk: RunningDesk, tmp_path: Path):
     desk.act(place, "decide/export", release="honest", name="shared", format=".csv")
     desk.wait(place)
     shared = pd.read_csv(study.path / "shared" / "shared.csv").sort_values(["income", "wealth"], ignore_index=True)
-    given = pd.read_csv(tmp_path / "synthetic.csv").sort_values(["income", "wealth"], ignore_index=True)
+    given = pd.read_csv(folder / "synthetic.csv").sort_values(["income", "wealth"], ignore_index=True)
     pd.testing.assert_frame_equal(shared, given[list(shared.columns)])
     assert "· not paired" in desk.get(f"{place}/decide").text
     desk.act(place, "masks/no_holdout")

@@ -20,11 +20,19 @@ LARVATUS = [sys.executable, "-m", "larvatus"]
 QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}, {"method": "correlation"}]}
 
 
-@pytest.fixture
-def desk(tmp_path: Path):
-    (tmp_path / "people.csv").write_text("income,age,region\n" + "".join(
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of which each test makes a study of its own."""
+    made = tmp_path_factory.mktemp("work")
+    (made / "people.csv").write_text("income,age,region\n" + "".join(
         f"{(i * 7919) % 1000 + i},{20 + i * 13 % 60},{'abc'[i % 3]}\n" for i in range(400)))
-    with running_desk(tmp_path) as running:
+    return made
+
+
+@pytest.fixture(scope="module")
+def desk(folder: Path):
+    """Its worker does the jobs of all tests, as it does those of a person; a killed worker is replaced."""
+    with running_desk(folder) as running:
         running.enter()
         yield running
 
@@ -56,9 +64,9 @@ def test_the_study_file_gives_the_same_bytes_on_the_command_line(desk: RunningDe
 
 
 @pytest.mark.slow
-def test_a_labelled_study_gives_the_same_bytes_on_the_command_line(desk: RunningDesk, tmp_path: Path):
+def test_a_labelled_study_gives_the_same_bytes_on_the_command_line(desk: RunningDesk, folder: Path, tmp_path: Path):
     """With coarser keys, other types and labels, as clicks make them."""
-    write_spss(tmp_path / "survey.sav")
+    write_spss(folder / "survey.sav")
     place = desk.open("survey.sav")
     study = desk.server.desk.study(place.rpartition("/")[2])
     desk.act(place, "open/value_label", column="sex", code="1", label="Man")
@@ -145,13 +153,13 @@ def test_an_approved_release_is_not_overwritten(desk: RunningDesk):
 
 
 @pytest.mark.slow
-def test_a_file_masked_elsewhere_is_scored_beside_the_releases(desk: RunningDesk, tmp_path: Path):
+def test_a_file_masked_elsewhere_is_scored_beside_the_releases(desk: RunningDesk, folder: Path):
     """Also without a run; a file in another order is refused, unless an unmasked column confirms the order."""
     place, _ = ready_study(desk, 1)
-    rows = (tmp_path / "people.csv").read_text().splitlines()
+    rows = (folder / "people.csv").read_text().splitlines()
     other = [rows[0], *(f"{int(r.split(',')[0]) + i % 7},{r.split(',', 1)[1]}" for i, r in enumerate(rows[1:]))]
-    (tmp_path / "elsewhere.csv").write_text("\n".join(other) + "\n")
-    (tmp_path / "shuffled.csv").write_text("\n".join([other[0], *reversed(other[1:])]) + "\n")
+    (folder / "elsewhere.csv").write_text("\n".join(other) + "\n")
+    (folder / "shuffled.csv").write_text("\n".join([other[0], *reversed(other[1:])]) + "\n")
     desk.act(place, "compare/elsewhere", path="elsewhere.csv", row_order="keep")
     desk.wait(place)
     page = desk.get(f"{place}/compare").text
@@ -205,7 +213,7 @@ def test_limits_are_judged_at_once(desk: RunningDesk):
     assert "limits" not in study.plain
 
 
-def test_certificates_and_the_budget_are_shown_beside_the_attacks(desk: RunningDesk, tmp_path: Path):
+def test_certificates_and_the_budget_are_shown_beside_the_attacks(desk: RunningDesk, folder: Path):
     place, study = ready_study(desk, 1)
     desk.act(place, "run/start")
     desk.wait(place)
@@ -213,7 +221,7 @@ def test_certificates_and_the_budget_are_shown_beside_the_attacks(desk: RunningD
     desk.act(place, "run/certify", certify="yes")
     assert study.plain["certify"] is True
     assert "The study was changed after" in desk.get(f"{place}/compare").text, "certificates need a new run"
-    key = tmp_path / "keeper.key"
+    key = folder / "keeper.key"
     key.write_bytes(b"a key that nobody else knows")
     key.chmod(0o600)
     study.change({**study.plain, "budget": {"key_file": "../keeper.key"}}, "certify")

@@ -17,8 +17,9 @@ from larvatus.stats.estimates.intervals import wilson
 from larvatus.stats.ranks.window_variance import tied_share_variance
 from sample import SECRET
 
-REPLICATES, LEAST = 120, 0.85
+REPLICATES, LEAST = 80, 0.8375
 FALSE_ALARM = 1e-4  # chance that an interval with coverage 0.95 covers less than LEAST in these replicates
+# With a normal quantile in place of that of t, the first interval below covers 0.825 of these replicates.
 
 
 def test_value_disclosure_covers_rank_swapped_lognormal_data():

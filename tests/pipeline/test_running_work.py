@@ -142,7 +142,7 @@ def test_the_line_says_how_long_each_piece_has_run():
     hands, trace = Hands(), Trace()
     work = RunningWork(trace, DurationEstimate(lambda kind: 1.0), [["a", "b"]], now=hands)
     work.begin("one", 0, "a", "noise", "attacking: a")
-    for seconds, wanted in ((1.9, ""), (0.1, " for 2 s"), (57.0, " for 59 s"), (92.0, " for 2 min 31 s")):
+    for seconds, wanted in ((0.9, ""), (0.1, " for 1 s"), (58.0, " for 59 s"), (92.0, " for 2 min 31 s")):
         hands.at += seconds
         work.show()
         assert trace.lines[-1] == f"noise: attacking: a{wanted}"

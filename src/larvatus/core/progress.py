@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-_AT_ONCE = 2.0  # seconds in which a step needs no clock
+_AT_ONCE = 1.0  # seconds in which a step needs no clock; with 2.0 the text could stand still for more than two seconds
 _SOON = 0.05  # share of the work that must be done before the remaining time is shown
 
 
@@ -44,7 +44,7 @@ def with_count(doing: str, done: int, total: int) -> str:
 
 
 def seconds_so_far(seconds: float) -> str:
-    """For how long something has been going on, as the end of a line; nothing in the first two seconds."""
+    """For how long something has been going on, as the end of a line; nothing in the first second."""
     if seconds < _AT_ONCE:
         return ""
     minutes, rest = divmod(int(seconds), 60)

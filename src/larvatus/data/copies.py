@@ -18,7 +18,7 @@ from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
-from larvatus.data.verbs import with_table
+from larvatus.data.verbs import hold_in_memory, with_table
 
 AVERAGE = "average"
 
@@ -62,6 +62,15 @@ def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
         return alone
     internals = replace(release.internals, copies_averaged=len(alone))
     return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),), internals=internals))]
+
+
+def copies_in_memory(release: Release) -> Release:
+    """The release with all copies, and those of the releases joined with it, as arrays of this process."""
+    def held(one: Release) -> Release:
+        return replace(one, copies=tuple(map(hold_in_memory, one.copies)))
+
+    others = tuple(map(held, release.internals.other_releases))
+    return replace(held(release), internals=replace(release.internals, other_releases=others))
 
 
 def average(copies: Sequence[Microdata]) -> Microdata:

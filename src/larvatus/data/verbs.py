@@ -165,6 +165,12 @@ def with_table(data: Microdata, table: RecordTable) -> Microdata:
     return replace(data, table=table)
 
 
+def hold_in_memory(data: Microdata) -> Microdata:
+    """The same rows as arrays of this process: for work that goes over a file of moderate size many times."""
+    held = getattr(data.table, "in_memory", None)  # tables in memory and those of an engine from elsewhere have none
+    return data if held is None else with_table(data, held(list(data.table.columns)))
+
+
 def count_present(data: Microdata) -> NDArray[np.int64]:
     """Number of non-missing values, sub-groups × confidential columns (number of records if no column is confidential)."""
     names, columns = data.confidential, data.table.columns

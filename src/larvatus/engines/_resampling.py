@@ -9,17 +9,13 @@ import numpy as np
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import with_table
-from larvatus.engines._memory.table import as_memory, joined_rows, lay_out_rows
+from larvatus.engines._memory.table import as_memory, lay_out_rows, rows_in_memory
 from larvatus.engines.memory import Memory
 
 
 def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
     """These columns of a file in memory, in its sub-groups."""
-    table, groups = data.table, data.groups
-    record, values, code = joined_rows(table, names)
-    held = lay_out_rows({n: table.columns[n] for n in names}, record, record, values, code, groups.columns, groups.labels,
-                    groups.declared)
-    return Microdata(held, data.roles, data.sub_groups, Memory())
+    return Microdata(rows_in_memory(data.table, names), data.roles, data.sub_groups, Memory())
 
 
 def resample_records(data: Microdata, rows: int, random: RecordRandom) -> Microdata:

@@ -23,7 +23,7 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, OneReleaseLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.copies import single, worst_of
+from larvatus.data.copies import copies_in_memory, single, worst_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata, check_microdata
@@ -32,7 +32,7 @@ from larvatus.data.pairings.other_waves import as_other_release
 from larvatus.data.pairings.released_keys import released_keys, with_released_keys, without_key_steps
 from larvatus.data.release import Release
 from larvatus.data.score import Score, Scores
-from larvatus.engines._resampling import in_memory
+from larvatus.data.verbs import hold_in_memory
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.running_work import RunningWork
 from larvatus.pipeline.engine_errors import in_main_thread, naming_method
@@ -278,14 +278,7 @@ class _View:
             raise RiskError(f"the release has {cells:,} confidential values, and this attack holds at most {MOST_CELLS:,} "
                             "in memory. The laws that it would simulate are learnt from true pairs by optimal_assignment.",
                             subject=method.name())
-        return _held(self.original), replace(
-            self.release, copies=tuple(_held(c) for c in self.release.copies),
-            internals=replace(self.release.internals, other_releases=tuple(
-                replace(o, copies=tuple(_held(c) for c in o.copies)) for o in others)))
-
-
-def _held(data: Microdata) -> Microdata:
-    return data if data.engine.name == "memory" else in_memory(data, list(data.table.columns))
+        return hold_in_memory(self.original), copies_in_memory(self.release)
 
 
 def _once(method: Attack, view: _View, who: Intruder, limit: float, excess: float) -> Score:

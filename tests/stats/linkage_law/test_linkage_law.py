@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from larvatus.stats.linkage_law import unequal_correlations
 from larvatus.stats.linkage_law.canonical_correlations import canonical_correlations
 from larvatus.stats.linkage_law.equal_correlations import rivals
 from larvatus.stats.linkage_law.link_probability import link_probability, link_probability_in_groups
@@ -100,6 +101,18 @@ def test_the_law_with_a_small_correlation_by_simulation():
     error = np.hypot(found.std(ddof=1) / np.sqrt(200), law.standard_error[0])
     assert abs(found.mean() - law.value[0]) < stats.t.ppf(1 - FALSE_ALARM / 2, 15) * error
     assert law.standard_error[0] < 0.05 * law.value[0]
+
+
+def test_a_law_is_computed_once(monkeypatch):
+    """Certificates, budgets and their checks ask for the law of the same correlations, with other numbers of candidates."""
+    done: list[int] = []
+    plain = unequal_correlations._rivals
+    monkeypatch.setattr(unequal_correlations, "_rivals", lambda rho, z: done.append(len(z)) or plain(rho, z))
+    first, again, other = (link_probability([0.71, rho], [n], points=8).value for rho, n in ((0.3, 50), (0.3, 50), (0.4, 50)))
+    assert len(done) == 32, "16 lattices for each of two laws"
+    assert first == again
+    assert first != other
+    assert link_probability([0.71, 0.3], [50], points=16).value != first, "more points are another law"
 
 
 @pytest.mark.parametrize("q", [1e-10, 1e-5, 0.1])

@@ -20,10 +20,11 @@ from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
+from larvatus.data.copies import copies_in_memory
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
-from larvatus.data.verbs import map_rows
+from larvatus.data.verbs import hold_in_memory, map_rows
 
 _MOST_CELLS = 500_000  # in larger files, few records decide less, and each is compared with many others
 _PILOT, _FEWEST = 500, 20  # records by which readings are chosen
@@ -65,6 +66,7 @@ def _parts(original: Microdata, release: Release, intruder: Intruder, random: Re
         return []
     with suppress(RiskError):
         check_steps_known("value_disclosure", release, intruder)
+        original, release = hold_in_memory(original), copies_in_memory(release)  # many releases are made from it
         return simulate_parts("value_disclosure", original, release, intruder, random.child("readings"), masked)
     return []
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import EngineError
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Block
+from larvatus.data.contracts import Block, Column, RecordTable
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 
@@ -46,6 +46,7 @@ class LaidOut:
     groups: Groups
     starts: Ints
     layout: Any
+    columns: Mapping[str, Column]
 
     @property
     def rows(self) -> int:
@@ -64,6 +65,12 @@ class LaidOut:
     def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
         for g, low, high in self.slices(CHUNK):
             yield g, self.block(low, high, names)
+
+    def in_memory(self, names: Sequence[str]) -> RecordTable:
+        """These columns as arrays of this process, in the same sub-groups: for files of moderate size."""
+        from larvatus.engines._memory.table import rows_in_memory
+
+        return rows_in_memory(cast(RecordTable, self), names)
 
     def refuse_larger(self, space: Space, columns: int, who: str) -> None:
         """Raise an error if a sub-group is too large to be handed out whole."""

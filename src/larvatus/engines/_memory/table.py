@@ -401,6 +401,14 @@ def joined_rows(table: RecordTable, names: Sequence[str]) -> tuple[Ints, dict[st
     return record, {n: np.concatenate([np.zeros(0, dtype=k), *(b[n] for _, b in parts)]) for n, k in kinds.items()}, code
 
 
+def rows_in_memory(table: RecordTable, names: Sequence[str]) -> MemoryTable:
+    """Columns of a table of any engine in memory, in its sub-groups."""
+    record, values, code = joined_rows(table, names)
+    groups = table.groups
+    return lay_out_rows({n: table.columns[n] for n in names}, record, record, values, code, groups.columns, groups.labels,
+                        groups.declared)
+
+
 def offsets(sizes: Sequence[int]) -> Ints:
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
 

@@ -15,6 +15,7 @@ error. Targets far from the mean are found most often, so points are drawn from 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -42,10 +43,19 @@ class SampledRivals:
 
 
 def sampled_rivals(correlations: Floats, points: int = POINTS) -> SampledRivals:
-    """The law of the share of other records that beat the own one, for columns with these canonical correlations."""
+    """The law of the share of other records that beat the own one, for columns with these canonical correlations.
+
+    It takes a third of a second, and a certificate, a budget and its check ask for the same one, so the last few are kept.
+    """
     rho = np.asarray(correlations, dtype=np.float64)
     if (rho < 0).any() or (rho > 1).any():
         raise ValueError("canonical correlations lie between 0 and 1")
+    return _sampled_rivals(tuple(rho.tolist()), points)
+
+
+@lru_cache(16)
+def _sampled_rivals(correlations: tuple[float, ...], points: int) -> SampledRivals:
+    rho = np.array(correlations)
     if (rho >= _SURE).any():
         return SampledRivals((Rivals(np.zeros(1), np.ones(1)),) * 2)
     rho = rho[rho > _NOTHING]

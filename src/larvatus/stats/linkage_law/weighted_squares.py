@@ -15,14 +15,11 @@ larger than at c, and falls off as a normal density does.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from larvatus.core.arrays import Floats
 
-Complexes = npt.NDArray[np.complex128]
-
-_STEPS, _NODES, _WIDTHS = 80, 72, 14.0
-_CHUNK = 2048
+_STEPS, _NODES, _WIDTHS = 18, 72, 14.0
+_CHUNK = 1024
 _ENOUGH, _BENDS = 24.0, (0.4, 0.15, 0.0)  # fall of the logarithm along the path with which it is taken, and paths tried else
 
 
@@ -42,47 +39,65 @@ def _tail_and_density(q: Floats, weight: Floats, square: Floats) -> tuple[Floats
     grown = 1 + 2 * weight * c[:, None]
     curve = c**2 * (2 * (weight**2 / grown**2).sum(axis=1) + 4 * (weight**2 * square / grown**3).sum(axis=1)) + 1
     u = (_WIDTHS / _NODES / (2 * np.sqrt(curve)))[:, None] * np.arange(_NODES + 1)
-    s, log_value, turn = _along(q, weight, square, c, u, 1.0)
-    fall = _fall(log_value)
+    path = _along(q, weight, square, c, u, 1.0)
+    fall = _fall(path[2])
     for bend in _BENDS:
         poor = np.flatnonzero(fall < _ENOUGH)
         if len(poor):
             other = _along(q[poor], weight, square[poor], c[poor], u[poor], bend)
-            better = _fall(other[1]) > fall[poor]
+            better = _fall(other[2]) > fall[poor]
             at = poor[better]
-            s[at], log_value[at], turn[at], fall[at] = *(v[better] for v in other), _fall(other[1])[better]
-    value = np.exp(log_value) * turn
-    value[:, 0] /= 2
+            fall[at] = _fall(other[2])[better]
+            for mine, its in zip(path, other, strict=True):
+                mine[at] = its[better]
+    real, imaginary, log_size, angle, turn = path
+    size, cosine, sine = np.exp(log_size), np.cos(angle), np.sin(angle)
+    size[:, 0] /= 2
+    along = size * (cosine - turn * sine)
+    tail = (along * real + size * (sine + turn * cosine) * imaginary) / (real**2 + imaginary**2)
     step = 2 * c / np.pi * u[:, 1]
-    tail = step * (value / s).real.sum(axis=1)
-    return np.clip(tail, 0.0, 1.0), np.maximum(step * value.real.sum(axis=1), 0.0)
+    return np.clip(step * tail.sum(axis=1), 0.0, 1.0), np.maximum(step * along.sum(axis=1), 0.0)
 
 
-def _fall(log_value: Complexes) -> Floats:
+def _fall(log_size: Floats) -> Floats:
     """By how much the logarithm falls before the last third of the path."""
-    return np.asarray(log_value[:, 0].real - log_value[:, -_NODES // 3 :].real.max(axis=1))
+    return np.asarray(log_size[:, 0] - log_size[:, -_NODES // 3 :].max(axis=1))
 
 
 def _along(
     q: Floats, weight: Floats, square: Floats, c: Floats, u: Floats, bend: float
-) -> tuple[Complexes, Complexes, Complexes]:
-    """On the path s = c (1 + 2iu − bend·u²): s, the logarithm of e^(sq) L(s), and ds/du / 2ic."""
-    s: Complexes = c[:, None] * (1 + 2j * u - bend * u**2)
-    log_value = s * q[:, None]
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """On the path s = c (1 + 2iu − bend·u²): both parts of s, of the logarithm of e^(sq) L(s), and of ds/du / 2ic the second.
+
+    In real numbers, which takes a fifth of the time of complex logarithms. The first part of ds/du / 2ic is 1. For t = 1 + 2ws,
+    log t = ½ log |t|² + i arg t and s / t = (Re s + 2w |s|² + i Im s) / |t|².
+    """
+    real, imaginary = c[:, None] * (1 - bend * u**2), 2 * c[:, None] * u
+    length = real**2 + imaginary**2
+    log_size, angle = real * q[:, None], imaginary * q[:, None]
     for i, w in enumerate(weight):
-        turned = 1 + 2 * w * s
-        log_value -= 0.5 * np.log(turned) + s * w * square[:, i : i + 1] / turned
-    return s, log_value, np.asarray(1 + 1j * bend * u, dtype=np.complex128)
+        first, second = 1 + 2 * w * real, 2 * w * imaginary
+        turned = first**2 + second**2
+        share = w * square[:, i : i + 1] / turned
+        log_size -= 0.25 * np.log(turned) + share * (real + 2 * w * length)
+        angle -= 0.5 * np.arctan2(second, first) + share * imaginary
+    return real, imaginary, log_size, angle, bend * u
 
 
 def _saddle(q: Floats, weight: Floats, square: Floats) -> Floats:
-    """The positive root of q = 1/s + Σ w/(1 + 2ws) + Σ w m²/(1 + 2ws)², by bisection of log s."""
+    """The positive root of q = 1/s + Σ w/(1 + 2ws) + Σ w m²/(1 + 2ws)², by bisection of log s to four digits.
+
+    The integral is the same along any of these paths; near the saddle point the integrand is smooth.
+    """
     low = np.log(1 / q)
     high = low + np.log(2.0 + len(weight) + square.sum(axis=1))
+    columns = np.ascontiguousarray(square.T)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         s = np.exp(middle)
-        grown = 1 + 2 * weight * s[:, None]
-        mean = 1 / s + (weight / grown).sum(axis=1) + (weight * square / grown**2).sum(axis=1)
+        mean = 1 / s
+        for w, m in zip(weight, columns, strict=True):
+            grown = 1 + 2 * w * s
+            mean += w / grown * (1 + m / grown)
         low, high = np.where(mean > q, middle, low), np.where(mean > q, high, middle)
     return np.asarray(np.exp((low + high) / 2))

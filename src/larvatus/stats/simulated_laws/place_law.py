@@ -9,6 +9,8 @@ values share theirs, so that a bound of many records is seen sharply.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
@@ -25,7 +27,7 @@ class PlaceLaw:
     def __init__(self, x: Floats, simulated: Floats, y: Floats) -> None:
         self.y = y
         shared = _with_neighbours(x, simulated)
-        self._sorted = np.sort(shared, axis=0)  # missing cells come last
+        self._sorted = np.sort(np.ascontiguousarray(np.moveaxis(shared, 0, 2)), axis=2)  # missing cells come last
         self._there = np.isfinite(shared).sum(axis=0)
         n = simulated.shape[1]
         others = np.unique(np.linspace(0, n, _SHIFTS + 2)[1:-1].astype(np.int64))
@@ -35,10 +37,10 @@ class PlaceLaw:
             random, own = np.zeros(_CLASSES + 2), np.zeros(_CLASSES + 2)
             for i in rows[self._there[:, j] > 0][:: max(n // 500, 1)]:
                 m = self._there[i, j]
-                own += np.bincount(_class_of(np.arange(m + 1), m), minlength=_CLASSES + 2) / (m + 1)
+                own += _shares(_classes(int(m)))
                 drawn = simulated[:, (i + others) % n, j].ravel()
-                places = np.searchsorted(self._sorted[:m, i, j], drawn[np.isfinite(drawn)])
-                random += np.bincount(_class_of(places, m), minlength=_CLASSES + 2) / max(len(places), 1)
+                places = np.searchsorted(self._sorted[i, j, :m], drawn[np.isfinite(drawn)])
+                random += _shares(_classes(int(m))[places])
             total = max(float(random.sum()), _PSEUDO)
             self._ratio.append(np.log((own + 1e-9) / (random + _PSEUDO / total)))
 
@@ -51,8 +53,8 @@ class PlaceLaw:
             for k, i in enumerate(records):
                 m = self._there[i, j]
                 if m:
-                    places = np.searchsorted(self._sorted[:m, i, j], shown[there])
-                    out[k, there] += ratio[_class_of(places, m)]
+                    places = np.searchsorted(self._sorted[i, j, :m], shown[there])
+                    out[k, there] += ratio[_classes(int(m))][places]
         return out
 
 
@@ -69,7 +71,13 @@ def _with_neighbours(x: Floats, simulated: Floats) -> Floats:
     return out
 
 
-def _class_of(place: Ints, m: int) -> Ints:
-    """Below all, above all, or one of ten equal parts between."""
+def _shares(classes: Ints) -> Floats:
+    return np.bincount(classes, minlength=_CLASSES + 2) / max(len(classes), 1)
+
+
+@lru_cache(64)
+def _classes(m: int) -> Ints:
+    """The class of each place among m values: below all, above all, or one of ten equal parts between."""
+    place = np.arange(m + 1)
     inner = 1 + np.minimum((place - 1) * _CLASSES // max(m - 1, 1), _CLASSES - 1)
     return np.where(place == 0, 0, np.where(place == m, _CLASSES + 1, inner))

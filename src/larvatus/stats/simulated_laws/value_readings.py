@@ -23,7 +23,7 @@ _BY_COLUMN = len(_WINDOWS) + 1
 READINGS = (*(f"{m} nearest simulated values" for m in _WINDOWS), "one law of differences", *TRIALS)
 _BINS = 200  # of the law of differences
 _LEAST_GAIN = 0.01  # of the variance; less changes no verdict
-_PILOTS = 2
+_PILOTS, _FINALISTS = 2, 6
 _CANDIDATES, _AT_ONCE = 1_500, 4_000_000
 
 _Reader = Callable[[Ints], Floats]
@@ -110,24 +110,24 @@ def _differences(x: Floats, simulated: Floats, y: Floats) -> Callable[[Ints, Int
 def choose_readings(columns: SimulatedColumns, values: Floats) -> list[int | None]:
     """For each column, the reading that tells most beyond a regression if simulated releases are read; None if none does.
 
-    The release itself has no part in the choice.
+    All are tried on the first simulated release, and the best six of each column on the second one too: some do well once, by
+    luck. The release itself has no part in the choice.
     """
     gains = np.zeros((len(READINGS), values.shape[1]))
     pilots = min(_PILOTS, len(columns.simulated) - 1)
+    tried = np.arange(len(READINGS))
     for t in range(pilots):
         rest = np.arange(len(columns.simulated)) != t
         reader = ValueReadings(replace(columns, y=columns.simulated[t], simulated=columns.simulated[rest]), values)
         done: list[int] = []
-        for k in range(len(READINGS)):
-            twin = next((i for i in done if reader.same(i, k)), None)
-            if twin is None:
+        for k in tried.tolist():
+            if not any(reader.same(i, k) for i in done):
                 gains[k] += [_gain(x, columns.simulated[t], r) for x, r in zip(values.T, reader.by(k).T, strict=True)]
                 done.append(k)
-            else:
-                gains[k] = gains[twin]
+        tried = np.unique(np.array(done)[np.argsort(-gains[done], axis=0, kind="stable")[:_FINALISTS]])
     if not pilots:
         return [None] * values.shape[1]
-    best = gains.argmax(axis=0)
+    best = tried[gains[tried].argmax(axis=0)]
     enough = gains[best, np.arange(len(best))] / pilots >= _LEAST_GAIN
     return [int(k) if ok else None for k, ok in zip(best, enough, strict=True)]
 
