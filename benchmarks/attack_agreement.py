@@ -28,7 +28,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -85,45 +85,49 @@ def questions(peer: str, numbers: list[str], categories: list[str]) -> list[list
     return [*attributed, ["copies", *numbers, *categories], *(["closest", n] for n in numbers)]
 
 
-def answer(question: str, about: list[Any], data: Callable[..., lv.Microdata], made: pd.DataFrame) -> dict[str, float]:
+def answer(question: str, about: list[Any], data: lv.Microdata, made: pd.DataFrame) -> dict[str, float]:
     """The figures by larvatus, by the names that the scripts of the peers give them."""
-    def attacked(attack: lv.Attack | str, names: list[str], secrets: list[str]) -> lv.Score:
-        return lv.risk(data(names, secrets), made[names], [attack], paired=False)[0]
+    def attacked(attack: lv.Attack | str, names: list[str]) -> lv.Score:
+        return lv.risk(data, made, [attack], intruder=lv.Intruder(known=tuple(names)), paired=False)[0]
 
     named = f"{question} of {', '.join(map(str, about))}"
     if question == "attribution":
-        score = attacked(lv.attacks.KeyAttribution(keys=tuple(about[:-1])), about, about[-1:])
+        score = attacked(lv.attacks.KeyAttribution(keys=tuple(about[:-1])), about)
         rows = dict(zip(("training", "control"), score.details["disclosure"], strict=True))
         return {f"{named}, {side}{more}": float(v) for side, r in rows.items()
                 for more, v in (("", r["CAP"]), (", keys found", r["CAP"] / r["keys found"]))}
     if question == "copies":
-        rows = attacked("near_copies", about, about).details["copied_rows"]
+        rows = attacked("near_copies", about).details["copied_rows"]
         return {f"{named}, {side}": float(r["share"]) for side, r in zip(("training", "control"), rows[-2:], strict=True)}
     if question == "closest":
-        test = attacked("closest_record", about, about).details["test"][0]
+        test = attacked("closest_record", about).details["test"][0]
         return {f"{named}, training": float(test["rows closest to a training record"])}
-    linked = question == "linkability"
-    attack = lv.attacks.Linkability(first=(about[0],), neighbours=about[2]) if linked else lv.attacks.NearestInference()
-    score = attacked(attack, about[:2], about[1:2])
-    return {f"{named}, training": float(score.value), f"{named}, control": float(score.s_alone or 0.0)}
+    if question == "linkability":
+        score = attacked(lv.attacks.Linkability(first=(about[0],), neighbours=about[2]), about[:2])
+        found = {"training": score.value, "control": score.s_alone}
+    else:
+        row = next(r for r in attacked("nearest_inference", about).by_variable if r["variable"] == about[1])
+        found = {"training": row["value"], "control": row["s_alone"]}
+    return {f"{named}, {side}": float(v) for side, v in found.items()}
 
 
-def by_larvatus(data: lv.Microdata, made: pd.DataFrame, asked: list[list[Any]]) -> tuple[dict[str, float], dict[str, float]]:
-    """The same figures by larvatus, and processor seconds for each question (of a second round, as for the peers)."""
-    training, control = data.to_pandas(), data.holdout.to_pandas()
+def by_larvatus(files: Sequence[pd.DataFrame], asked: list[list[Any]]) -> tuple[dict[str, float], dict[str, float]]:
+    """The same figures by larvatus, and processor seconds for each question (of a second round, as for anonymeter).
 
-    def columns(names: list[str], secrets: list[str]) -> lv.Microdata:
-        others = [n for n in names if n not in secrets]
-        return lv.hold_out(lv.read(training[names], confidential=secrets, non_confidential=others), control[names])
-
+    The original and the records held out are read once for each question, the released file each time.
+    """
+    training, control, made = files
     figures: dict[str, float] = {}
     seconds: dict[str, float] = {}
     for _ in ("compiles", "is timed"):
-        seconds = dict.fromkeys((q for q, *_ in asked), 0.0)
-        for question, *about in asked:
+        for question in dict.fromkeys(q for q, *_ in asked):
             began = time.process_time()
-            figures |= answer(question, about, columns, made)
-            seconds[question] += time.process_time() - began
+            given = {about[0] for q, *about in asked if q == question == "inference"}
+            roles = {"confidential": [n for n in training if n not in given], "non_confidential": sorted(given)}
+            data = lv.hold_out(lv.read(training, **roles), control)
+            for _, *about in (a for a in asked if a[0] == question):
+                figures |= answer(question, about, data, made)
+            seconds[question] = time.process_time() - began
     return figures, seconds
 
 
@@ -132,11 +136,11 @@ def attack_agreement(peer: str, python: Path, folder: Path) -> Iterator[dict[str
     for name in FILES:
         data, made, numbers, categories = prepared(Path(os.environ["LARVATUS_DATA"]) / name, COPIED[peer])
         asked = questions(peer, numbers, categories)
-        files = {"training": data.to_pandas()[list(made)], "control": data.holdout.to_pandas()[list(made)], "released": made}
-        paths = [folder / f"{source}.parquet" for source in files]
-        for path, frame in zip(paths, files.values(), strict=True):
+        files = [data.to_pandas()[list(made)], data.holdout.to_pandas()[list(made)], made]
+        paths = [folder / f"{source}.parquet" for source in ("training", "control", "released")]
+        for path, frame in zip(paths, files, strict=True):
             frame.to_parquet(path)
-        ours, seconds = by_larvatus(data, made, asked)
+        ours, seconds = by_larvatus(files, asked)
         script = HERE / "peers" / f"agree_{peer}_attacks.py"
         done = subprocess.run([str(python), str(script), *map(str, paths), json.dumps(asked)], capture_output=True, text=True,
                               check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from itertools import product
 
 import numpy as np
@@ -150,6 +151,31 @@ def test_a_constant_target_and_a_file_without_predictors_make_one_leaf():
         tree = fit_tree(predictors, target, "number", np.arange(50), 5)
         assert tree.leaves.sizes.tolist() == [50]
         assert not tree.leaf_of([x] * len(predictors), 50).any()
+
+
+MANY_CLASSES = """
+import resource
+import numpy as np
+from larvatus.stats.trees.tree import Predictor, fit_tree
+rng = np.random.default_rng(9)
+x = rng.normal(size=60_000)
+g = rng.integers(0, 40, len(x)).astype(np.int32)
+target = np.argsort(np.argsort(x)) * 1500 // len(x)
+few = np.arange(300)
+for rows in (few, np.arange(len(x))):  # the first fit loads what was compiled
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tree = fit_tree([Predictor.of_numbers(x), Predictor.of_levels(g, 40, True)], target, "classes", rows, 5)
+print(len(tree.leaves.sizes), tree.leaves.sizes.min(), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_many_classes_and_many_different_numbers_need_little_memory():
+    """60,000 numbers and 1,500 classes: a table of both would take 720 MB."""
+    done = subprocess.run([sys.executable, "-c", MANY_CLASSES], capture_output=True, text=True, timeout=120, check=True)
+    leaves, smallest, megabytes = map(int, done.stdout.split())
+    assert leaves > 20
+    assert smallest >= 5
+    assert megabytes < 200
 
 
 CODE = """
