@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ENGINES, MASKS, SMALL, SPARK, engine_of
+from catalogue import CLUSTERS, ENGINES, MASKS, SMALL, engine_of
 from larvatus.data.verbs import reduce_groups
 from sample import ROLES, SECRET, people, roles_for
 from shrinking import steps
@@ -74,7 +74,7 @@ def seen_by_masks(data: lv.Microdata) -> str:
     return repr((levels, data.groups, data.labels, values, ends, dict(data.table.counts([n for n in names if levels[n]]))))
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in (SPARK, SMALL)])
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in (*CLUSTERS, SMALL)])
 def test_masks_see_no_mark(engine):
     seen: list[str] = []
 
