@@ -94,7 +94,7 @@ class SinglingOut(Attack):
             chance=0.0, s_alone=whole.base, interval=(whole.low, whole.high), by_group=Rows.of(by_group),
             details={
                 "predicates": Rows.of(rows),
-                "outliers": Rows.of(_outlier_row(name, *(c[own] for c in counts), sizes) for name, own in apart if own.any()),
+                "outliers": Rows.of(_outlier_row(n, (counts[0][own], counts[1][own]), sizes) for n, own in apart if own.any()),
             },
             notes=(HOLDOUT_BASELINE, *files.notes),
         )
@@ -122,10 +122,10 @@ class SinglingOut(Attack):
         return found[: self.predicates]
 
 
-def _outlier_row(name: str, mine: Ints, other: Ints, sizes: tuple[int, int]) -> Row:
+def _outlier_row(name: str, counts: tuple[Ints, Ints], sizes: tuple[int, int]) -> Row:
     """Success of the predicates read from some released rows."""
-    part = _Control.of(mine, other, *sizes)
-    return {"records": name, "count": len(mine), "value": part.value, "s_alone": part.base, "low": part.low, "high": part.high}
+    part = _Control.of(*counts, *sizes)
+    return {"records": name, "count": len(counts[0]), "value": part.value, "s_alone": part.base, "low": part.low, "high": part.high}
 
 
 class _Control:
