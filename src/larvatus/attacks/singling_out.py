@@ -125,7 +125,8 @@ class SinglingOut(Attack):
 def _outlier_row(name: str, counts: tuple[Ints, Ints], sizes: tuple[int, int]) -> Row:
     """Success of the predicates read from some released rows."""
     part = _Control.of(*counts, *sizes)
-    return {"records": name, "count": len(counts[0]), "value": part.value, "s_alone": part.base, "low": part.low, "high": part.high}
+    return {"records": name, "count": len(counts[0]), "value": part.value, "s_alone": part.base, "low": part.low,
+            "high": part.high}
 
 
 class _Control:
