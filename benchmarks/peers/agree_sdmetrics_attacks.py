@@ -37,7 +37,7 @@ def copied(about: list, records: pd.DataFrame, released: pd.DataFrame) -> dict[s
 
 def closest(about: list, training: pd.DataFrame, control: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
     known = metadata(training[about])
-    found = DCROverfittingProtection.compute_breakdown(training[about], released[about], control[about], known)
+    found = DCROverfittingProtection.compute_breakdown(training[about], released[about], control[about], known, "people")
     return {"": found["synthetic_data_percentages"]["closer_to_training"]}
 
 

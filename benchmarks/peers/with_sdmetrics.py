@@ -27,14 +27,14 @@ def attribution(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, flo
 
 def new_rows(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
     """The share of released rows that match no original record."""
-    return {"new rows": NewRowSynthesis.compute(original, released, METADATA["tables"]["people"])}
+    return {"new rows": NewRowSynthesis.compute(original, released, METADATA, "people")}
 
 
 def closest(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
     """Whether rows are closer to records that were used than to a fifth that is taken for records held out."""
     held = original.sample(frac=0.2, random_state=1)
     seen = original.drop(index=held.index)
-    return {"score": DCROverfittingProtection.compute(seen, released, held, METADATA["tables"]["people"])}
+    return {"score": DCROverfittingProtection.compute(seen, released, held, METADATA, "people")}
 
 
 def read(original: str, released: str) -> tuple[pd.DataFrame, pd.DataFrame]:
