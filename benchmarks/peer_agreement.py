@@ -11,7 +11,7 @@ census.csv and survey.csv are synthesised by sequential_trees, fully. SDMetrics 
     1 − ContingencySimilarity of two categories  utility_tables(statistic = "SPECKS"), two columns
 
 The loss of larvatus is the distance itself, so that the similarities of SDMetrics are turned round. attack_agreement.py
-compares attacks with those of anonymeter.
+compares attacks with those of anonymeter and SDMetrics.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def agreement(python: Path, folder: Path) -> Iterator[dict[str, Any]]:
         apart = {k: abs(v - either[k]) for k, v in theirs["losses"].items() if either[k] is not None and v == v}
         worst = max(apart, key=lambda k: apart[k])
         yield {
-            "file": name, "peer": "sdmetrics", "version": theirs["version"], "compared": len(apart),
+            "file": name, "peer": "sdmetrics", "version": theirs["version"], "about": "losses", "compared": len(apart),
             "not_compared": len(theirs["losses"]) - len(apart), "largest_difference": float(f"{apart[worst]:.3g}"), "at": worst,
             "same": sum(d < 1e-9 for d in apart.values()), "their_seconds": round(theirs["seconds"], 3),
             "own_seconds": round(seconds, 3),

@@ -30,6 +30,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ PAIRS = (
          "2,000 targets for each column, against 2,000 training records and as many controls"),
     Pair("sdmetrics", "quality_report", "utility:marginal+correlation+table",
          "columns and pairs of the file (tables from 50,000 sampled records), against those of the file and of each sub-group"),
+    Pair("sdmetrics", "attribution", "unpaired:key_attribution",
+         "values as they are, against groups at quantiles, DiSCO, RepU and the same for records held out"),
+    Pair("sdmetrics", "new_rows", "unpaired:near_copies",
+         "rows within 1 % of a record in every number, against near copies with a test, and rows equal to a record"),
+    Pair("sdmetrics", "closest", "unpaired:closest_record",
+         "absolute differences over ranges, against squared ones over standard deviations, with a test and by sub-group"),
     Pair("pycanon", "k_anonymity", "risk:uniqueness", "the smallest class, against all that uniqueness reports"),
     Pair("pycanon", "l_diversity", "risk:uniqueness", "the smallest diversity, against all that uniqueness reports"),
     Pair("pycanon", "t_closeness", "risk:key_risk",
@@ -92,6 +99,11 @@ SDCMICRO = (
     Figure("localSuppression", 1_000_000, 125, "mask:local_suppression"),
     Figure("suda2", 1_000_000, 27, "risk:key_risk"),
 )
+ABOUT = {
+    "losses": "single columns, correlations, tables of two categories", "linkability": "linkability of two columns",
+    "inference": "inference of a category from a number", "attribution": "correct attribution probability",
+    "copies": "rows equal to a record", "closest": "rows closest to a training record",
+}
 NO_EQUIVALENT = {"failed": "larvatus has no equivalent"}
 TASKS = (*(p.task for p in PAIRS), *(f.function for f in SDCMICRO))
 PEERS = (*dict.fromkeys(p.peer for p in PAIRS), "sdcMicro")
@@ -314,7 +326,8 @@ def compare_figures(keep: bool) -> int:
     from peer_agreement import agreement
 
     found: list[dict[str, Any]] = []
-    for peer, compared in (("sdmetrics", agreement), ("anonymeter", attack_agreement)):
+    attacks = [(peer, partial(attack_agreement, peer)) for peer in ("sdmetrics", "anonymeter")]
+    for peer, compared in (("sdmetrics", agreement), *attacks):
         if reason := missing(peer):
             print(f"{peer}: {reason}")
             return 1
@@ -329,10 +342,12 @@ def compare_figures(keep: bool) -> int:
 
 def write_agreement(page: Path, results: Sequence[dict[str, Any]]) -> None:
     """Replace the table of figures that agree."""
-    head = ("compared with", "file", "figures", "equal", "largest difference", "its seconds", "seconds of larvatus", "ratio")
+    head = ("compared with", "about", "file", "figures", "equal", "largest difference", "its seconds", "seconds of larvatus",
+            "ratio")
     replace_table(page, table(head, ([
-        f"{r['peer']} {r['version']}", f"`{r['file']}`", str(r["compared"]), str(r["same"]), f"{r['largest_difference']:.1g}",
-        f"{r['their_seconds']:.2g}", f"{r['own_seconds']:.2g}", f"{r['their_seconds'] / r['own_seconds']:.0f}",
+        f"{r['peer']} {r['version']}", ABOUT[r["about"]], f"`{r['file']}`", str(r["compared"]), str(r["same"]),
+        f"{r['largest_difference']:.1g}", f"{r['their_seconds']:.2g}", f"{r['own_seconds']:.2g}",
+        f"{r['their_seconds'] / r['own_seconds']:.0f}",
     ] for r in results)))
 
 

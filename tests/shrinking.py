@@ -11,6 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import map_groups, map_rows, moments_by_group
+from larvatus.masks.additive_noise import AdditiveNoise
 
 
 class Shrunk(Mask):
@@ -39,3 +40,9 @@ class GroupMeans(Mask):
             return {n: (np.bincount(place, block[n]) / np.bincount(place))[place] for n in current.confidential}
 
         return Masked(map_groups(current, average, current.confidential))
+
+
+def steps(mask: Mask) -> list[Mask]:
+    """The mask, after noise that is then shrunk (ranks change, variance falls) where it only makes sense after another."""
+    chosen = {"where": mask.where, "scope": mask.scope}
+    return [AdditiveNoise(**chosen), Shrunk(**chosen), mask] if mask.follows else [mask]

@@ -1,10 +1,11 @@
-"""Tasks of SDMetrics: its quality report, which compares columns (shapes) and pairs of columns (trends)."""
+"""Tasks of SDMetrics: its quality report, for columns (shapes) and pairs of columns (trends), and privacy metrics."""
 
 from __future__ import annotations
 
 import pandas as pd
 from people import CONFIDENTIAL, KEYS
 from sdmetrics.reports import QualityReport
+from sdmetrics.single_table import CategoricalZeroCAP, DCROverfittingProtection, NewRowSynthesis
 from timing import run
 
 NUMBERS = (*CONFIDENTIAL, "age")
@@ -19,9 +20,26 @@ def quality_report(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, 
     return dict(zip(found["Property"], found["Score"], strict=True))
 
 
+def attribution(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
+    """The correct attribution probability of each confidential column, given the keys."""
+    return {n: 1 - CategoricalZeroCAP.compute(original, released, key_fields=KEYS, sensitive_fields=[n]) for n in CONFIDENTIAL}
+
+
+def new_rows(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
+    """The share of released rows that match no original record."""
+    return {"new rows": NewRowSynthesis.compute(original, released, METADATA, "people")}
+
+
+def closest(original: pd.DataFrame, released: pd.DataFrame) -> dict[str, float]:
+    """Whether rows are closer to records that were used than to a fifth that is taken for records held out."""
+    held = original.sample(frac=0.2, random_state=1)
+    seen = original.drop(index=held.index)
+    return {"score": DCROverfittingProtection.compute(seen, released, held, METADATA, "people")}
+
+
 def read(original: str, released: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_parquet(original), pd.read_parquet(released)
 
 
 if __name__ == "__main__":
-    run("sdmetrics", {"quality_report": quality_report}, read)
+    run("sdmetrics", {t.__name__: t for t in (quality_report, attribution, new_rows, closest)}, read)

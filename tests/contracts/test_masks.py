@@ -13,7 +13,7 @@ import larvatus as lv
 from catalogue import CLUSTERS, ENGINES, MASKS, engine_of
 from drawn_examples import ALL
 from sample import ROLES, SECRET, people, roles_for
-from shrinking import Shrunk
+from shrinking import steps
 
 
 def masked(frame: pd.DataFrame, mask, engine: str = "memory", secret: bytes = SECRET, **roles: object) -> pd.DataFrame:
@@ -29,12 +29,6 @@ def sample_on(engine: str, confidential: tuple[str, ...]) -> lv.Microdata:
 
 def masked_of_shared(mask, engine: str = "memory") -> pd.DataFrame:
     return lv.mask(sample_on(engine, tuple(confidential(mask))), *steps(mask), secret=SECRET).frame()
-
-
-def steps(mask) -> list:
-    """The mask, after noise that is then shrunk (ranks change, variance falls) where it only makes sense after another."""
-    chosen = {"where": mask.where, "scope": mask.scope}
-    return [lv.masks.AdditiveNoise(**chosen), Shrunk(**chosen), mask] if mask.follows else [mask]
 
 
 def confidential(mask) -> list[str]:

@@ -63,6 +63,22 @@ def test_an_honest_file_is_at_its_baseline(attack):
 
 
 @pytest.mark.parametrize("attack", UNPAIRED_ATTACKS)
+def test_a_leak_of_outlying_records_alone_is_seen_among_them(attack):
+    """An honest file with copies of the twentieth of the records that is farthest out: the others stay near their baseline."""
+    data = population()
+    seen = data.to_pandas()
+    numbers = seen[list("abcd")]
+    far = (((numbers - numbers.median()) / numbers.std()) ** 2).sum(axis=1)
+    copied = seen[far >= far.quantile(0.95)]
+    score = attacked(data, pd.concat([people(900, 5), copied]), keyed(attack))
+    outlying, interior = ({**r} for r in score.details["outliers"])
+    assert (outlying["records"], interior["records"]) == ("outlying tenth", "interior")
+    beyond = [r["value"] - r["s_alone"] for r in (outlying, interior)]
+    assert beyond[0] > 0.05 + max(beyond[1], 0)
+    assert abs(beyond[1]) < 0.1
+
+
+@pytest.mark.parametrize("attack", UNPAIRED_ATTACKS)
 def test_row_order_changes_nothing(attack):
     table, held, rows = people(500, 3), people(200, 4), people(300, 5)
     rng = np.random.default_rng(6)

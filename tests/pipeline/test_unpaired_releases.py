@@ -211,6 +211,9 @@ def test_check_finds_a_file_that_copies_and_passes_an_honest_one():
     assert lv.check(data, honest, "secure", paired=False).meets_limits
     broken = lv.check(data, copied, "secure", paired=False).broken
     assert {"near_copies", "singling_out"} & {r["score"] for r in broken}
+    three = ["near_copies", "closest_record", "membership_inference"]
+    assert repr(lv.risk(data, copied, three, paired=False)).count("WARNING") == 3
+    assert "WARNING" not in repr(lv.risk(data, honest, three[1:], paired=False))
 
 
 def test_the_command_line_scores_a_synthetic_file(folder, capsys):
@@ -218,6 +221,8 @@ def test_the_command_line_scores_a_synthetic_file(folder, capsys):
     assert main(["risk", "people.csv", "synthetic.csv", *given]) == 0
     said = capsys.readouterr()
     assert "closest_record" in said.out
+    assert sum("not paired with the original" in line and "not run" in line for line in said.err.splitlines()) == 1
+    assert "nearest_record, " in said.err
     assert main(["utility", "people.csv", "synthetic.csv", *given, "--method", "moments"]) == 0
     assert main(["check", "people.csv", "synthetic.csv", *given, "--tier", "secure"]) in (0, 4)
     assert main(["risk", "people.csv", "synthetic.csv", *given[:4]]) != 0

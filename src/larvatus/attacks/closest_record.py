@@ -25,6 +25,8 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
+_ALARM = 0.05
+
 
 class ClosestRecord(Attack):
     """Distance to the closest record: released rows lie closer to records that the generator saw than to records held out.
@@ -85,8 +87,14 @@ class ClosestRecord(Attack):
                                   "p_value without margin": whole.p_value}]),
                 "distances": Rows.of(_distance_row(name, d[:, 0], first_over_last(d)) for name, d in figures.items()), **tail,
             },
-            notes=(HOLDOUT_BASELINE, *files.notes),
+            notes=(*_warning(whole.p_beyond, release), HOLDOUT_BASELINE, *files.notes),
         )
+
+
+def _warning(p_value: float, release: Release) -> tuple[str, ...]:
+    if release.is_paired or p_value > _ALARM:
+        return ()
+    return (f"WARNING: released rows are closer to records that were used than to records held out (p = {p_value:.3g})",)
 
 
 def _closest(rows: Floats, records: Floats, seen: Bools) -> Floats:

@@ -36,6 +36,7 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.estimates.intervals import wilson
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
+_CHANCE = 0.5
 _FORMS: Mapping[str, str] = {
     "density": "nothing else", "occurrence": "nothing else", "shadow": "the generator, and records of their own",
     "learnt": "whether half of the other records were used", "law": "the mask and its settings",
@@ -115,7 +116,8 @@ class MembershipInference(Attack):
             details={"false_positives": Rows.of(_rates(members, held)), "outliers": _outliers(members, held, far),
                      "forms": Rows.of(_form_rows(every, there_are, chosen, cut)),
                      **({} if law is None else {"closed_form": law.expected})},
-            notes=(*files.notes, *notes, *([] if law is None else [f"the likelihood ratio is that of {law.rule}"])),
+            notes=(*_warning(value, low, release), *files.notes, *notes,
+                   *([] if law is None else [f"the likelihood ratio is that of {law.rule}"])),
         )
 
     def _shadows(
@@ -138,6 +140,12 @@ class MembershipInference(Attack):
             raise
         except LarvatusError as error:
             return [], [f"no shadow files were made: {error.reason_for(self.name())}"]
+
+
+def _warning(value: float, low: float, release: Release) -> tuple[str, ...]:
+    if release.is_paired or low <= _CHANCE:
+        return ()
+    return (f"WARNING: records are recognised as used: a used one stands out against one held out in {value:.1%} of all pairs",)
 
 
 def _scorers(members: Floats, others: Floats, shadow: tuple[Floats, Floats] | None) -> dict[str, Scorer]:

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.unpaired.compared_files import ComparedFiles
-from larvatus.attacks.unpaired.control_scores import around_baseline, mean_difference
+from larvatus.attacks.unpaired.control_scores import around_baseline, mean_difference, outlier_rows
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -75,6 +75,7 @@ class NearCopies(Attack):
             low, high = around_baseline(float(part.mean()), base, mean_difference(part, usual))
             by_group.append({"sub_group": files.groups.name(g), "records": n, "value": float(part.mean()), "chance": base,
                              "s_alone": base, "low": low, "high": high})
+        of_fresh = np.concatenate([files.outlying(files.holdout), files.outlying(files.training)])
         p_value = tail_scan(mine, fresh, _SEED, _EXCESS)
         counted = copied.astype(bool)
         return Score(
@@ -85,7 +86,7 @@ class NearCopies(Attack):
                 "test": Rows.of([{"released rows": len(mine), "real records compared": len(fresh), "p_value": p_value}]),
                 "copied_rows": Rows.of(_copy_rows(rows, held, len(training), counted, distance[:, 0], near[:, 0])),
                 "ratios": Rows.of(_ratio_rows(mine, fresh)),
-                "outliers": _outliers(files, copied, base),
+                "outliers": outlier_rows((files.outlying(files.released), of_fresh), copied, usual),
             },
             identifies=True, certain=max(0.0, value - base) if p_value <= _ALARM else 0.0,
             notes=(*_warning(p_value),
@@ -116,11 +117,3 @@ def _copy_rows(rows: Floats, held: Floats, records: int, counted: Bools, distanc
 def _ratio_rows(mine: Floats, fresh: Floats) -> list[Row]:
     return [{"ratio at most": at, "released rows": float((mine <= at).mean()), "real records": float((fresh <= at).mean())}
             for at in (0.0, 0.01, 0.03, 0.1, 0.3)]
-
-
-def _outliers(files: ComparedFiles, copied: Floats, base: float) -> Rows:
-    outlying = files.outlying(files.released)
-    return Rows.of(
-        {"records": name, "count": int(part.sum()), "value": float(copied[part].mean()), "s_alone": base}
-        for name, part in (("outlying tenth", outlying), ("interior", ~outlying)) if part.any()
-    )

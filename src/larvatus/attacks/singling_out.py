@@ -71,11 +71,11 @@ class SinglingOut(Attack):
         counts = count_meeting(tried, files.training), count_meeting(tried, files.holdout)
         sizes = len(files.training), len(files.holdout)
         whole = _Control.of(*counts, *sizes)
-        group = files.training.group[first_meeting(tried, files.training)]
-        hit = counts[0] == 1
+        row = first_meeting(tried, files.released)
+        group = files.released.group[row]
         by_group: list[Row] = []
         for g, n in enumerate(files.groups.sizes):
-            own = (group == g) & (counts[0] > 0)
+            own = group == g
             part = _Control.of(counts[0][own], counts[1][own], *sizes) if own.sum() >= 2 else whole
             by_group.append({"sub_group": files.groups.name(g), "records": n, "value": part.value, "chance": 0.0,
                              "s_alone": part.base, "low": part.low, "high": part.high})
@@ -86,16 +86,15 @@ class SinglingOut(Attack):
                 part = _Control.of(counts[0][first:last], counts[1][first:last], *sizes)
                 rows.append({"predicates": name, "count": int(last - first), "value": part.value, "s_alone": part.base,
                              "low": part.low, "high": part.high})
-        outlying = files.outlying(files.training)[first_meeting(tried, files.training)]
+        outlying = files.outlying(files.released)[row]
+        apart = [("outlying tenth", outlying), ("interior", ~outlying)]
         return Score(
             self.name(), "risk", whole.value,
             "share of conditions read from the file that hold for exactly one training record", self.settings(),
             chance=0.0, s_alone=whole.base, interval=(whole.low, whole.high), by_group=Rows.of(by_group),
             details={
                 "predicates": Rows.of(rows),
-                "outliers": Rows.of({"records": name, "count": int((part & hit).sum()),
-                                     "value": float((part & hit).sum() / max(hit.sum(), 1))}
-                                    for name, part in (("outlying tenth", outlying), ("interior", ~outlying))),
+                "outliers": Rows.of(_outlier_row(n, (counts[0][own], counts[1][own]), sizes) for n, own in apart if own.any()),
             },
             notes=(HOLDOUT_BASELINE, *files.notes),
         )
@@ -121,6 +120,13 @@ class SinglingOut(Attack):
             if len(found) >= self.predicates:
                 break
         return found[: self.predicates]
+
+
+def _outlier_row(name: str, counts: tuple[Ints, Ints], sizes: tuple[int, int]) -> Row:
+    """Success of the predicates read from some released rows."""
+    part = _Control.of(*counts, *sizes)
+    return {"records": name, "count": len(counts[0]), "value": part.value, "s_alone": part.base, "low": part.low,
+            "high": part.high}
 
 
 class _Control:

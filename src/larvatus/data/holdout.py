@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Self
 
@@ -15,11 +15,11 @@ from pydantic import ConfigDict, Field, model_validator
 from larvatus.core.arrays import Bools, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom, stream_key
-from larvatus.data.contracts import Array, Block
+from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.households.record_units import masking_units
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.settings.settings_model import SettingsModel
-from larvatus.data.verbs import take_rows
+from larvatus.data.verbs import map_rows, reduce_groups, take_rows
 
 FEWEST_HELD_OUT = 50  # records on either side of the split
 NO_HOLDOUT = ("give records that the generator did not see ([holdout] share or file in a study, --holdout FILE, or "
@@ -107,4 +107,32 @@ def split_off(data: Microdata, held: Ints) -> Microdata:
     if min(out.rows, kept.rows) < FEWEST_HELD_OUT:
         raise RiskError(f"{out.rows:,} records are held out and {kept.rows:,} are left; at least {FEWEST_HELD_OUT} are needed "
                         "on either side. Change the share, or give a larger file.", subject="holdout")
-    return replace(kept, holdout=replace(out, holdout=None))
+    return replace(_described_anew(kept), holdout=replace(out, holdout=None))
+
+
+def _described_anew(data: Microdata) -> Microdata:
+    """The same records, with columns described by them alone: levels that occur, and whether all numbers are whole.
+
+    A level that only records held out have would otherwise reach masks, which may release it.
+    """
+    columns = data.table.columns
+
+    def seen(group: int, block: Block) -> dict[str, Array]:
+        return {n: np.bincount(block[n][block[n] >= 0], minlength=len(c.levels)) > 0 if c.kind == "nominal"
+                else np.array([bool((block[n] != np.rint(block[n]))[~np.isnan(block[n])].any())]) for n, c in columns.items()}
+
+    found = reduce_groups(data, list(columns), seen, lambda one, other: {n: one[n] | other[n] for n in one})
+    occurs = {n: np.logical_or.reduce([f[n] for f in found]) for n in columns}
+    made: list[Column] = []
+    places: dict[str, Array] = {}
+    for n, c in columns.items():
+        if c.kind == "nominal" and not occurs[n].all():
+            made.append(replace(c, levels=tuple(v for v, there in zip(c.levels, occurs[n], strict=True) if there)))
+            places[n] = np.append(np.where(occurs[n], np.cumsum(occurs[n]) - 1, -1), -1).astype(np.int32)
+        elif c.kind == "number" and c.dates is None and not c.integer and not occurs[n][0]:
+            made.append(replace(c, integer=True))
+
+    def described(group: int, block: Block) -> Mapping[str, Array]:
+        return {c.name: places[c.name][block[c.name]] if c.name in places else block[c.name] for c in made}
+
+    return map_rows(data, described, [c.name for c in made], made) if made else data

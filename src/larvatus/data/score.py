@@ -220,7 +220,16 @@ class Scores(tuple[Score, ...]):
     inputs: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return str(self.summary()) if self else "no scores"
+        loud = dict.fromkeys(note for score in self for note in score.notes if note.startswith("WARNING"))
+        return "\n".join([str(self.summary()), *loud]) if self else "no scores"
+
+    def reasons_not_run(self) -> tuple[str, ...]:
+        """As `not_run`, with methods that have the same reason together."""
+        by: dict[str, list[str]] = {}
+        for line in self.not_run:
+            method, _, reason = line.removeprefix("not run: ").partition(": ")
+            by.setdefault(reason, []).append(method)
+        return tuple(f"not run: {', '.join(methods)}: {reason}" for reason, methods in by.items())
 
     def _repr_html_(self) -> str:
         return str(view(self, "html_of_scores"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +152,34 @@ def test_a_constant_target_and_a_file_without_predictors_make_one_leaf():
         tree = fit_tree(predictors, target, "number", np.arange(50), 5)
         assert tree.leaves.sizes.tolist() == [50]
         assert not tree.leaf_of([x] * len(predictors), 50).any()
+
+
+MANY_CLASSES = """
+import resource
+from pathlib import Path
+import numpy as np
+from larvatus.stats.trees.tree import Predictor, fit_tree
+rng = np.random.default_rng(9)
+x = rng.normal(size=60_000)
+g = rng.integers(0, 40, len(x)).astype(np.int32)
+target = np.argsort(np.argsort(x)) * 1500 // len(x)
+columns = [Predictor.of_numbers(x), Predictor.of_levels(g, 40, True)]
+fit_tree(columns, target, "classes", np.arange(300), 5)  # loads what was compiled
+held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + 200_000_000,) * 2)
+tree = fit_tree(columns, target, "classes", np.arange(len(x)), 5)
+print(len(tree.leaves.sizes), tree.leaves.sizes.min())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory of a process is read from /proc")
+def test_many_classes_and_many_different_numbers_need_little_memory():
+    """60,000 numbers and 1,500 classes: a table of both would take 720 MB, and there are 200."""
+    done = subprocess.run([sys.executable, "-c", MANY_CLASSES], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    leaves, smallest = map(int, done.stdout.split())
+    assert leaves > 20
+    assert smallest >= 5
 
 
 CODE = """

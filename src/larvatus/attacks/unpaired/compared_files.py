@@ -29,7 +29,7 @@ _UNUSED = ("file", "error", "presence", "guesses", "published")
 
 @dataclass(frozen=True)
 class FileRecords:
-    """Records of one file: their ids, sub-group, and values by column (codes of common levels for categories)."""
+    """Records of one file: ids, sub-group (−1 if the original has none like it), and values (common codes for categories)."""
 
     record: Ints
     group: Ints
@@ -64,10 +64,10 @@ class ComparedFiles:
         columns = {n: original.table.columns[n] for n in names}
         maps = _common_levels(every, names)
         parts = [_part(d, names, m) for d, m in zip(every, maps, strict=True)]
-        where = {label: g for g, label in enumerate(original.groups.labels)}
-        if len(parts) == 3 and original.holdout is not None:
-            here = np.array([where.get(label, -1) for label in original.holdout.groups.labels], dtype=np.int64)
-            parts[2] = FileRecords(parts[2].record, here[parts[2].group], parts[2].values)
+        where = {tuple(map(_as_text, label)): g for g, label in enumerate(original.groups.labels)}
+        for k, data in enumerate(every[1:], start=1):
+            here = np.array([where.get(tuple(map(_as_text, label)), -1) for label in data.groups.labels], dtype=np.int64)
+            parts[k] = replace(parts[k], group=here[parts[k].group])
         made = cls(columns, tuple(n for n in names if n in original.confidential), parts[0], parts[1],
                    parts[2] if len(parts) == 3 else None, original.groups,
                    (*left_out, *intruder.fields_without_effect(*_UNUSED)))

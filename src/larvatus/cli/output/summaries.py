@@ -101,7 +101,7 @@ def print_scores(terminal: Terminal, scores: Any) -> None:
     from larvatus.comparison.detail_titles import detail_title
     from larvatus.measures.analyses.spec import METHOD
 
-    for note in [*_notes(scores), *scores.not_run]:
+    for note in [*_notes(scores), *scores.reasons_not_run()]:
         terminal.hint(f"note: {note}")
     terminal.table(scores.summary())
     long: list[str] = []

@@ -20,9 +20,9 @@ def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
 
 
 def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
-    """Whether the column still has the kind and levels with which it was read. Only then does its Arrow type fit."""
+    """Whether the column still has the kind with which it was read, and no new level. Only then does its Arrow type fit."""
     read = columns.get(column.name, column)
-    return (column.kind, column.levels) == (read.kind, read.levels)
+    return column.kind == read.kind and set(column.levels) <= set(read.levels)
 
 
 def as_frame(

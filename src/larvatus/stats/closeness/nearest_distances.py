@@ -41,19 +41,20 @@ def first_over_last(distance: Floats) -> Floats:
 
 
 def fresh_distances(training: Floats, holdout: Floats) -> Floats:
-    """r of real records that were not copied: the holdout among the training records, and these among half of the others.
+    """r of real records that were not copied: the holdout among the training records, then these among half of the others.
 
     Of two training records that are near each other, one asks and the other is asked, by a coin for the pair. Otherwise such a
     pair would count twice.
     """
-    ordered = training[np.lexsort(training.T)]
+    order = np.lexsort(training.T)
+    ordered = training[order]
     distance, near = nearest_distances(ordered, ordered, min(_LISTED, len(ordered)))
     asks = _asks(np.arange(len(ordered))[:, None], near).cumsum(axis=1)
     own = np.arange(len(ordered))
     first = distance[own, np.argmax(asks >= 1, axis=1)]
     last = distance[own, np.where(asks[:, -1] >= NEIGHBOURS, np.argmax(asks >= NEIGHBOURS, axis=1), -1)]
     apart = np.divide(first, last, out=np.ones(len(own)), where=(last > 0) & (asks[:, -1] > 0))
-    return np.concatenate([relative_distances(holdout, training), apart])
+    return np.concatenate([relative_distances(holdout, training), apart[np.argsort(order)]])
 
 
 def _asks(first: Ints, second: Ints) -> Bools:

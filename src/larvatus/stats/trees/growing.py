@@ -75,7 +75,10 @@ def grow(
     sides, used = np.zeros(64, dtype=np.uint8), 0
     held, spare, node = rows.copy(), np.empty(m, dtype=np.int32), np.zeros(codes.shape[1], dtype=np.int64)
     side = np.zeros(codes.shape[1], dtype=np.uint8)
-    widest = max(1, levels.max()) if p else 1
+    widest = 1  # the most levels of a column that is counted by level: numbers held in order may have as many values as rows
+    for j in range(p):
+        if slot[j] < 0:
+            widest = max(widest, levels[j])
     where, levels_here = np.full(widest, -1, dtype=np.int64), np.zeros(widest, dtype=np.int64)
     count = np.zeros(widest, dtype=np.int64)
     by, total, chosen = np.zeros(widest, dtype=np.int64), np.zeros(widest), np.zeros(widest, dtype=np.bool_)
