@@ -1,4 +1,4 @@
-"""Intruders that read the rows of a person together: repeated values, values that change slowly, and what S says of dates.
+"""Intruders that read the rows of a person together, and marks of unusual numbers.
 
 They were written without knowledge of the attacks, and use NumPy and pandas only. Measured figures: each test's docstring, as
 (intruder, product before, product now). Where two figures are compared, the false-alarm rate is that of three standard errors
@@ -154,3 +154,66 @@ def test_the_year_of_a_visit_shows_the_shift_of_all_dates() -> None:
         intruder.append(1 - float(np.mean(error**2) / np.var(day)))
         product.append(lv.risk(data, release, ["value_disclosure"])[0].value)
     not_below(product, intruder)
+
+
+def owners(n: int = 800) -> tuple[pd.DataFrame, lv.Microdata]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"region": rng.integers(0, 6, n), "illness": rng.choice(list("ABC"), n, p=[0.6, 0.3, 0.1]),
+                          "income": rng.lognormal(10, 0.5, n).round(), "wealth": rng.lognormal(11, 0.5, n).round()})
+    return frame, lv.read(frame, confidential=["illness", "income", "wealth"], non_confidential=["region"],
+                          nominal=["region", "illness"])
+
+
+HIDDEN = ["post_randomisation(stay=0.4, columns=['illness'])", "data_shuffling(columns=['income', 'wealth'])"]
+
+
+@pytest.mark.parametrize("base", [7, 12, 75])
+def test_multiples_of_an_unusual_number_mark_an_illness(base: int) -> None:
+    """A last step rounds the incomes of those with one illness to sevens, twelves or 75s, after everything was masked.
+
+    Of the multiples, .33, .47 and .84 have the illness, which .10 of all have. Before, .00, .00 and .43 were reported, and tier
+    scientific passed each of them.
+    """
+    frame, data = owners()
+    step = f"rounding(base={base}, columns=['income'], where=\"illness = 'C'\")"
+    release = lv.mask(data, *HIDDEN, step, secret=secret(0))
+    found = (release.frame()["income"] % base == 0).to_numpy()
+    right = float((frame["illness"][found] == "C").mean())
+    assert right > 0.3
+    score = lv.risk(data, release, ["category_disclosure"])[0]
+    told = [float(row["share"]) for row in score.details["telling_categories"] if row["original"] == "C"]
+    assert told
+    assert told[0] >= right - 3 * np.sqrt(right * (1 - right) / found.sum())
+    assert base != 75 or passed(score) == []  # .47 is within what tier secure allows
+
+
+def test_multiples_of_an_unusual_number_mark_high_incomes() -> None:
+    """The wealth of those who earn above 40,000 is rounded to twelves: R² of the multiples (.38, .01, .38)."""
+    frame, data = owners()
+    release = lv.mask(data, *HIDDEN, "rounding(base=12, columns=['wealth'], where='income > 40000')", secret=secret(0))
+    mark = release.frame()["wealth"].to_numpy() % 12 == 0
+    read = squared_correlation(frame["income"].to_numpy(), mark)
+    assert read > 0.1
+    assert of_column(lv.risk(data, release, ["value_disclosure"])[0], "income") >= read - 0.01
+
+
+def test_unusual_numbers_without_relation_are_not_used() -> None:
+    """A third of the incomes of everyone are multiples of 12: no note (false alarms: 1e-6 in each of five files)."""
+    for seed in range(5):
+        frame, _ = owners()
+        some = np.random.default_rng(seed).random(len(frame)) < 0.33
+        frame["income"] = np.where(some, (frame["income"] / 12).round() * 12, frame["income"])
+        data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["region"], nominal=["region"])
+        score = lv.risk(data, lv.mask(data, "random_swap(rate=1.0)", secret=secret(seed)), ["value_disclosure"])[0]
+        assert not any("round" in note for note in score.notes)
+
+
+def test_odd_units_are_found_among_values_on_a_grid() -> None:
+    from larvatus.attacks.values.telling_marks import odd_units
+
+    x = np.random.default_rng(1).lognormal(10, 1, 2000).round()
+    some = np.arange(2000) % 5 == 0
+    assert odd_units(np.where(some, (x / 7).round() * 7, x))[0] == 7
+    assert odd_units(np.where(some, (x / 12).round() * 12, x))[0] == 12
+    assert odd_units(np.where(some, (x / 12).round() * 12, x) / 100)[0] == pytest.approx(0.12)
+    assert odd_units(x + 0.001234) == []

@@ -63,10 +63,10 @@ class ValueDisclosure(Attack):
     worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
     round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values. In a
     file of households or persons, the means of the released values of all members or rows, or of those near in S, and the
-    value that they repeat most are further columns: the intruder knows which ones belong together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder
-    who holds the file and knows the steps makes the release again with other secrets, and learns posterior means from that.
-    They replace the regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme
-    values are recognised.
+    value that they repeat most are further columns: the intruder knows which ones belong together. If values vary smoothly
+    with numbers of S, so are means over records nearby. An intruder who holds the file and knows the steps makes the release
+    again with other secrets, and learns posterior means from that. They replace the regression where they tell more: bounded
+    noise cannot hide values outside its reach, and rare or extreme values are recognised.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.attacks.values.repeated_values import most_frequent_values, repeated_share
-from larvatus.attacks.values.unit_paths import numbers_of, path_means
+from larvatus.attacks.values.unit_paths import path_means, varying_numbers
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
@@ -55,7 +55,7 @@ def with_unit_means(joined: Microdata, original: Microdata, names: Sequence[str]
         return UnitMeans(joined, {}, {}, chance)
     s = [n for n in joined.known if n in joined.table.columns]
     record, group, values = collect(joined, list(dict.fromkeys([*names, *before, *s])))
-    numbers = numbers_of(values, [n for n in s if joined.table.columns[n].kind == "number"][:_MOST_COLUMNS])
+    numbers = varying_numbers(values, [n for n in s if joined.table.columns[n].kind == "number"][:_MOST_COLUMNS])
     known = [group, *(v for n in s[:_MOST_COLUMNS] if (v := _few(values[n])) is not None)]
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}

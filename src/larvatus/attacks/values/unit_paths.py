@@ -102,6 +102,6 @@ def _share(x: Floats, predicted: Floats) -> float:
     return max(1 - float(((x - predicted) ** 2).sum()) / total, 0.0) if total > 0 else 0.0
 
 
-def numbers_of(values: Mapping[str, Floats], names: Sequence[str]) -> dict[str, Floats]:
+def varying_numbers(values: Mapping[str, Floats], names: Sequence[str]) -> dict[str, Floats]:
     """These columns, without those of one value."""
     return {n: values[n] for n in names if np.nanstd(values[n]) > 0}
