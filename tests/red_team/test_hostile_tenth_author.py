@@ -6,23 +6,24 @@ of the difference over secrets, one side: less than .05 for the few of these tes
 
 Intruders that found no more than the product:
 
-* `least_loss_model(bits=5)`, 300 records, 8 columns: links one to one under a fitted law .39 and .40 (product .54, .51) of normal
-  columns, .26 and .24 (product .32) of lognormal ones; R² by regression .75 and .71 (product .75, .74).
-* `sequential_trees` on 15 columns of S without relation to X: squared correlation with the release .20, with the mean of 20
-  copies .50 (product, R² .40 and .52). Leaves of 20 copies read as sets of donors, in the order of a curve in S: R² .996 (.997).
-* Price in S, quantity and revenue with noise 1: logarithms of price × quantity and of revenue together, squared correlations .51
-  and .67 (product .70, .68). The same with ranks swapped in windows of .2: .45 and .51 (product .53, .45, ranks .93).
-* Three masks with five copies (`multiple_imputation`, `correlated_noise`, `rank_swap`): links by mean values, logarithms and ranks
-  .01 (product .02).
+* `least_loss_model(bits=5)`, 300 records, 8 columns: links one to one under a fitted law .39 and .40 (product .54, .51) of
+  normal columns, .26 and .24 (product .32) of lognormal ones; R² by regression .75 and .71 (product .75, .74).
+* `sequential_trees` on 15 columns of S without relation to X: squared correlation with the release .20, with the mean of
+  20 copies .50 (product, R² .40 and .52). Leaves of 20 copies as sets of donors, in the order of a curve in S: R² .996
+  (product .997).
+* Price in S, quantity and revenue with noise 1: logarithms of price × quantity and of revenue together, squared
+  correlations .51 and .67 (product .70, .68). The same with ranks swapped in windows of .2: .45 and .51 (product .53, .45).
+* Three masks with five copies (`multiple_imputation`, `correlated_noise`, `rank_swap`): links by mean values, logarithms and
+  ranks .01 (product .02).
 
 Intruders that found more, and are not mended:
 
-* A job that changes in a tenth of 20 waves, `post_randomisation(stay=0.45)`: a chain forwards and backwards over the waves of each
-  person is right in .654 of 1,200 rows (product .626, which takes all waves of a person alike; one secret).
+* A job that changes in a tenth of 20 waves, `post_randomisation(stay=0.45)`: a chain forwards and backwards over the waves
+  of each person is right in .654 of 1,200 rows (product .626, which takes all waves of a person alike; one secret).
 * `data_shuffling`, then `top_coding` by the mean of the three largest values: two of the three firms compute the third. Tiers
   `scientific` and `secure` pass; only `aggregate_disclosure`, which does not decide, reports 1.
-* `microaggregation(k=5)` of a giant, 20 times as large as the next: 5 times the largest mean less 4 of the next is the giant to
-  within 7 %. `uniqueness` reports nothing; tiers refuse the file for other values.
+* `microaggregation(k=5)` of a giant, 20 times as large as the next: 5 times the largest mean less 4 of the next is the giant
+  to within 7 %. `uniqueness` reports nothing; tiers refuse the file for other values.
 """
 
 from __future__ import annotations
