@@ -15,6 +15,7 @@ from larvatus.papers.framework.verdicts import MeasuredFigure, figures_by_name
 from larvatus.papers.global_utility_003 import claims as claims_003
 from larvatus.papers.global_utility_003.experiments import FLEXIBLE
 from larvatus.papers.global_utility_003.figures import UTILITY_MEASURES
+from larvatus.papers.reverse_mapping_001 import open_issues
 from larvatus.papers.reverse_mapping_001 import paper as paper_001
 from larvatus.papers.shuffling_000 import paper as paper_000
 
@@ -192,3 +193,13 @@ def test_chance_in_simulated_data_is_one_record_in_each_sub_group():
     exact = {f"2/d = 0/{g}": near(1, 0.0) for g in groups}
     assert paper_000._by_chance(exact | {f"2/shuffled/{g}": near(1.02, 0.1) for g in groups})[0] == "holds"
     assert paper_000._by_chance(exact | {f"2/shuffled/{g}": near(1.5, 0.1) for g in groups})[0] == "holds in part"
+
+
+def test_a_refusal_of_larvatus_does_not_refute_that_reverse_mapping_can_follow_a_mask(monkeypatch):
+    claim = next(c for c in open_issues.PAPER.claims if c.says.startswith("Any masking mechanism"))
+    verdict, evidence = claim.judge({})
+    assert verdict == "holds"
+    assert all(name in str(evidence) for name in ("rounding", "top_coding", "recoding", "sampling"))
+    assert "post_randomisation" not in str(evidence)
+    monkeypatch.setattr(open_issues, "followed_if_allowed", lambda name: name != "rounding")
+    assert claim.judge({})[0] == "holds in part"

@@ -49,6 +49,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/key_risk/pitman_prediction.py": "the law of uniques given the sample, apart from how models are fitted",
     "attacks/values/common_values.py": "what several releases show of a record, apart from the regression that uses it",
+    "attacks/values/repeated_values.py": "which values a person repeats, apart from the means over rows",
     "attacks/values/defining_columns.py": "a search over columns of S, apart from the attack on the cells that it finds",
     "stats/estimates/common_values.py": "arithmetic on values and groups, tested by hand",
     "stats/grouping/equal_groups.py": "arithmetic on values, tested by itself",

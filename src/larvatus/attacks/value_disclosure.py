@@ -62,11 +62,12 @@ class ValueDisclosure(Attack):
     released value as the most probable one. The details list rare values that the release gives away, and a limit on the
     worst category applies to them. If it clearly tells something which values of a released column are missing, zero, whole or
     round, that is one more column: steps leave such marks if they are restricted by a condition on confidential values. In a
-    file of households or persons, the means of the released values of all members or rows are further columns: the intruder
-    knows which ones belong together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder
-    who holds the file and knows the steps makes the release again with other secrets, and learns posterior means from that.
-    They replace the regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme
-    values are recognised. The details then also give the width by regression alone, which is the published figure.
+    file of households or persons, the means of the released values of all members or rows, or of those near in S, and the
+    value that they repeat most are further columns: the intruder knows which ones belong together. If values vary smoothly
+    with numbers of S, so are means over records nearby. An intruder who holds the file and knows the steps makes the release
+    again with other secrets, and learns posterior means from that. They replace the regression where they tell more: bounded
+    noise cannot hide values outside its reach, and rare or extreme values are recognised. The details then also give the width
+    by regression alone, which is the published figure.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -158,7 +159,7 @@ def _near(names: Sequence[str]) -> list[str]:
 def _averaged(means: UnitMeans) -> list[str]:
     kinds = {k: dict.fromkeys(n for c, n in means.named.items() if means.kind[c] == k)
              for k in dict.fromkeys(means.kind.values())}
-    return [f"{', '.join(names)}: the mean of the released values of all rows of a {kind} is used, too"
+    return [f"{', '.join(names)}: what the released values of all rows of a {kind} have in common is used, too"
             for kind, names in kinds.items()]
 
 

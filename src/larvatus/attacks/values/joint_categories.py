@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.attacks.values.telling_marks import MARKS, MISSING_MARK, marks_of, telling_table
+from larvatus.attacks.scoring.outlying_records import MOST_HELD
+from larvatus.attacks.values.telling_marks import MARKS, MISSING_MARK, are_multiples, marks_of, odd_units, telling_table
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.verbs import as_one_group, reduce_groups
 
 _PARTS = 10
@@ -91,9 +92,12 @@ class Witness:
     cuts: Floats | None
     texts: tuple[str, ...] = ()
     marks: bool = False
+    unit: float | None = None  # of which multiples are told apart from other values
 
     def codes_of(self, block: Mapping[str, Array] | Block) -> Ints:
         values = block[self.name]
+        if self.unit is not None:
+            return are_multiples(values, self.unit).astype(np.int64)
         if self.marks:
             return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         if self.levels is not None:
@@ -118,5 +122,7 @@ def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
             cuts = cuts[~np.isnan(cuts)]
             if len(cuts):
                 out.append(Witness(n, len(cuts) + 1, None, cuts))
+            odd = odd_units(collect(joined, [n])[2][n]) if joined.rows <= MOST_HELD else []
+            out += [Witness(n, 2, None, None, marks=True, unit=unit) for unit in odd]
         out.append(Witness(n, MARKS, None, None, marks=True))
     return out

@@ -1,7 +1,8 @@
-"""Marks that a step leaves on the values it changed: missing or zero, whole numbers, multiples of 5, 10, 50, 100 and so on.
+"""Marks that a step leaves on the values it changed: missing or zero, whole numbers, multiples of 5, 10, 50, 100, or of 7.
 
     mark of y:  0 finer than .01;  1 … 13 the coarsest unit of .01, .1, 1, 5, 10, 50, 100, 500, … 1,000,000 that divides y;
                 14 zero;  15 missing
+    odd units of a column: 2 … 100 finest units; those are tried of which more than 1/b of the values are multiples
 
 If a step was restricted by a condition on a confidential column, the mark tells whether the condition holds, however well that
 column is masked. The same is true of missing cells that are more frequent among some persons. A mark is used only if it is
@@ -27,6 +28,9 @@ MARKS = len(_UNITS) + 3
 _EXACT, _ROUNDING = 1e-6, 1e-12
 _LEVEL = 1e-6  # probability that any mark is used although none is related to an original column
 _MOST = 40  # released columns of which marks are looked at
+_ODDEST, _ODD = 100, 6  # largest odd unit, in finest ones; odd units that are tried
+_CLEAR, _TIMES = 2.0, 10  # standard errors above 1/b; least multiple of an odd unit that the largest value must be
+_ON_GRID, _LEAST_VALUES, _SAMPLE = 0.99, 50, 100_000  # share of values that the finest unit divides; values that are counted
 
 
 def marks_of(values: Floats) -> Ints:
@@ -37,12 +41,33 @@ def marks_of(values: Floats) -> Ints:
     count = np.zeros(len(known), dtype=np.int64)
     largest = float(np.abs(known).max(initial=0.0))
     for unit in (u for u in _UNITS if np.rint(largest / u) != 0):  # a smaller value is no multiple of the unit
-        times = known / unit
-        whole = np.rint(times)
-        count += (whole != 0) & (np.abs(times - whole) <= _EXACT + _ROUNDING * np.abs(times))
+        count += are_multiples(known, unit)
     out[there] = np.where(known == 0, _ZERO, count)
     out[~there] = MISSING_MARK
     return out
+
+
+def are_multiples(values: Floats, unit: float) -> Bools:
+    """Which values are multiples of the unit, other than zero; no missing one is."""
+    times = values / unit
+    whole = np.rint(times)
+    return np.asarray((whole != 0) & (np.abs(times - whole) <= _EXACT + _ROUNDING * np.abs(times)))
+
+
+def odd_units(values: Floats) -> list[float]:
+    """Units such as 7 or 12 that divide more values than chance would, the clearest first."""
+    known = values[np.isfinite(values) & (values != 0)]
+    known = known[:: max(1, len(known) // _SAMPLE)]
+    fine = [u for u in _UNITS if len(known) >= _LEAST_VALUES and are_multiples(known, u).mean() >= _ON_GRID]
+    if not fine:
+        return []
+    whole = np.rint(known / fine[-1])
+    found: list[tuple[float, float]] = []
+    for b in range(2, min(_ODDEST, int(np.abs(whole).max() / _TIMES)) + 1):
+        clear = (float((whole % b == 0).mean()) - 1 / b) * float(np.sqrt(len(whole) / (1 / b * (1 - 1 / b))))
+        if clear > _CLEAR and not np.isclose(b * fine[-1], _UNITS, rtol=1e-9, atol=0.0).any():
+            found.append((clear, b * fine[-1]))
+    return [unit for _, unit in sorted(found, reverse=True)[:_ODD]]
 
 
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
@@ -58,12 +83,13 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
     used = list(released)[:_MOST] if before else []
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
-    limit = _quantile(len(before) * len(used) * MARKS)
+    limit = _quantile(len(before) * len(used) * (MARKS + _ODD))
     for name in used:
         values = collect(joined, [name])[2][name]
         marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         best, flag = 0.0, None
         flags = _flags(marks)
+        flags += [are_multiples(values, unit) for unit in (odd_units(values) if values.dtype.kind == "f" else [])]
         if flags and not originals:
             originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
         for has in flags:

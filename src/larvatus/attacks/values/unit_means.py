@@ -1,22 +1,26 @@
-"""The mean of the released values of all rows of a person, or of all members of a household.
+"""What the released values of all rows of a person, or of all members of a household, say together.
 
     ȳ_u = (m_u / (m_u + k)) (mean of y_i − ȳ_g(i) over the m_u records i of unit u),   k = variance inside / between units
+    e_u = (max (y_i − upper_i) + min (y_i − lower_i)) / 2    for noise that all rows share, with limits of x_i by S
+    the most frequent value of the unit, if there is one     for values that rows repeat
 
 Noise that is drawn for each row is averaged out. Noise that all rows share, such as the shift of all dates of a person, is
-found from the mean, and from the middle of the range: the dates of a file begin and end somewhere. A column gets a mean if its
-original values are alike within units, or if most of the variance of the noise lies between them.
+found from the mean, and from the limits: the dates of a file begin and end somewhere, and so do those of a year that S names.
+A column gets a mean if its original values are alike within units, or if most of the variance of the noise lies between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from larvatus.attacks.values.repeated_values import most_frequent_values, repeated_share
+from larvatus.attacks.values.unit_paths import path_means, varying_numbers
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
-from larvatus.data.contracts import Column
+from larvatus.data.contracts import Array, Column
 from larvatus.data.households.record_units import RecordUnits, unit_levels
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.verbs import map_rows
@@ -25,6 +29,8 @@ _LEAST_BETWEEN = 0.1  # of the variance; with less, a mean says little
 _LEAST_SHARED = 0.5  # of the variance of the noise
 _FEWEST_UNITS = 5  # with two records or more
 _MOST_SHRUNK = 100.0  # k, in mean sizes of units
+_LEAST_REPEATED = 0.1  # of the values
+_MOST_COLUMNS, _MOST_CLASSES, _FEWEST_IN_CLASS = 6, 100, 20  # of S; classes of a column; records in a class with limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +53,23 @@ def with_unit_means(joined: Microdata, original: Microdata, names: Sequence[str]
     levels = unit_levels(original)
     if not levels:
         return UnitMeans(joined, {}, {}, chance)
-    record, group, values = collect(joined, [*names, *before])
+    s = [n for n in joined.known if n in joined.table.columns]
+    record, group, values = collect(joined, list(dict.fromkeys([*names, *before, *s])))
+    numbers = varying_numbers(values, [n for n in s if joined.table.columns[n].kind == "number"][:_MOST_COLUMNS])
+    known = [group, *(v for n in s[:_MOST_COLUMNS] if (v := _few(values[n])) is not None)]
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
     kind: dict[str, str] = {}
     for units in levels:
         own = units.of_records(record)
-        shown = _means_of_rows(own, group, values, names, before)
+        shown = _means_of_rows(own, group, values, names, before, known)
         more = np.array([_by_chance(own, group, values[b], len(joined.groups)) for b in before]).T * len(shown)
+        for j, (name, was) in enumerate(zip(names, before, strict=True)):
+            x, y = _away(values[was], group), _away(values[name], group)
+            near = path_means(own.unit, x, y, numbers) if _variances(own.unit, y)[0] > 0 else None
+            if near is not None:
+                shown["local mean", name] = near[0]
+                more[:, j] += np.minimum(near[1] * joined.rows / np.array(joined.groups.sizes), 1.0)
         for (what, name), mean in shown.items():
             column = scratch(f"{what} over {own.kind}", name)
             named[column], kind[column], made[column] = name, own.kind, mean
@@ -67,7 +82,8 @@ def with_unit_means(joined: Microdata, original: Microdata, names: Sequence[str]
 
 
 def _means_of_rows(
-    units: RecordUnits, group: Ints, values: dict[str, Floats], names: Sequence[str], before: Sequence[str]
+    units: RecordUnits, group: Ints, values: Mapping[str, Array], names: Sequence[str], before: Sequence[str],
+    known: Sequence[Ints],
 ) -> dict[tuple[str, str], Floats]:
     """The means of the columns that differ within units and of which the original values are alike there."""
     out: dict[tuple[str, str], Floats] = {}
@@ -76,7 +92,9 @@ def _means_of_rows(
         shown_inside, shown_between = _variances(units.unit, y)
         shared = shown_inside > 0 and _between(units.unit, y - x) > _LEAST_SHARED
         if shared:
-            out["middle of the range", name] = _middles(units.unit, y)
+            out["shared noise", name] = _between_limits(units.unit, values[name], *_limits(values[was], known))
+        if shown_inside > 0 and repeated_share(units.unit, values[was]) > _LEAST_REPEATED:
+            out["most frequent value", name] = most_frequent_values(units.unit, values[name])
         if shared or (shown_inside > 0 and _between(units.unit, x) > _LEAST_BETWEEN):
             size = float(units.size.mean())
             k = min(shown_inside / shown_between if shown_between > 0 else np.inf, _MOST_SHRUNK * size)
@@ -111,14 +129,45 @@ def _counts(place: Ints, values: Floats) -> tuple[Floats, Floats]:
     return count, np.asarray(np.bincount(place[there], weights=values[there], minlength=size), dtype=np.float64)
 
 
-def _middles(unit: Ints, away: Floats) -> Floats:
-    """The mean of the smallest and the largest value of the unit of each record."""
-    least, most = np.full(int(unit.max()) + 1, np.inf), np.full(int(unit.max()) + 1, -np.inf)
-    there = np.isfinite(away)
-    np.minimum.at(least, unit[there], away[there])
-    np.maximum.at(most, unit[there], away[there])
-    return np.where(np.isfinite(least), (np.where(np.isfinite(least), least, 0) + np.where(np.isfinite(most), most, 0)) / 2,
-                    np.nan)[unit]
+def _few(values: Array) -> Ints | None:
+    """The class of each value of a column of S; None if there are too many."""
+    if values.dtype.kind == "f":
+        there = np.isfinite(values)
+        different = np.unique(values[there])
+        out = np.where(there, np.searchsorted(different, np.where(there, values, 0.0)), len(different))
+        return out.astype(np.int64) if len(different) <= _MOST_CLASSES else None
+    return values.astype(np.int64) + 1 if values.max(initial=0) < _MOST_CLASSES else None
+
+
+def _limits(x: Floats, known: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """The least and the largest value that S allows for each record: those of the others in its classes, and of the file."""
+    classes = [np.zeros(len(x), dtype=np.int64), *known]
+    return (np.max([-_largest_of_others(-x, c) for c in classes], axis=0),
+            np.min([_largest_of_others(x, c) for c in classes], axis=0))
+
+
+def _largest_of_others(x: Floats, code: Ints) -> Floats:
+    """The largest value of the others in the class of each record; no limit if the class is small."""
+    rows = np.flatnonzero(np.isfinite(x))
+    rows = rows[np.lexsort((-x[rows], code[rows]))]
+    start = np.unique(code[rows], return_index=True)[1]
+    size = np.diff(np.append(start, len(rows)))
+    place = np.repeat(np.arange(len(start)), size)
+    largest = np.where(size >= _FEWEST_IN_CLASS, x[rows[start]], np.inf)
+    second = np.where(size >= _FEWEST_IN_CLASS, x[rows[np.minimum(start + 1, len(rows) - 1)]], np.inf)
+    out = np.full(len(x), np.inf)
+    out[rows] = np.where(np.arange(len(rows)) == start[place], second[place], largest[place])
+    return out
+
+
+def _between_limits(unit: Ints, y: Floats, least: Floats, most: Floats) -> Floats:
+    """The middle of what the noise of each unit can be, if no value of it lies outside its limits."""
+    low, high = np.full(int(unit.max()) + 1, -np.inf), np.full(int(unit.max()) + 1, np.inf)
+    there = np.isfinite(y)
+    np.maximum.at(low, unit[there], (y - most)[there])
+    np.minimum.at(high, unit[there], (y - least)[there])
+    both = np.isfinite(low) & np.isfinite(high)
+    return np.where(both, (np.where(both, low, 0) + np.where(both, high, 0)) / 2, np.nan)[unit]
 
 
 def _between(unit: Ints, away: Floats) -> float:

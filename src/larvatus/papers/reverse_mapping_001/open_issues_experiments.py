@@ -63,6 +63,20 @@ def refusals() -> dict[str, str]:
     return out
 
 
+def kept_order() -> list[str]:
+    """The masks after which reverse mapping is refused because they keep the order of values."""
+    return [name for name, why in refusals().items() if "preserves the order of values" in why]
+
+
+def followed_if_allowed(name: str) -> bool:
+    """Whether reverse mapping can follow a mask that keeps the order of values."""
+    try:
+        mask(open_issue_data(100, "normal", 0), *steps_of(name, 100), "reverse_map(allow_reversible=true)", secret=secret(0))
+    except MaskError:
+        return False
+    return True
+
+
 def study_masks(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
     """Risk and loss of Y and of Z for every mask, at one size and for these shapes; what cannot be measured is omitted."""
     if where.quick and n > QUICK_MOST:
