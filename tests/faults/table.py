@@ -117,12 +117,12 @@ def try_points(trial: Trial, fault: str, points: Sequence[int], before: Cell | N
 
 
 def campaign(asked: argparse.Namespace, store: Path) -> Iterator[None]:
-    """Try what is not in the store yet, fault by fault; a point at a time. What is done is stored every minute."""
+    """Try what is not in the store yet, row by row; a point at a time. What is done is stored every minute."""
     trials: dict[str, Trial] = {}
     more, code = SPARK_MODULES if SAIL in (asked.engine or ()) else (), _code().split()[1][:8]
     place = _MEMORY if _MEMORY.is_dir() and "TMPDIR" not in os.environ else None
     with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as made, a_server(Path(made), True, more) as server:
-        for fault, name, engine in product(asked.fault or FAULTS, asked.command or SCENARIOS, asked.engine or ENGINES):
+        for name, engine, fault in product(asked.command or SCENARIOS, asked.engine or ENGINES, asked.fault or FAULTS):
             key = f"{name}|{engine}"
             with stored(store) as results:
                 known = dict(results.get(key, {}))
