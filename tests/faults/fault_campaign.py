@@ -221,6 +221,7 @@ class Trial:
     equal: int = 0  # how often the folder was in one of the states that follow
     unreached: int = 0  # points whose operation the command did not come to: nothing was tried there
     completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
+    without_growth: set[int] = field(default_factory=set)  # points at which nothing needs space after ENOSPC
     untouched: bool = False  # whether the folder of the last trial is as before the command
 
     def prepare(self) -> Trial:
@@ -285,6 +286,8 @@ class Trial:
 
         With `size` no file may grow beyond it, with `memory` the process may add no more than that, from the start.
         """
+        if fault == "full" and at in self.without_growth:  # the same as ENOSPC, which was survived there
+            return ""
         if fault != "SIGKILL" and at and self._is_survived(at, fault):
             return ""
         if self.untouched and (problem := self.end()):
@@ -295,7 +298,14 @@ class Trial:
         if not reached and done["code"] == 0:
             self.unreached += 1
             return UNREACHED
-        return self._state_problem(folder, done, fault)
+        problem = self._state_problem(folder, done, fault)
+        self._note_growth(at, fault, problem, done)
+        return problem
+
+    def _note_growth(self, at: int, fault: str, problem: str, done: dict[str, Any]) -> None:
+        """Note whether a full disk would have been the same: it refuses what needs space after the fault."""
+        if fault == "ENOSPC" and at and not problem and len(done["seen"]) >= at and not done.get("grew", True):
+            self.without_growth.add(at)
 
     def _state_problem(self, folder: Path, done: dict[str, Any], fault: str) -> str:
         """What is wrong with the folder after a command, and with what it said."""
@@ -316,7 +326,7 @@ class Trial:
 
     def _is_survived(self, at: int, fault: str) -> bool:
         """Whether a process that carried out the command before carries it out again, is refused it, or is interrupted, with
-        the fault at the same operation, and with a folder from which the command is known to complete.
+        the fault at the same operation, and with a folder from which the command completes.
 
         A new process takes longer. It is started for the points at which this does not hold.
         """
@@ -326,6 +336,16 @@ class Trial:
         self.untouched = everything(folder, done["pid"], at_work=True) == self.start
         if not seen or seen != self.expected[at - 1 : at] or _wrong_ending(done, fault):
             return False
+        survived = self._is_known(folder, done)
+        if not survived and not self.untouched:
+            self.server.end_copy()  # it removes what it still used
+            survived = not self._state_problem(folder, done, fault)
+        if survived:
+            self._note_growth(at, fault, "", done)
+        return survived
+
+    def _is_known(self, folder: Path, done: dict[str, Any]) -> bool:
+        """Whether the folder is as it should be after the command, and the command is known to complete from there."""
         if self.untouched:
             return done["code"] != 0 or self.after == self.before
         try:

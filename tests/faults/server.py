@@ -141,9 +141,15 @@ class Copy:
     requests: Any
     answers: Any
 
+    def ask(self, asked: dict[str, Any]) -> None:
+        """Hand a request over."""
+        self.requests.write(json.dumps(asked) + "\n")
+        self.requests.flush()
+
     def end(self) -> int:
         """The exit code."""
-        self.requests.close()
+        with suppress(BrokenPipeError):
+            self.requests.close()
         self.answers.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
@@ -159,9 +165,13 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
         return {}
     if not _IN_USE:
         _IN_USE.append(_new_copy(asked))
+    try:
+        _IN_USE[0].ask(asked)
+    except BrokenPipeError:  # a signal of the last command came late
+        _IN_USE.pop().end()
+        _IN_USE.append(_new_copy(asked))
+        _IN_USE[0].ask(asked)
     copy = _IN_USE[0]
-    copy.requests.write(json.dumps(asked) + "\n")
-    copy.requests.flush()
     said, answer = Path(asked["home"]) / ".said", copy.answers.readline()
     found = json.loads(answer) if answer else {"seen": []}
     if not answer or not asked.get("again"):
@@ -225,7 +235,7 @@ def _say(answers: Any, injector: Injector, code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     with suppress(OSError):
-        answers.write(json.dumps({"code": code, "seen": injector.seen, "sites": injector.sites}) + "\n")
+        answers.write(json.dumps({"code": code, "seen": injector.seen, "sites": injector.sites, "grew": injector.grew}) + "\n")
         answers.flush()
 
 

@@ -122,7 +122,8 @@ def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
     finally:
         if held is not None:
             os.close(held)
-        remove_if_possible(temporary)
+        with suppress(OSError, MemoryError):  # the next call removes it
+            temporary.unlink(missing_ok=True)
         report_removal(temporary)
 
 

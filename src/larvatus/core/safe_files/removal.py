@@ -12,5 +12,5 @@ def remove_if_possible(path: Path) -> None:
     with suppress(OSError, MemoryError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        elif path.is_symlink() or path.exists():
+            path.unlink()
