@@ -9,7 +9,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.cli.main import main
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import ReadError, WriteError
 from sample import SECRET, people
 
 ROLES = ["--confidential", "income", "--sub-groups", "region"]
@@ -202,3 +202,16 @@ def test_an_output_that_is_no_file_of_its_own_is_refused(output, said, here, cap
 def test_a_pairing_file_with_the_name_of_the_release_is_refused_by_that_name(here, capsys):
     assert main(["mask", "in.csv", *ROLES, *NOISE, "-o", "a.csv", "--pairing", "a.csv"]) == 2
     assert "pairing: a.csv is the released file itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["\ud800.csv", "a\0b.csv"])
+def test_a_name_that_no_file_can_have(name, here, capsys):
+    """Python code can give such names; no shell can."""
+    data = lv.read("in.csv", confidential=["income"])
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    with pytest.raises(WriteError, match="no file name can have"):
+        release.write(name)
+    with pytest.raises(ReadError):
+        lv.risk(data, name, ["exact_match"])
+    assert main(["mask", "in.csv", "--confidential", "income", "--method", "additive_noise", "-o", name]) == 2
+    assert "no word of a command can have" in capsys.readouterr().err

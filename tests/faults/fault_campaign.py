@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from injector import COPY, ERRORS
+from injector import COPY
 
 from larvatus.core.errors import LarvatusError
 from larvatus.core.safe_files.staging import STAGING, TEMPORARY
@@ -221,6 +221,7 @@ class Trial:
     equal: int = 0  # how often the folder was in one of the states that follow
     unreached: int = 0  # points whose operation the command did not come to: nothing was tried there
     completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
+    without_growth: set[int] = field(default_factory=set)  # points at which nothing needs space after ENOSPC
     untouched: bool = False  # whether the folder of the last trial is as before the command
 
     def prepare(self) -> Trial:
@@ -280,19 +281,31 @@ class Trial:
             yield self._state_problem(folder, {**done, "code": -9}, "SIGKILL") and self.problem(at, "SIGKILL")
         shutil.rmtree(copies, ignore_errors=True)
 
-    def problem(self, at: int, fault: str, size: int = 0) -> str:
-        """What is wrong after a fault; empty if nothing is, UNREACHED if the command did not come to the operation."""
-        if fault in ERRORS and not size and self._is_survived(at, fault):
+    def problem(self, at: int, fault: str, size: int = 0, memory: int = 0) -> str:
+        """What is wrong after a fault; empty if nothing is, UNREACHED if the command did not come to the operation.
+
+        With `size` no file may grow beyond it, with `memory` the process may add no more than that, from the start.
+        """
+        if fault == "full" and at in self.without_growth:  # the same as ENOSPC, which was survived there
+            return ""
+        if fault != "SIGKILL" and at and self._is_survived(at, fault):
             return ""
         if self.untouched and (problem := self.end()):
             return problem
         folder, self.untouched = self._copy("tried"), False
-        done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, size)
+        done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, size, memory=memory)
         reached = len(done["seen"]) >= at or done["code"] == -9  # a killed process cannot say what it has seen
         if not reached and done["code"] == 0:
             self.unreached += 1
             return UNREACHED
-        return self._state_problem(folder, done, fault)
+        problem = self._state_problem(folder, done, fault)
+        self._note_growth(at, fault, problem, done)
+        return problem
+
+    def _note_growth(self, at: int, fault: str, problem: str, done: dict[str, Any]) -> None:
+        """Note whether a full disk would have been the same: it refuses what needs space after the fault."""
+        if fault == "ENOSPC" and at and not problem and len(done["seen"]) >= at and not done.get("grew", True):
+            self.without_growth.add(at)
 
     def _state_problem(self, folder: Path, done: dict[str, Any], fault: str) -> str:
         """What is wrong with the folder after a command, and with what it said."""
@@ -312,8 +325,8 @@ class Trial:
         return wrong or self._again(folder, state == self.after, done["pid"])
 
     def _is_survived(self, at: int, fault: str) -> bool:
-        """Whether a process that carried out the command before carries it out once more, or is refused it, with the same
-        operation failed, and with a folder from which the command is known to complete.
+        """Whether a process that carried out the command before carries it out again, is refused it, or is interrupted, with
+        the fault at the same operation, and with a folder from which the command completes.
 
         A new process takes longer. It is started for the points at which this does not hold.
         """
@@ -321,16 +334,26 @@ class Trial:
         done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, again=True)
         seen = [_operation(s, folder, done["pid"]) for s in done["seen"][at - 1 : at]]
         self.untouched = everything(folder, done["pid"], at_work=True) == self.start
-        if seen != self.expected[at - 1 : at] or done["code"] not in (0, 2) or _wrong_ending(done, fault):
+        if not seen or seen != self.expected[at - 1 : at] or _wrong_ending(done, fault):
             return False
+        survived = self._is_known(folder, done)
+        if not survived and not self.untouched:
+            self.server.end_copy()  # it removes what it still used
+            survived = not self._state_problem(folder, done, fault)
+        if survived:
+            self._note_growth(at, fault, "", done)
+        return survived
+
+    def _is_known(self, folder: Path, done: dict[str, Any]) -> bool:
+        """Whether the folder is as it should be after the command, and the command is known to complete from there."""
         if self.untouched:
-            return done["code"] == 2 or self.after == self.before
+            return done["code"] != 0 or self.after == self.before
         try:
             self._read(folder)
         except LarvatusError:
             return False
-        ends = self.after if done["code"] == 0 else self.before
-        known = visible(folder) == ends and everything(folder, done["pid"], at_work=True) in self.completed
+        ends = {0: (self.after,), 2: (self.before,)}.get(done["code"], (self.before, self.after))
+        known = visible(folder) in ends and everything(folder, done["pid"], at_work=True) in self.completed
         self.equal += known
         return known
 

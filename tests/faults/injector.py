@@ -45,6 +45,7 @@ class Injector:
     done: int = 0
     seen: list[str] = field(default_factory=list)
     sites: list[str] = field(default_factory=list)
+    grew: bool = False  # whether an operation that needs space came after the one that failed
     active: bool = False
     copied: str = ""
     copies: str = ""
@@ -52,7 +53,7 @@ class Injector:
 
     def prepare(self, at: int, fault: str) -> None:
         """Begin to count, for a command of which this operation fails."""
-        self.at, self.fault, self.done, self.seen, self.sites, self.active = at, fault, 0, [], [], True
+        self.at, self.fault, self.done, self.seen, self.sites, self.grew, self.active = at, fault, 0, [], [], False, True
 
     def start(self) -> None:
         self.active = True
@@ -87,6 +88,7 @@ class Injector:
         if not self.at:
             self.sites.append(f"{event} {_call_site()}")
         grows = event in _GROWS and not (event == "open" and os.path.exists(path))
+        self.grew = self.grew or bool(self.at and self.done > self.at and grows)
         later = self.fault == "full" and self.at and self.done > self.at and grows
         if self.done != self.at and not later:
             return

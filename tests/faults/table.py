@@ -70,7 +70,22 @@ def table(results: Results, faults: tuple[str, ...] = FAULTS) -> str:
                                 ("with older code (in brackets)", [c for c in cells_of if c["code"] != code])) if part]
     unreached = sum(c.get("unreached", 0) for c in cells_of)
     said += [f"{unreached:,} points were not reached and are not counted."] if unreached else []
+    said += not_tried(results, faults)
     return "\n".join([*lines, "", *said, ""])
+
+
+def not_tried(results: Results, faults: tuple[str, ...] = FAULTS) -> list[str]:
+    """How many points were not tried, and of which cells."""
+    rows, whole, total = [], 0, 0
+    for key, row in sorted(results.items()):
+        counts = {f: row["operations"] - sum(row.get(f, {}).get(n, 0) for n in ("tried", "unreached")) for f in faults}
+        left = {fault: n for fault, n in counts.items() if n > 0}
+        whole, total = whole + (not left), total + sum(left.values())
+        if left:
+            name, _, engine = key.partition("|")
+            rows.append(f"* {name}, {_SHOWN.get(engine, engine)}: " + ", ".join(f"{f} {n}" for f, n in left.items()))
+    return [f"{whole} of {len(results)} rows were tried at every operation with every fault; {total:,} points were not tried:",
+            "", *rows]
 
 
 def newest(results: Results) -> str:
@@ -117,12 +132,12 @@ def try_points(trial: Trial, fault: str, points: Sequence[int], before: Cell | N
 
 
 def campaign(asked: argparse.Namespace, store: Path) -> Iterator[None]:
-    """Try what is not in the store yet, fault by fault; a point at a time. What is done is stored every minute."""
+    """Try what is not in the store yet, row by row; a point at a time. What is done is stored every minute."""
     trials: dict[str, Trial] = {}
     more, code = SPARK_MODULES if SAIL in (asked.engine or ()) else (), _code().split()[1][:8]
     place = _MEMORY if _MEMORY.is_dir() and "TMPDIR" not in os.environ else None
     with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as made, a_server(Path(made), True, more) as server:
-        for fault, name, engine in product(asked.fault or FAULTS, asked.command or SCENARIOS, asked.engine or ENGINES):
+        for name, engine, fault in product(asked.command or SCENARIOS, asked.engine or ENGINES, asked.fault or FAULTS):
             key = f"{name}|{engine}"
             with stored(store) as results:
                 known = dict(results.get(key, {}))

@@ -62,3 +62,12 @@ def test_a_disk_that_is_full_within_a_file(size, engine, server, tmp_path):
     """The system refuses to let a file grow beyond a size, also in compiled code."""
     trial = Trial(server, SCENARIOS["mask, replacing"], engine, tmp_path).prepare()
     assert trial.problem(0, "ENOSPC", size) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["mask, replacing", "run, replacing"])
+def test_a_limit_of_memory(name, engine, server, tmp_path):
+    """The system refuses the process more than some megabytes: the command ends with a sentence, or it completes."""
+    trial = Trial(server, SCENARIOS[name], engine, tmp_path).prepare()
+    assert {mb: problem for mb in (1, 2, 4, 8, 16, 64, 256) if (problem := trial.problem(0, "memory", memory=mb << 20))} == {}

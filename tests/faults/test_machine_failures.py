@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import threading
 import time
 import weakref
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from fault_campaign import write_inputs
 
@@ -23,6 +26,7 @@ from larvatus.core.interruptible import abandon_thread, start_thread
 from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
+from larvatus.engines._layout.stored_columns import StoredColumn
 from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.engines._spark.jobs import explain_error
 from larvatus.engines._spark.session import start_session
@@ -30,6 +34,7 @@ from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.engines.duckdb import _explained
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.pipeline.attack_release import AttackedRelease
+from larvatus.pipeline.candidates.cache import open_cache
 from larvatus.searching.result import SearchResult
 from larvatus.study import Study
 
@@ -128,6 +133,29 @@ def test_a_trial_of_advice_that_lacks_memory_says_nothing_about_the_mask(data, m
     monkeypatch.setattr("larvatus.pipeline.try_advice.mask", failing(MemoryError("confidential 4711")))
     with pytest.raises(MemoryError):
         lv.advise(data)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(5, "Input/output error")])
+def test_a_run_whose_cache_cannot_be_tidied_up_has_not_failed(error, tmp_path, monkeypatch):
+    """Its files are in their places by then. What is left is removed by the next run."""
+    with monkeypatch.context() as patched, open_cache(tmp_path / "cache" / "inner") as cache:
+        for name in ("old", "kept"):
+            (cache.folder / name / "files").mkdir(parents=True)
+        (cache.folder / "a file").touch()
+        for owner, function in ((shutil, "rmtree"), (Path, "unlink"), (Path, "rmdir")):
+            patched.setattr(owner, function, failing(error))
+        cache.finish(["kept"])
+    with open_cache(tmp_path / "cache" / "inner") as cache:
+        cache.finish([])
+        assert not any(cache.folder.iterdir())
+
+
+def test_a_column_that_cannot_be_removed_is_no_traceback(tmp_path, monkeypatch, capsys):
+    """It is removed when its object is finalised; Python prints what is raised there."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", failing(MemoryError("confidential 4711")))
+        StoredColumn(WorkFolder(tmp_path), np.dtype(float))
+    assert capsys.readouterr().err == ""
 
 
 class Py4JError(Exception):

@@ -229,7 +229,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as made:
         path = asked.store or Path(made) / "figures.json"
         started = time.monotonic()
-        for i, kind in enumerate(kinds):
+        for i, kind in enumerate(kinds if asked.cases else []):
             share = (started + asked.seconds - time.monotonic()) / (len(kinds) - i)
             run_beside(Figures(path, kind), time.monotonic() + max(share, 1.0), asked.cases, asked.seed)
         known = json.loads(path.read_text(encoding="utf-8"))

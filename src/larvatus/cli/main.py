@@ -130,6 +130,14 @@ def _asks_for_help(given: Sequence[str]) -> bool:
     return bool({"--help", "-h"} & set(given))
 
 
+def _is_possible(word: str) -> bool:
+    """Whether the system can pass the word to a program. Python code that calls `main` can give others."""
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -145,6 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: Sequence[str]) -> int:
     obey_signals()
     former = _former(given)
+    if not all(map(_is_possible, given)):
+        print("larvatus: the command has characters that no word of a command can have, such as a zero byte. Check it.",
+              file=sys.stderr)
+        return WRONG_INPUT
     if former:
         print("\n".join(f"larvatus: {old} is now called {new}." for old, new in former), file=sys.stderr)
         return WRONG_INPUT

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from larvatus.core.errors import DiskError, WriteError
 from larvatus.core.interruptible import uninterrupted
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.core.safe_files.staging import TEMPORARY, is_staged, target_of
 from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 
@@ -68,7 +68,7 @@ def _remove_if_dead(path: Path) -> None:
     locked = path / _LOCK if path.is_dir() else path
     with lock(locked) if locked.exists() else nullcontext(True) as mine:
         if mine:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+            remove_if_possible(path)
 
 
 def sync(path: Path) -> None:
@@ -122,7 +122,7 @@ def replace_file(path: Path, private: bool = False) -> Iterator[Path]:
     finally:
         if held is not None:
             os.close(held)
-        with suppress(OSError):  # the next call removes it
+        with suppress(OSError, MemoryError):  # the next call removes it
             temporary.unlink(missing_ok=True)
         report_removal(temporary)
 
@@ -154,13 +154,13 @@ def folder_in_place(path: Path) -> Iterator[Path]:
                 if old.exists():
                     os.replace(old, path)
                 raise
-        shutil.rmtree(old, ignore_errors=True)
+        remove_if_possible(old)
     except OSError as error:
         raise not_written(path, error) from None
     finally:
         if held is not None:
             os.close(held)
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_if_possible(temporary)
         report_removal(temporary)
 
 

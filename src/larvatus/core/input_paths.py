@@ -27,6 +27,12 @@ def refuse_inputs(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
     """
     read = paths_read(*inputs)
     for output in paths_read(*outputs):
+        try:
+            os.stat(output)
+        except ValueError:
+            raise WriteError("the path of the output contains characters that no file name can have. Check it.") from None
+        except OSError:  # not there, or not to be seen
+            pass
         found = next((why for path in read if (why := _conflict(output, path))), "")
         if found:
             raise WriteError(f"{os.path.relpath(output)} {found}, so nothing is written there. Choose another name or folder.")

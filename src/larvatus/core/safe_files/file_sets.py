@@ -15,7 +15,6 @@ only reads, carries out the remaining moves. If a move fails, all moves are undo
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,6 +34,7 @@ from larvatus.core.safe_files.journal import (
     write_journal,
 )
 from larvatus.core.safe_files.locks import Busy, is_still, lock, lock_new, take_lock
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.core.safe_files.staging import JOURNAL, NEW, STAGING, is_staged, target_of
 
 _LOCK, _MAIN = "lock", "main"
@@ -139,7 +139,7 @@ def _close_staging(staging: Path, descriptor: int) -> None:
     try:
         with suppress(MemoryError):  # what is left is removed by the next call
             if not (staging / JOURNAL).exists() and not _has_main_journal(staging):
-                shutil.rmtree(staging, ignore_errors=True)
+                remove_if_possible(staging)
         report_removal(staging)
     finally:
         os.close(descriptor)
@@ -280,7 +280,7 @@ def _finish(staging: Path) -> None:
         raise WriteError(f"{staging.parent}: a command was interrupted while files were moved there, and the moves cannot be "
                          f"finished: {error.strerror or 'unknown error'}. Repeat this command as the owner of the folder, with "
                          "free space on the disk.") from None
-    shutil.rmtree(staging, ignore_errors=True)
+    remove_if_possible(staging)
 
 
 def _sync_tree(place: Path) -> None:

@@ -36,7 +36,7 @@ def _states(inputs: Sequence[str]) -> _State:
             for name in within:
                 try:
                     told = os.stat(name)
-                except (OSError, ValueError):  # not there, or no name of a file
+                except (OSError, ValueError):  # ValueError: a name that no file can have
                     continue
                 if not os.path.isdir(name):
                     found[name] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns)

@@ -6,7 +6,6 @@ import errno
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import MachineError
 from larvatus.core.memory_size import give_back
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.work_folder import WorkFolder
@@ -36,7 +36,7 @@ class StoredColumn:
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.path = folder.file(".column")
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        weakref.finalize(self, _unlinked, self.path)
+        weakref.finalize(self, remove_if_possible, self.path)
 
     @property
     def nbytes(self) -> int:
@@ -96,11 +96,6 @@ def no_room(error: OSError, folder: Path) -> MachineError:
             f"there is no space for temporary files in {folder.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
     return MachineError(f"temporary files cannot be written in {folder.parent}: {error.strerror or 'unknown error'}.")
-
-
-def _unlinked(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()
 
 
 def blank_value(dtype: Any) -> Any:

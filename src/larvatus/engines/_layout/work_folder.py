@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
-import shutil
 import tempfile
 import time
 import weakref
@@ -16,6 +15,7 @@ from larvatus.core.errors import MachineError
 from larvatus.core.interruptible import end_undisturbed
 from larvatus.core.remains import report_path, report_removal
 from larvatus.core.safe_files.locks import lock, lock_new
+from larvatus.core.safe_files.removal import remove_if_possible
 
 PREFIX, LOCK = "larvatus-work-", "lock"
 _TRIES, PAUSE = 5, 0.1
@@ -63,7 +63,7 @@ def _removed(path: Path, held: list[int], owner: int) -> None:
     if os.getpid() != owner:  # a forked child does not own its parent's files
         return
     for _ in range(_TRIES):  # a thread that is still writing may add a file
-        shutil.rmtree(path, ignore_errors=True)
+        remove_if_possible(path)
         if not path.exists():
             break
         time.sleep(PAUSE)
@@ -84,13 +84,13 @@ def remove_stale(base: Path) -> int:
             there = os.listdir(folder)  # looked at once: a lock that appears later belongs to a living process
             if LOCK not in there:
                 if there:  # its removal was interrupted: a lock is the first file of a folder
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove_if_possible(folder)
                 else:
                     folder.rmdir()  # fails if it is locked by now; whoever has made it makes it again
                 gone += 1
                 continue
             with lock(folder / LOCK) as free:
                 if free:
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove_if_possible(folder)
                     gone += 1
     return gone

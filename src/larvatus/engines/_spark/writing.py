@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -14,6 +13,7 @@ import numpy as np
 
 from larvatus.core.errors import DiskError, WriteError
 from larvatus.core.files import folder_in_place, replace_file
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.core.safe_files.staging import target_of
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Words
@@ -151,7 +151,7 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
 def _remove_unfinished(folder: Path) -> None:
     """Remove what stopped attempts left; one that still runs cannot add a file once the folder is gone."""
     for _ in range(_TRIES):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_if_possible(folder)
         if not folder.exists():
             return
     raise WriteError("temporary files in the release's folder cannot be removed. Write the release again.")

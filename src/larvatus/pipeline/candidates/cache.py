@@ -26,6 +26,7 @@ from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, make_folders_like, replace_file
 from larvatus.core.safe_files.file_sets import settle_sets
 from larvatus.core.safe_files.locks import lock
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.core.scratch_names import scratch
 from larvatus.data.budgets.release_budget import ReleaseBudget
 from larvatus.data.certificate import Certificates
@@ -192,12 +193,15 @@ class CandidateCache:
             temporary.write_text(text, encoding="utf-8")
 
     def finish(self, keys: Sequence[str]) -> None:
-        """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
+        """End of a run: remove the files that were copied, and the candidates that are no longer planned.
+
+        The new files are in their places by now. What cannot be removed is no failure of the run; the next one removes it.
+        """
         for place in self.folder.iterdir():
             if place.name not in (*keys, _WRITTEN, _SALT):
-                shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)
+                remove_if_possible(place)
             elif place.is_dir():
-                shutil.rmtree(place / FILES, ignore_errors=True)
+                remove_if_possible(place / FILES)
 
 
 def cache_in_output(output_dir: Path) -> Path:
@@ -229,11 +233,11 @@ def open_cache(folder: Path, output_dir: Path | None = None) -> Iterator[Candida
                 settle_sets(output_dir)
             yield CandidateCache(folder, output_dir.absolute() if output_dir is not None else None)
     finally:
-        with suppress(OSError):
+        with suppress(OSError, MemoryError):
             if made and [p.name for p in folder.iterdir()] == [_SALT]:
                 (folder / _SALT).unlink()
         for empty in made:
-            with suppress(OSError):
+            with suppress(OSError, MemoryError):
                 empty.rmdir()
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from larvatus.core.files import replace_file
+from larvatus.core.safe_files.removal import remove_if_possible
 from larvatus.pipeline.attack_release import AttackOutcome
 from larvatus.pipeline.candidates.cache import plain_score, score_of_plain
 from larvatus.pipeline.measure_release import MeasureOutcome
@@ -48,7 +48,7 @@ class StoredOutcomes:
     def remove(self) -> None:
         """Remove everything, once the release is finished."""
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_if_possible(self.folder)
 
     @staticmethod
     def _file(folder: Path, part: _Part, place: int) -> Path:
