@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
-from page_code import ROOT, CodeBlock, blocks_of, made_folder
+from page_code import BLOCK, ROOT, CodeBlock, blocks_of, made_folder
 from preparations import SCRIPT, instructions
 
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -27,7 +27,7 @@ def stage_pages(target: Path) -> list[Path]:
         if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
             place.parent.mkdir(parents=True, exist_ok=True)
             if source.suffix == ".md":
-                text = links_inside(with_results(source, place.with_suffix("")), source)
+                text = commands_marked(links_inside(with_results(source, place.with_suffix("")), source))
                 place.write_text(formulas_marked(text) if place.parent.name in OF_FORMULAS else text, encoding="utf-8")
                 pages.append(place)
             else:
@@ -40,9 +40,17 @@ def stage_pages(target: Path) -> list[Path]:
         text = (ROOT / name).read_text(encoding="utf-8")
         if name == "LICENSE":
             text = f"# Licence\n\n```text\n{text}\n```\n"
-        (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
+        (target / page).write_text(commands_marked(links_inside(text, ROOT / name)), encoding="utf-8")
         pages.append(target / page)
     return pages
+
+
+def commands_marked(text: str) -> str:
+    """The text of a page whose blocks without a word have the word `bash`: they are commands, which may wrap."""
+    def marked(block: re.Match[str]) -> str:
+        return block[0] if block["word"] else block[0].replace(block["fence"], block["fence"] + "bash", 1)
+
+    return BLOCK.sub(marked, text)
 
 
 def formulas_marked(text: str) -> str:

@@ -109,7 +109,7 @@ def test_blocks_that_run_need_no_file_of_the_repository():
     assert not found, "a page runs in a folder of its own: <!-- not run: REASON -->"
 
 
-def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
+def test_formulas_and_commands_may_wrap_and_other_code_does_not(tmp_path):
     from staging import stage_pages
 
     stage_pages(tmp_path)
@@ -117,6 +117,9 @@ def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
     assert "## Formula\n\n```{ .text .formula }\nu_i" in page
     assert "```python\nrelease" in page
     assert ".formula" not in (tmp_path / "architecture.md").read_text()
+    guide, source = ((folder / "guides" / "first-release.md").read_text() for folder in (tmp_path, ROOT / "docs"))
+    assert "```\nlarvatus run study.toml" in source
+    assert "```bash\nlarvatus run study.toml" in guide
 
 
 def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):
