@@ -12,7 +12,8 @@ from page_code import BLOCK, ROOT, CodeBlock, blocks_of, made_folder
 from preparations import SCRIPT, instructions
 
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
-ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
+ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md",
+              "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
 OF_FORMULAS = ("reference", "science")  # folders in whose pages a block of text is a formula, which may wrap
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
