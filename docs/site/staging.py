@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from textwrap import wrap
 
 from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
@@ -16,6 +17,7 @@ ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.m
               "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
 OF_FORMULAS = ("reference", "science")  # folders in whose pages a block of text is a formula, which may wrap
+WIDTH = 80  # characters of output in one line
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -80,7 +82,13 @@ def _result(block: CodeBlock, found: Path, folder: Path) -> str:
         return f"![{block.picture}]({folder.name}/{found.name})"
     lines, wanted = found.read_text(encoding="utf-8").rstrip().splitlines(), block.remarks["prints"]
     most = len(lines) if wanted == "all" else int(wanted)
-    return "```text\n" + "\n".join([*lines[:most], *["…"] * (len(lines) > most)]) + "\n```"
+    shown = [part for line in lines[:most] for part in sentence_wrapped(line)]
+    return "```text\n" + "\n".join([*shown, *["…"] * (len(lines) > most)]) + "\n```"
+
+
+def sentence_wrapped(line: str) -> list[str]:
+    """A line of output, broken between words if it is too long for the page; rows of tables, which have gaps, stay whole."""
+    return [line] if "  " in line.strip() else wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False) or [""]
 
 
 def links_inside(text: str, source: Path) -> str:

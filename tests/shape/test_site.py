@@ -91,6 +91,18 @@ def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monke
     assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
 
 
+def test_long_sentences_of_output_are_broken_and_rows_of_tables_are_not():
+    from staging import WIDTH, sentence_wrapped
+
+    sentence, row = "word " * 40 + "end", "noise   " * 40
+    broken = sentence_wrapped(sentence)
+    assert len(broken) > 1
+    assert max(map(len, broken)) <= WIDTH
+    assert " ".join(part.strip() for part in broken) == sentence
+    assert sentence_wrapped(row) == [row]
+    assert sentence_wrapped("") == [""]
+
+
 def test_the_site_is_built_with_what_its_home_page_installs(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from bootstrap import EXTRAS
