@@ -85,10 +85,11 @@ def class_of(name: str) -> str:
 
 
 def lines(kept: dict) -> list[str]:
-    """The table in Markdown, and what it shows in a sentence."""
+    """The table in Markdown, the proofs that its last column numbers, and what it shows."""
     out = ["| mask | intruder | bound, expected | bound, one release | strongest: mean | strongest: largest | who | proof |",
-           "|---|---|---|---|---|---|---|---|"]
+           "|---|---|--:|--:|--:|--:|---|--:|"]
     broken, tight = [], []
+    proofs = list(dict.fromkeys(one["proof"] for row in kept["rows"] for one in row["certificates"]["certificates"]))
     for row in kept["rows"]:
         for one in row["certificates"]["certificates"]:
             kinds = {"single target", one["intruder"]}
@@ -99,12 +100,15 @@ def lines(kept: dict) -> list[str]:
             broken += [f"{row['mask']}: {one['intruder']}"] if largest > one["upper"] + 1e-9 else []
             if one["exact"]:
                 away = abs(float(np.mean(shares)) - one["expected"])
-                tight.append(f"{row['mask']}, {one['intruder']}: {away:.4f} away, "
-                             f"{'within' if away <= max(0.01, 3 * error) else 'BEYOND'} max(1 point, 3 SE)")
+                tight.append(f"| `{row['mask']}` | {one['intruder']} | {away:.4f} | "
+                             f"{'yes' if away <= max(0.01, 3 * error) else 'NO'} |")
             out.append(f"| `{row['mask']}` | {one['intruder']} | {one['expected']:.4f} | {one['upper']:.4f} | "
-                       f"{np.mean(shares):.4f} ± {error:.4f} | {largest:.4f} | {who} ({len(shares)}) | {one['proof']} |")
+                       f"{np.mean(shares):.4f} ± {error:.4f} | {largest:.4f} | {who} ({len(shares)}) | "
+                       f"{proofs.index(one['proof']) + 1} |")
     said = f"Limits for one release that an attack exceeded: {', '.join(broken) or 'none'} (false alarm {FALSE_ALARM:g} each)."
-    return [*out, "", said, "", "Where the certificate is called exact: " + "; ".join(tight) + "."]
+    numbered = [f"{i}. {proof}" for i, proof in enumerate(proofs, 1)]
+    head = ["| exact certificate | intruder | distance of the strongest mean | within max(0.01, 3 SE) |", "|---|---|--:|---|"]
+    return [*out, "", "Proofs:", "", *numbered, "", said, "", *head, *tight]
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from pathlib import Path
 
@@ -15,8 +14,9 @@ VALUES = ("Microdata", "Release", "Score", "Scores", "Comparison", "Study", "Rol
           "LarvatusError", "Scoring", "Execution", "Decision", "OutputFiles", "Certificate", "Certificates", "ReleaseBudget",
           "LinkForecast", "LinearFrontier")
 INTERFACES = ("Mask", "Masked", "Attack", "Measure", "Engine", "Block", "Column", "RecordRandom")
-GROUPS = {"Functions": FUNCTIONS, "Values": VALUES, "To add a method": INTERFACES}
-LEFT_OUT = {"analysis", "attacks", "datasets", "masks", "measures"}  # packages; methods have pages in the reference
+PACKAGES = ("analysis", "datasets")  # one page for all names of each
+GROUPS = {"Functions": FUNCTIONS, "Values": VALUES, "For analysts, and made-up data": PACKAGES, "To add a method": INTERFACES}
+LEFT_OUT = {"attacks", "masks", "measures"}  # packages whose methods have pages in the reference
 
 
 def write_api_pages(target: Path) -> dict[str, list[str]]:
@@ -27,8 +27,8 @@ def write_api_pages(target: Path) -> dict[str, list[str]]:
         raise LookupError(f"no page for {', '.join(sorted(forgotten))}: add it to a group in {Path(__file__).name}")
     target.mkdir(parents=True, exist_ok=True)
     for name in listed:
-        (target / f"{name}.md").write_text(f"# lv.{name}\n\n::: {home_of(name)}\n    options:\n      heading_level: 2\n      "
-                                           "show_root_heading: true\n", encoding="utf-8")
+        lead = f"{first_sentence(name)}\n\n" if name in PACKAGES else ""
+        (target / f"{name}.md").write_text(f"# lv.{name}\n\n{lead}" + "\n".join(map(_filled, homes_of(name))), encoding="utf-8")
     lines = ["# Python interface", "", "```python", "import larvatus as lv", "```", ""]
     for heading, names in GROUPS.items():
         lines += [f"## {heading}", ""]
@@ -38,11 +38,16 @@ def write_api_pages(target: Path) -> dict[str, list[str]]:
     return {heading: list(names) for heading, names in GROUPS.items()}
 
 
-def home_of(name: str) -> str:
-    """Where a public name is defined, as a dotted path."""
+def homes_of(name: str) -> list[str]:
+    """Where a public name is defined, or each name of a public package, as dotted paths."""
     found = getattr(larvatus, name)
-    module = importlib.import_module(found.__module__)
-    return f"{module.__name__}.{found.__qualname__}"
+    values = [getattr(found, inside) for inside in found.__all__] if inspect.ismodule(found) else [found]
+    return [f"{value.__module__}.{value.__qualname__}" for value in values]
+
+
+def _filled(home: str) -> str:
+    """The mark that mkdocstrings replaces by a docstring."""
+    return f"::: {home}\n    options:\n      heading_level: 2\n      show_root_heading: true\n"
 
 
 def first_sentence(name: str) -> str:

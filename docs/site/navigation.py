@@ -47,7 +47,7 @@ def navigation(pages: Path, api: dict[str, list[str]]) -> list[object]:
     listed: list[object] = [
         {"Home": "index.md"}, *({question: paths} for question, paths in QUESTIONS.items()),
         {"Reference": [{"Methods": reference}, {"Python interface": python}, "vocabulary.md", {"Decisions": decisions},
-                       "changelog.md", "licence.md"]},
+                       "security.md", "changelog.md", "licence.md"]},
     ]
     named = set(re.findall(r"[\w/.-]+\.md", repr(listed)))
     forgotten = sorted({p.relative_to(pages).as_posix() for p in pages.rglob("*.md")} - named)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from textwrap import wrap
 
 from dates import with_dates
 from notebooks import NOTEBOOKS, stage_notebooks
-from page_code import ROOT, CodeBlock, blocks_of, made_folder
+from page_code import BLOCK, ROOT, CodeBlock, blocks_of, made_folder
 from preparations import SCRIPT, instructions
 
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
-ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "LICENSE": "licence.md"}
+ROOT_PAGES = {"CONTRIBUTING.md": "add-a-method.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md",
+              "LICENSE": "licence.md"}
 ASSETS = (".png", ".svg", ".html", ".css", ".js")
 OF_FORMULAS = ("reference", "science")  # folders in whose pages a block of text is a formula, which may wrap
+WIDTH = 80  # characters of output in one line
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -27,7 +30,7 @@ def stage_pages(target: Path) -> list[Path]:
         if source.is_file() and DOCS / "site" not in source.parents and source.suffix in (".md", *ASSETS):
             place.parent.mkdir(parents=True, exist_ok=True)
             if source.suffix == ".md":
-                text = links_inside(with_results(source, place.with_suffix("")), source)
+                text = commands_marked(links_inside(with_results(source, place.with_suffix("")), source))
                 place.write_text(formulas_marked(text) if place.parent.name in OF_FORMULAS else text, encoding="utf-8")
                 pages.append(place)
             else:
@@ -40,9 +43,17 @@ def stage_pages(target: Path) -> list[Path]:
         text = (ROOT / name).read_text(encoding="utf-8")
         if name == "LICENSE":
             text = f"# Licence\n\n```text\n{text}\n```\n"
-        (target / page).write_text(links_inside(text, ROOT / name), encoding="utf-8")
+        (target / page).write_text(commands_marked(links_inside(text, ROOT / name)), encoding="utf-8")
         pages.append(target / page)
     return pages
+
+
+def commands_marked(text: str) -> str:
+    """The text of a page whose blocks without a word have the word `bash`: they are commands, which may wrap."""
+    def marked(block: re.Match[str]) -> str:
+        return block[0] if block["word"] else block[0].replace(block["fence"], block["fence"] + "bash", 1)
+
+    return BLOCK.sub(marked, text)
 
 
 def formulas_marked(text: str) -> str:
@@ -71,7 +82,13 @@ def _result(block: CodeBlock, found: Path, folder: Path) -> str:
         return f"![{block.picture}]({folder.name}/{found.name})"
     lines, wanted = found.read_text(encoding="utf-8").rstrip().splitlines(), block.remarks["prints"]
     most = len(lines) if wanted == "all" else int(wanted)
-    return "```text\n" + "\n".join([*lines[:most], *["…"] * (len(lines) > most)]) + "\n```"
+    shown = [part for line in lines[:most] for part in sentence_wrapped(line)]
+    return "```text\n" + "\n".join([*shown, *["…"] * (len(lines) > most)]) + "\n```"
+
+
+def sentence_wrapped(line: str) -> list[str]:
+    """A line of output, broken between words if it is too long for the page; rows of tables, which have gaps, stay whole."""
+    return [line] if "  " in line.strip() else wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False) or [""]
 
 
 def links_inside(text: str, source: Path) -> str:

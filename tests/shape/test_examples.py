@@ -10,6 +10,7 @@ import ast
 import doctest
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
 from textwrap import indent
 
@@ -20,6 +21,7 @@ from source_trees import tree
 
 FILES = sorted(Path(lv.__file__).parent.rglob("*.py"))
 PUBLIC = [name for name in lv.__all__ if inspect.isclass(getattr(lv, name)) or inspect.isfunction(getattr(lv, name))]
+OF_PACKAGES = [f"{package}.{name}" for package in ("analysis", "datasets") for name in getattr(lv, package).__all__]
 RUN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OTHER_FORMS = re.compile(r"^ *(?:[:@](?:param|type|return|rtype|raise).*|[-=]{4,}|(?:Args|Arguments|Example|Usage):)$", re.M)
 
@@ -49,10 +51,10 @@ def test_every_public_name_is_a_class_a_function_a_package_or_a_type():
     assert {n for n in others if not inspect.ismodule(getattr(lv, n))} == {n for n in lv.__all__ if n.endswith("Like")}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", [*PUBLIC, *OF_PACKAGES])
 def test_example_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = getattr(lv, name)
+    found = attrgetter(name)(lv)
     text = inspect.cleandoc(vars(found).get("__doc__") or "") if inspect.isclass(found) else inspect.getdoc(found) or ""
     assert "\n\nExamples:\n    >>> import larvatus as lv\n" in text, "the docstring needs an example that can be copied"
     test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)

@@ -91,6 +91,18 @@ def test_what_blocks_print_and_draw_is_kept_and_shown_below_them(tmp_path, monke
     assert (tmp_path / "site" / "page" / "8.svg").read_text() == "<svg/>"
 
 
+def test_long_sentences_of_output_are_broken_and_rows_of_tables_are_not():
+    from staging import WIDTH, sentence_wrapped
+
+    sentence, row = "word " * 40 + "end", "noise   " * 40
+    broken = sentence_wrapped(sentence)
+    assert len(broken) > 1
+    assert max(map(len, broken)) <= WIDTH
+    assert " ".join(part.strip() for part in broken) == sentence
+    assert sentence_wrapped(row) == [row]
+    assert sentence_wrapped("") == [""]
+
+
 def test_the_site_is_built_with_what_its_home_page_installs(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from bootstrap import EXTRAS
@@ -109,7 +121,7 @@ def test_blocks_that_run_need_no_file_of_the_repository():
     assert not found, "a page runs in a folder of its own: <!-- not run: REASON -->"
 
 
-def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
+def test_formulas_and_commands_may_wrap_and_other_code_does_not(tmp_path):
     from staging import stage_pages
 
     stage_pages(tmp_path)
@@ -117,6 +129,9 @@ def test_formulas_may_wrap_and_other_code_does_not(tmp_path):
     assert "## Formula\n\n```{ .text .formula }\nu_i" in page
     assert "```python\nrelease" in page
     assert ".formula" not in (tmp_path / "architecture.md").read_text()
+    guide, source = ((folder / "guides" / "first-release.md").read_text() for folder in (tmp_path, ROOT / "docs"))
+    assert "```\nlarvatus run study.toml" in source
+    assert "```bash\nlarvatus run study.toml" in guide
 
 
 def test_a_notebook_becomes_a_page_with_its_text_code_and_results(tmp_path):

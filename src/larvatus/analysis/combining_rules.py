@@ -32,6 +32,12 @@ class CombinedEstimate:
 
     `within` is the mean of the copies' own variances, `between` the variance of their estimates. `replaced` marks variances
     that were negative under the fully synthetic rule and were replaced by `share` times `within`.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> found = lv.analysis.combine([2.1, 2.2, 2.3], [0.04, 0.05, 0.06])
+        >>> print(f"{float(found.error):.3f}")
+        0.231
     """
 
     rule: CombiningRule
@@ -68,6 +74,12 @@ def combine(
 
     `share` is the number of records of a copy divided by that of the original. Only the fully synthetic rule uses it, if its
     variance would be negative.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> found = lv.analysis.combine([2.1, 2.2, 2.3], [0.04, 0.05, 0.06])
+        >>> print(f"{float(found.estimate):.2f} with variance {float(found.variance):.4f}")
+        2.20 with variance 0.0533
     """
     q, u = _checked("estimates", estimates), _checked("variances", variances)
     if q.shape != u.shape:

@@ -29,7 +29,15 @@ from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Named estimates with standard errors, and the uncorrected estimates from the release."""
+    """Named estimates with standard errors, and the uncorrected estimates from the release.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> released = {"income": [2.0, 3.1, 4.7, 6.2], "age": [20, 30, 40, 50]}
+        >>> means = lv.analysis.correct(released, lv.analysis.additive({"income": 0.1})).means()
+        >>> means["income"][0]
+        4.0
+    """
 
     names: tuple[str, ...]
     estimate: Floats
@@ -59,7 +67,15 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMoments:
-    """The moments of the original, estimated from the complete records of a noisy release."""
+    """The moments of the original, estimated from the complete records of a noisy release.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> released = {"income": [2.0, 3.1, 4.7, 6.2]}
+        >>> moments = lv.analysis.correct(released, lv.analysis.additive({"income": 0.25}))
+        >>> print(f"{float(moments.covariance[0, 0] / moments.released[0, 0]):.2f}")
+        0.80
+    """
 
     columns: tuple[str, ...]
     records: int
@@ -165,6 +181,13 @@ def correct(
     `sub_groups` are the columns that define the sub-groups of the mask; omit them if it ran over the whole file. Zeros must
     have been masked too, and no value drawn again until positive, because both change the law. Records with a missing value
     in any of the columns are left out. If these differ from the rest, so does their noise.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> released = {"income": [2.0, 3.1, 4.7, 6.2]}
+        >>> found = lv.analysis.correct(released, lv.analysis.additive({"income": 0.25}))
+        >>> print(f"{found.variances()['income'][0]:.2f}")
+        2.70
     """
     others, sub_groups = ((v,) if isinstance(v, str) else tuple(v) for v in (others, sub_groups))
     names = (*noise.columns, *(n for n in others if n not in noise.columns))

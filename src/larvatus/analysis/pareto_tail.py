@@ -21,7 +21,14 @@ from larvatus.core.randomness import RecordRandom, stream_key
 
 @dataclass(frozen=True, slots=True)
 class ParetoTail:
-    """Values above a bound: Pr(X > x | X > bound) = (bound / x)^index, with index = mean / (mean - bound)."""
+    """Values above a bound: Pr(X > x | X > bound) = (bound / x)^index, with index = mean / (mean - bound).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> tail = lv.analysis.ParetoTail(bound=100.0, mean=150.0)
+        >>> tail.index
+        3.0
+    """
 
     bound: float
     mean: float
@@ -72,6 +79,12 @@ def fill_tail(
     bound, because the cut records were left out, `count` values are added at the end. With `weights`, one per value, `mean`
     is the weighted mean of the cut values and the weighted sum is exact. Missing values stay missing. Repeat with several
     seeds to see the effect of the unknown order on an analysis.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> filled = lv.analysis.fill_tail([20.0, 35.0, 100.0, 100.0], bound=100.0, mean=150.0)
+        >>> print(f"{filled[2:].mean():.1f}")
+        150.0
     """
     out, by = _numbers("values", values), None if weights is None else _numbers("weights", weights)
     tail = ParetoTail(_number("bound", bound), _number("mean", mean))

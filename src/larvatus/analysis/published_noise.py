@@ -25,6 +25,12 @@ class Noise:
     """The noise of some columns: a factor with mean 1 and SD `bias_sd`, and added noise of `variance` times the column's own.
 
     Columns not named here were released unmasked. The variance is relative to that of the sub-group.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> noise = lv.analysis.additive({"income": 0.25}, noise="laplace")
+        >>> noise.fourth
+        6.0
     """
 
     columns: tuple[str, ...]
@@ -50,13 +56,25 @@ class Noise:
 
 
 def additive(variance: Mapping[str, float], noise: _Shape = "normal") -> Noise:
-    """Independent noise: for each masked column, its noise variance as a fraction of the column's (`additive_noise`)."""
+    """Independent noise: for each masked column, its noise variance as a fraction of the column's (`additive_noise`).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.analysis.additive({"income": 0.25, "wealth": 0.1}).columns
+        ('income', 'wealth')
+    """
     names, fraction = _by_name("variance", variance)
     return _checked(Noise(names, fraction, np.zeros(len(names)), noise=noise))
 
 
 def correlated(columns: Sequence[str], variance: float, noise: _Shape = "normal") -> Noise:
-    """Noise with the correlations of the masked columns, named in the order of the release (`correlated_noise`)."""
+    """Noise with the correlations of the masked columns, named in the order of the release (`correlated_noise`).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.analysis.correlated(["income", "wealth"], 0.25).correlated
+        True
+    """
     names, fraction = _by_name("variance", dict.fromkeys([columns] if isinstance(columns, str) else columns, variance))
     return _checked(Noise(names, fraction, np.zeros(len(names)), correlated=True, noise=noise))
 
@@ -65,7 +83,13 @@ def multiplicative(
     bias_sd: Mapping[str, float], noise_ratio: Mapping[str, float] | None = None, noise: _Shape = "normal",
     bias: _Bias = "normal",
 ) -> Noise:
-    """A random factor and, with `noise_ratio`, added noise whose SD is that share of the column's (`bias_and_noise`)."""
+    """A random factor and, with `noise_ratio`, added noise whose SD is that share of the column's (`bias_and_noise`).
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.analysis.multiplicative({"income": 0.1}, bias="lognormal").bias
+        'lognormal'
+    """
     names, factor = _by_name("bias_sd", bias_sd)
     ratio = _by_name("noise_ratio", {**dict.fromkeys(names, 0.0), **(noise_ratio or {})})
     if ratio[0] != names:

@@ -47,11 +47,11 @@ Scorer = Callable[[Floats], Floats]
 class MembershipInference(Attack):
     """The intruder wants to know whether a person's record was used to make the file.
 
-    Up to five forms are tried. They compare densities near the record; look for its values, because a generator that draws
-    values of its training records releases a rare one only if somebody with it was used; make shadow files of their own, and
-    learn from these how used records differ; learn it from records whose membership is known; and, if one mask that keeps
-    moments exactly or adds normal noise made the release, use the likelihood ratio under its law. One half of the records
-    decides which form is used for the other half.
+    Up to five forms are tried. One form compares densities near the record. One looks for the record's values: a generator
+    that draws values of its training records releases a rare one only if somebody with it was used. One learns from shadow
+    files, which the intruder makes, how used records differ. One learns it from records whose membership is known. If one mask
+    that keeps moments exactly or adds normal noise made the release, one is the likelihood ratio under its law. One half of
+    the records decides which form is used for the other half.
 
     The value is the area under the ROC curve: the probability that a training record looks more like one than a record held
     out does; 0.5 is chance. The details have the share of training records recognised if at most 0.1 %, 1 % and 10 % of the

@@ -1,4 +1,4 @@
-"""Generators of synthetic data; each states which published figures it matches and which it does not."""
+"""Generators of made-up data; each states which published figures it matches and which it does not."""
 
 from larvatus.datasets.four_fields import extracted_fields, four_fields
 from larvatus.datasets.heavy_tails import heavy_tails

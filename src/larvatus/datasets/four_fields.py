@@ -28,6 +28,11 @@ def four_fields(n: int = 100, seed: int = 0) -> pa.Table:
     Matches the published ranges (1 to 100, 17 to 208, 1 to 100, 61 to 511) and all six correlations of Table 1 of 004 to the
     printed digits: errors are made uncorrelated with x1 and x3 before they are added. The records are not published, and the
     paper does not say how x1 and x3 were drawn. Figures that depend on single records differ by seed.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.four_fields().shape
+        (100, 4)
     """
     rng = np.random.Generator(np.random.Philox(seed))
     while True:
@@ -71,6 +76,11 @@ def extracted_fields(n: int = 100, seed: int = 0) -> pa.Table:
     """Four normal fields with exactly the correlations of Table 9 of 004: two highly correlated, the others hardly.
 
     The published file is an extract of a larger one that is not described. Only its correlations are matched.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.extracted_fields().column_names
+        ['x1', 'x2', 'x3', 'x4']
     """
     rng = np.random.Generator(np.random.Philox(seed))
     error = _white(rng.standard_normal((n, 4)), np.empty((n, 0)))

@@ -23,6 +23,11 @@ def heavy_tails(
     population correlation, and the regression error is normal. `mirrored` changes the sign of x2. Matches the distributions
     of 003 and n = 10,000. The paper says "highly correlated"; .75 fits its printed measures. Its slopes and records are not
     printed. Two of its eight data sets are uncorrelated but have a sign; here the second is the mirror image.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.heavy_tails(500, shape="skewed").shape
+        (500, 2)
     """
     import pyarrow as pa
 

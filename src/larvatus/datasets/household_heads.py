@@ -27,6 +27,11 @@ def household_heads(n: int = 51_016, seed: int = 0) -> pa.Table:
     positive values (2,900: noise of 290² is 1 % of their variance). Shares of levels and zeros, the lognormal tails and the
     relations are invented but plausible: the widowed are old, the single young, the married richer, tax rises with income
     and age. The figures of the published table cannot be reproduced on these data, only their order.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.household_heads(300).column_names
+        ['age', 'race', 'marital', 'property_tax', 'income']
     """
     import pyarrow as pa
 

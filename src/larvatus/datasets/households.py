@@ -31,6 +31,11 @@ def households(n: int = 50_000, seed: int = 0) -> pa.Table:
     correlations with assets rise from .69 among the young to .73 among the old; with a lognormal home value of shape 2.25,
     correlations fall with the number of records. The levels of the sub-groups are not published; here values rise with age
     and are lower for marital = 1. Units are arbitrary.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.households(600).column_names
+        ['gender', 'marital', 'age_group', 'home_value', 'mortgage_balance', 'net_assets']
     """
     import pyarrow as pa
     from scipy.special import log_ndtr

@@ -25,6 +25,11 @@ def key_variables(
     published data of 002: DATA1 mean 92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100. With `fixed`, they are the given mean
     and SD. The paper prints five records of each, but not the constants of A1 nor the other records. The data therefore
     match in distribution, not in value.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.key_variables(columns=3).column_names
+        ['x1', 'x2', 'x3']
     """
     import pyarrow as pa
 

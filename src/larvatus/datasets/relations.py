@@ -20,6 +20,11 @@ def relations(n: int = 4000, seed: int = 0) -> pa.Table:
     (.7). `curve` is exp(1.5 z): it increases with both (.5), is non-linear, and is independent of s. `turn` is s² - 1 plus a
     standard normal error, high at both ends of s. 000 prints no data for its Table 1, so only the kinds of relation are
     matched. `s_squared` is used to measure the last relation and is not for release.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.relations(500).column_names
+        ['s', 'line', 'second_line', 'curve', 'turn', 's_squared']
     """
     import pyarrow as pa
 

@@ -13,7 +13,13 @@ _X = [1110, 1122, 912, 1015, 1096, 1018, 889, 974, 1073, 1177, 963, 1070, 1003, 
 
 
 def reverse_mapping_example() -> pa.Table:
-    """Record number, a non-sensitive S and a sensitive X: the published records."""
+    """Record number, a non-sensitive S and a sensitive X: the published records.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.reverse_mapping_example().shape
+        (25, 3)
+    """
     import pyarrow as pa
 
     return pa.table({"ID": list(range(1, len(_X) + 1)), "S": S, "X": _X})

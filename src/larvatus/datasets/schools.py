@@ -28,6 +28,11 @@ def schools(n: int = 16_405, seed: int = 0) -> pa.Table:
     Matches the published number of records, columns and levels, and that the two pupil columns are counts. Shares, sizes and
     relations are invented but plausible: locales differ by state, rural schools are small, lunch depends on size and poverty,
     most schools have no migrant pupils and some have many. Only the order of published figures can be reproduced.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.schools(400).column_names
+        ['state', 'locale', 'teachers', 'lunch', 'migrant']
     """
     import pyarrow as pa
 

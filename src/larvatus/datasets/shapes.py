@@ -22,6 +22,11 @@ def shapes(n: int = 1000, seed: int = 0, shape: Shape = "normal") -> pa.Table:
     "normal": 100 + 15 z. "skewed": exp(z), lognormal. "zero-inflated": exp(z), with 0 for the lowest four in ten. "discrete":
     floor(exp(.8 z + 1)), with many ties. 001 announces a study by size and characteristics of the data and publishes none,
     so there are no published figures to match.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.shapes(500, shape="zero-inflated").column_names
+        ['s', 'x1', 'x2']
     """
     import pyarrow as pa
 

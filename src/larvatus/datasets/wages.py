@@ -24,6 +24,11 @@ def wages(n: int = 26_418, seed: int = 0) -> pa.Table:
     was replaced by draws from a model. Constants are fitted to Tables 3 to 5 of 004: mean and standard deviation of both,
     correlation (.623) and regression before and after truncation at 400,000 to 50,000. Minima and maxima are as published.
     Nothing else is known about that file, so the shapes are a guess.
+
+    Examples:
+        >>> import larvatus as lv
+        >>> lv.datasets.wages(400).column_names
+        ['wage', 'cpswage']
     """
     import pyarrow as pa
 

@@ -29,9 +29,9 @@ from larvatus.data.verbs import map_rows
 class DateShift(Mask):
     """Shift the dates of each person, household or record by one random number of days, never by 0.
 
-    Intervals between the dates of a person are preserved exactly: ages at events, lengths of stay, survival times. So an
-    intruder who knows two dates of a person finds the records with the same interval, and a single date narrows the search to
-    the dates within `days` of it. Weekdays and seasons are blurred. The attack date_intervals uses all of this.
+    Intervals between the dates of a person are preserved exactly: ages at events, lengths of stay, survival times. An
+    intruder who knows two dates of a person finds the records with the same interval. A single date narrows the search to the
+    dates within `days` of it. Weekdays and seasons are blurred. The attack date_intervals uses all of this.
 
     Use it if the time between the dates of a person matters and the calendar does not. Do not use it alone if several dates of
     a person are known: the intervals identify the person, whatever the shift.

@@ -1,7 +1,8 @@
 """Replace X by the linear model that loses least for the information it gives away about a record.
 
     Y = β₀ + β₁ S + β₂ X + ε,      Cov(ε) = Σ_X|S − β₂ Σ_X|S β₂ᵀ
-    β₂ minimises   2 tr M (I − B) + c tr M (I − B)(I − B)ᵀ      subject to   −½ log₂ det(I − B Bᵀ) ≤ bits
+    β₂ minimises   2 tr M (I − B) + c tr M (I − B)(I − B)ᵀ
+    subject to     −½ log₂ det(I − B Bᵀ) ≤ bits
 
 with Σ_X|S = L Lᵀ for columns in units of their standard deviation, B = L⁻¹ β₂ L and M = Lᵀ L. The minimum is
 B = U diag(b) Uᵀ with U the eigenvectors of M (`stats/linear/least_loss`).
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class LeastLossModel(Mask):
     """Replace X by the linear model of S and X with the least error by record for a stated amount of information.
 
-    Means and covariances of X and S are preserved on average, as by `linear_model`. That mask keeps the same share of each
-    column's deviation. This one keeps more of what many columns share and less of what only one has, in each sub-group. So it
+    Means and covariances of X and S are preserved on average, as by `linear_model`. `linear_model` keeps the same share of each
+    column's deviation. This mask keeps more of what many columns share and less of what only one has, in each sub-group. So it
     has the least error for the same information about a record. The amount is exact for normal columns. Distribution shapes
     and non-linear relations are lost. With `domains` above 0, errors of means and regressions in parts of the file that the
     mask does not know count too. A record that S holds in place is treated like a sub-group that is too small.

@@ -22,9 +22,9 @@ from larvatus.measures.joint_ecdf.differences import JointDistributions
 class EcdfMean(Measure):
     """The mean squared difference between the two joint empirical distribution functions, over the records of both files.
 
-    It uses every record, and so separates releases more clearly than the largest difference (`ecdf_max`). It also has little
-    power with many columns. A missing value counts as larger than every other value, so blanking is detected too.
-    Categorical columns enter as indicators if they are listed in `columns`.
+    It uses every record, and so separates releases more clearly than the largest difference (`ecdf_max`). With many
+    columns this measure and `ecdf_max` have little power. A missing value counts as larger than every other value, so blanking
+    is detected too. Categorical columns enter as indicators if they are listed in `columns`.
 
     Look at it for the mean error of joint shares. Large errors in small regions vanish in the mean.
 

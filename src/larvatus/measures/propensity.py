@@ -30,7 +30,7 @@ Which = Literal["both", "logit", "spline", "cart", "boosting", "model_i", "model
 class Propensity(Measure):
     """Stack both files, model the probability p of being a released record, and average (p − c)².
 
-    U_p = (1/N) Σ (p_i − c)², where c is the share of released records. It is 0 if the model cannot separate the files, and
+    U_p = (1/N) Σ (p_i − c)², where c is the share of released records. U_p is 0 if the model cannot separate the files, and
     c(1 − c), a quarter for files of equal size, if it separates them perfectly. By default a logistic regression with powers
     and products and a classification tree are fitted, and the value is the larger U_p: up to chance, each is a lower bound
     for the best possible model. Columns that are not released are left out; non-confidential columns enter only in products
