@@ -75,7 +75,7 @@ def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
     for one in candidate.certificates:
         attack = strongest_of_kind(candidate, one.intruder)
         said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
-        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proof))
+        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proofs()))
     return out
 
 
