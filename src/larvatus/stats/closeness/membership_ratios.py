@@ -7,8 +7,8 @@
         ratio = mean over rows of f(y_j | x) / f(y_j)
 
 In large files the log ratio of a person x (in whitened columns) is nearly normal in the first case, with means ±v/2 and
-variance v = (|x|⁴ + p) / (2 n). Persons differ; the mean of v is p (p + 3) / (2 n). In the second, χ² = (Π 1/(1 − ρ²) − 1) / n with
-the canonical correlations ρ, and true positives ≤ α + √(α (1 − α) χ²) at false positives α.
+variance v = (|x|⁴ + p) / (2 n). Persons differ; the mean of v is p (p + 3) / (2 n). In the second, χ² = (Π 1/(1 − ρ²) − 1) / n
+with the canonical correlations ρ, and true positives ≤ α + √(α (1 − α) χ²) at false positives α.
 """
 
 from __future__ import annotations
