@@ -106,7 +106,7 @@ def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
     for x in values.values():
         equal = np.bincount(codes_of([cells.code.astype(np.float64), np.nan_to_num(x.astype(np.float64))]))
         log_chance = float(gammaln(equal + 1.0).sum() - every)
-        out += np.exp(log_chance) if log_chance < 0 else 0.0
+        out += float(np.exp(log_chance)) if log_chance < 0 else 0.0
     return out
 
 
