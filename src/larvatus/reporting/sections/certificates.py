@@ -55,6 +55,8 @@ def certificate_hint(candidate: Candidate) -> str:
     if candidate.certificates is None:
         return ""
     single = candidate.certificates.single_target
+    if single.expected >= 1:
+        return "; no bound on links is proved"
     return f"; no intruder who {single.knows()} links more than {share(single.expected)} in expectation"
 
 
