@@ -9,11 +9,14 @@ from scipy import stats
 
 import larvatus as lv
 from larvatus.certificates.certify import certify_release
+from larvatus.certificates.laws_of_steps import transitions_of
 from larvatus.certificates.proofs import EQUAL_S
 from larvatus.core.discovery import discover
 from larvatus.core.errors import LarvatusError, PairingError
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.certificate import Certificates
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import method_of
 from larvatus.data.score import Score
 from sample import SECRET
 
@@ -27,6 +30,7 @@ STEPS = {
     "groups": ["microaggregation(k=4)"], "rounded": ["rounding(base=1.0)"],
     "noise, then rounding": ["additive_noise(variance=2.0)", "rounding(base=0.5)"],
     "noise, then its ranks": ["additive_noise(variance=2.0)", "reverse_map"],
+    "some records": ["additive_noise(variance=2.0, where='a > 1')"],
     "two laws": ["additive_noise(variance=2.0, columns=['a'])", "correlated_noise(columns=['b', 'c'])"],
 }
 
@@ -160,7 +164,7 @@ def test_exact_equations_leave_no_bound_for_the_whole_file_until_values_are_roun
 @pytest.mark.parametrize(("steps", "reason"), [
     (["rank_swap"], "does not draw each record on its own"),
     (["additive_noise(positive=true)"], "until values are positive"),
-    (["additive_noise(where='a > 0')"], "some records only"),
+    (["data_shuffling", "rank_swap(where='a > 0')"], "another step masked before it"),
     (["additive_noise", "correlated_noise"], "another step masked before it"),
     (["additive_noise", "sampling(rate=0.5)"], "records were removed"),
     (["bias_and_noise(bias='gamma')"], "no density"),
@@ -170,6 +174,34 @@ def test_what_is_not_proved_is_refused_with_the_reason(steps, reason):
     found = lv.certify(read(frame), steps)
     assert any(reason in why for why in found.refusals), found.refusals
     assert found.single_target.proof == "equal released rows"
+
+
+@pytest.mark.parametrize(
+    "step", ["additive_noise(variance=100.0)", "linear_model(similarity=0.1)", "data_shuffling", "linear_model"],
+)
+def test_records_that_where_leaves_out_count_as_found(step):
+    """The intruder is told which records were masked. The others are found; the bound on the rest is that of a file of them."""
+    frame = table("skewed").drop(columns=["g", "s"])
+    data = lv.read(frame, confidential=["a", "b", "c"])
+    chosen = (frame["a"] > 1).to_numpy()
+    part = step[:-1] + ", where='a > 1')" if "(" in step else f"{step}(where='a > 1')"
+    found = lv.certify(data, part)
+    rest = (~chosen).sum() / len(frame)
+    for one in found:
+        assert not one.exact
+        assert rest + 1 / len(frame) <= one.expected <= rest + chosen.mean() * (0.35 if one.intruder == "whole file" else 0.2)
+    shares = values(data, [part], 6, ["nearest_record", "optimal_assignment"])
+    assert all(max(v) <= found.whole_file.upper for v in shares.values())
+
+
+def test_where_is_read_from_the_original_values_and_not_from_released_ones():
+    """Rounding of some records tells which they are: each cell of records rounded or not has its own bound."""
+    frame = table("normal").drop(columns=["g", "s"])
+    data = lv.read(frame, confidential=["a", "b", "c"])
+    whole = lv.certify(data, "linear_model").single_target
+    some = lv.certify(data, ["linear_model", "rounding(base=0.5, where='a > 0')"]).single_target
+    assert whole.expected == pytest.approx(1 / len(frame))
+    assert some.expected == pytest.approx(2 / len(frame))
 
 
 def test_rules_and_files_from_elsewhere_have_only_the_plain_bound():
@@ -192,6 +224,42 @@ def test_categories_under_known_probabilities():
     assert shares
     for found_by in shares.values():
         assert np.max(found_by) <= found.whole_file.upper
+
+
+def test_levels_drawn_over_the_whole_file_have_the_matrix_of_the_whole_file():
+    """Sub-groups with other frequencies: the law of scope = "file" is that of the file, and releases have its frequencies.
+
+    A level that stays with the stated probability in 300 releases is normal, at most 6 SDs away (2e-9).
+    """
+    draws = np.random.default_rng(4)
+    group = np.repeat([0, 1], 60)
+    level = np.where(draws.random(120) < np.where(group == 1, 0.85, 0.15), "x", "y")
+    data = lv.read(pd.DataFrame({"g": group, "p": level}), confidential=["p"], sub_groups=["g"])
+    mask = method_of(Mask, "post_randomisation(stay=0.6, scope='file')")
+    stated = transitions_of(mask, data)["p"]
+    same = []
+    for k in range(300):
+        frame = lv.mask(data, [mask], secret=SECRET + k.to_bytes(2, "big")).frame()
+        same.append([[(frame["p"] == level)[(group == g) & (level == v)].mean() for v in "xy"] for g in (0, 1)])
+    for g in (0, 1):
+        count = np.array([((group == g) & (level == v)).sum() for v in "xy"])
+        p = np.diag(stated[g])
+        assert (np.abs(np.mean(same, axis=0)[g] - p) <= 6 * np.sqrt(p * (1 - p) / (300 * count))).all()
+    assert np.abs(np.diag(stated[0]) - np.diag(mask.transitions(data)["p"][0])).max() > 0.05
+
+
+def test_a_shuffle_that_may_not_keep_the_only_other_value_in_place():
+    """Five records, one of which differs. The draw that leaves it in place is refused, so the others guess at one row: .25."""
+    found = lv.certify(lv.read(pd.DataFrame({"a": [0.0, 0, 0, 0, 7]}), confidential=["a"]), "data_shuffling").whole_file
+    assert found.expected == pytest.approx(0.25)
+    assert not found.exact
+
+
+def test_few_levels_that_may_all_stay_have_no_certificate_by_their_law():
+    """A draw without any change is drawn again: the draws are then not those of the matrix."""
+    data = lv.read(pd.DataFrame({"p": list("xyzxyzxyzxyz")}), confidential=["p"])
+    found = lv.certify(data, "post_randomisation(stay=0.8, invariant=false)")
+    assert any("drawn again" in why for why in found.refusals)
 
 
 def test_zeros_that_rounding_makes_are_not_zeros_that_were_kept():

@@ -45,6 +45,22 @@ def test_more_guesses_find_more_and_no_correlation_finds_one_in_n():
     assert lv.linkage_law(200, columns=4, r2=0.0, guesses=3).links == pytest.approx(3 / 200, abs=1e-6)
 
 
+@pytest.mark.parametrize("rho", [0.0, 0.7, 0.95])
+def test_two_records_one_to_one(rho):
+    """One column and two records: the pairing by order is right if X and Y have the same order: ½ + arcsin(ρ) / π."""
+    found = lv.linkage_law(2, correlations=[rho], one_to_one=True)
+    exact = 0.5 + np.arcsin(rho) / np.pi
+    assert abs(found.links - exact) < FALSE_ALARM_SDS * max(np.sqrt(exact * (1 - exact) / 2000), found.standard_error)
+    assert "one to one" in found.sentence()
+
+
+def test_assigning_all_records_finds_more_than_one_by_one_and_is_limited():
+    alone, together = (lv.linkage_law(100, columns=5, r2=0.8, one_to_one=yes) for yes in (False, True))
+    assert together.links > alone.links + 3 * together.standard_error
+    with pytest.raises(StudyError, match="one_to_one"):
+        lv.linkage_law(10_000, columns=5, r2=0.6, one_to_one=True)
+
+
 def test_wrong_numbers_are_reported_together():
     with pytest.raises(StudyError) as caught:
         lv.linkage_law(0, columns=0, r2=1.5, guesses=0, in_release=2)
@@ -58,4 +74,6 @@ def test_on_the_command_line(capsys):
     assert json.loads(capsys.readouterr().out)["links"] == pytest.approx(lv.linkage_law(1e4, columns=5, r2=0.49).links)
     assert main(["linkage-law", "100", "900", "--correlations", "0.9", "0.5"]) == 0
     assert "not a bound" in capsys.readouterr().out
+    assert main(["linkage-law", "50", "--columns", "2", "--r2", "0.5", "--one-to-one"]) == 0
+    assert "one to one" in capsys.readouterr().out
     assert main(["linkage-law", "100"]) == 2

@@ -50,6 +50,7 @@ def test_the_sentence_names_the_bound_and_the_attack(compared):
     hint = certificate_hint(compared.candidates[0])
     assert "no intruder who knows one person's record and the mask, and judges each released row on its own, links more" in hint
     assert hint.endswith("in expectation")
+    assert certificate_hint(compared.candidates[1]) == "; no bound on links is proved"
     assert "the mask draws each record on its own" in story.beside[0].text
 
 

@@ -36,13 +36,22 @@ class CandidateCells:
         return np.split(order, np.cumsum(self.sizes)[:-1])
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenRecords:
+    """The records that a step masks, as 1 in record order, and the columns that it releases as they are for the others."""
+
+    marks: Floats
+    columns: tuple[str, ...]
+
+
 def candidate_cells(
-    release: Release, original: Microdata | None = None, zeros_kept: Sequence[str] = ()
+    release: Release, original: Microdata | None = None, zeros_kept: Sequence[str] = (), chosen: Sequence[ChosenRecords] = ()
 ) -> CandidateCells:
     """Cells of equal S: sub-groups, columns released as they are, and the patterns of cells that the steps keep.
 
     A missing value stays missing, so its place is known. So is that of a zero in the columns of steps that keep zeros. Places
-    are those in the original, if it is given: a later step, such as rounding, may make more zeros.
+    are those in the original, if it is given: a later step, such as rounding, may make more zeros. If steps mask `chosen`
+    records, the intruder is told which ones, and the values of the others are known like S.
     """
     data = release.data
     columns = data.table.columns
@@ -56,6 +65,8 @@ def candidate_cells(
     keys += [_number(values[n]) for n in dict.fromkeys(given)]
     keys += [(_number(values[n]) == _MISSING).astype(np.float64) for n in masked]
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
+    for some in chosen:
+        keys += [some.marks, *(np.where(some.marks == 1, 0.0, _number(values[n])) for n in some.columns)]
     return CandidateCells(codes_of(keys), group)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from larvatus.certificates.candidates import candidate_cells
 from larvatus.certificates.laws_of_steps import NoLaw, laws_of
@@ -15,21 +14,18 @@ from larvatus.data.certificate import FALSE_ALARM, Certificate, Certificates, Ce
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 
-_PARTS = 4  # bounds among which the smallest is taken; they share the false alarm
-
 
 def certify_release(original: Microdata, release: Release, false_alarm: float = FALSE_ALARM) -> Certificates:
     """Certificates of a paired release; `original` is in the sub-groups of the release."""
-    part = false_alarm / _PARTS
-    whole, single, refusals = [equal_rows(release, part)], list[Bound](), list[str]()
+    whole, single, refusals = [equal_rows(release, false_alarm)], list[Bound](), list[str]()
     try:
-        whole.append(equal_s(release, original, part)[0])
+        whole.append(equal_s(release, original, false_alarm)[0])
     except NoLaw as why:
         try:
             laws = laws_of(release, original)
             for into, bound in ((whole, pairs_revealed), (single, score_bound)):
                 try:
-                    into.append(partial(bound, laws, part)())
+                    into.append(bound(laws, false_alarm))
                 except NoLaw as missing:
                     refusals.append(f"one by one: {missing}")
         except MachineError:
@@ -52,15 +48,15 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
 def _certificate(
     intruder: CertifiedIntruder, bounds: Sequence[Bound], chance: float, records: int, false_alarm: float
 ) -> Certificate:
-    best = min(bounds, key=lambda b: b.expected)
-    upper = min(b.upper for b in bounds)
-    return Certificate(intruder, best.expected, upper, best.estimate, best.exact, best.proof, best.assumptions, chance, records,
-                       false_alarm)
+    best, limit = min(bounds, key=lambda b: b.expected), min(bounds, key=lambda b: b.upper)
+    assumed = tuple(dict.fromkeys(best.assumptions + limit.assumptions))
+    return Certificate(intruder, best.expected, limit.upper, best.estimate, best.exact, best.proof, assumed, chance, records,
+                       false_alarm, limit.proof)
 
 
 def _for_single(bound: Bound, release: Release) -> Bound:
     """A bound on whoever knows more. It is exact only if one record suffices to reach it."""
-    reached = bound.proof == EQUAL_S or all(s.alone for s in release.steps)
+    reached = bound.proof == EQUAL_S or all(s.alone and s.where is None for s in release.steps)
     return replace(bound, exact=bound.exact and reached)
 
 

@@ -8,23 +8,27 @@ nothing else of a record: whoever sees the result knows no more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, candidate_cells, original_values
+from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
-from larvatus.data.microdata import Microdata
+from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
-from larvatus.data.steps import columns_of_step, is_key_step, view_of_step
+from larvatus.data.steps import TAKEN, columns_of_step, is_key_step, mark_records, view_of_step
+from larvatus.data.verbs import as_one_group, take_rows
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
+
+
+_UNLIKELY = 1e-9  # chance of a draw without any change below which drawing again is neglected
 
 
 class NoLaw(LarvatusError):
@@ -55,14 +59,28 @@ def check_plain(release: Release, original: Microdata) -> None:
         raise NoLaw("rules changed what the steps drew")
     if release.data.rows != original.rows or any(s.drops for s in release.steps):
         raise NoLaw("records were removed")
-    where = [s.name() for s in masking_steps(release, original) if s.where is not None]
-    if where:
-        raise NoLaw(f"{where[0]} masks some records only (where)")
     if original.roles.household is not None:
         raise NoLaw("records of a household are masked together")
     weight = original.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         raise NoLaw("a step changed the survey weight")
+
+
+def check_all_masked(release: Release, original: Microdata) -> None:
+    """Raise `NoLaw` if a step masks some records only."""
+    where = [s.name() for s in masking_steps(release, original) if s.where is not None]
+    if where:
+        raise NoLaw(f"{where[0]} masks some records only (where)")
+
+
+def chosen_by(steps: Sequence[Mask], first: Sequence[Mask], original: Microdata) -> list[ChosenRecords]:
+    """The records that each step with `where` masks; the `first` steps release the others as they are."""
+    return [ChosenRecords(_marks(s, original), columns_of_step(s, original) if s in first else ())
+            for s in steps if s.where is not None]
+
+
+def _marks(step: Mask, original: Microdata) -> Floats:
+    return np.asarray(collect(mark_records(step, original), [TAKEN])[2][TAKEN], dtype=np.float64)
 
 
 def zeros_kept_by(steps: Sequence[Mask], original: Microdata) -> tuple[str, ...]:
@@ -96,7 +114,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         raise NoLaw("the release has several copies")
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    cells = candidate_cells(release, original, zeros_kept_by(first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), chosen_by(steps, first, original))
     parts = [_law_of_step(step, original) for step in first]
     _, values = original_values(original, original.confidential)
     laws = []
@@ -118,8 +136,11 @@ class _StepLaw:
     factors: Mapping[str, FactorLaw] | None = None
     moves: Mapping[str, Sequence[Matrix]] | None = None
     zeros_kept: bool = False
+    marks: Floats | None = None
 
     def of_cell(self, group: int, rows: Ints, values: Mapping[str, Any]) -> list[RecordLaw]:
+        if self.marks is not None and not self.marks[rows[0]]:
+            return []
         there = [n for n in self.columns if self._changes(values[n][rows[0]])]
         if not there:
             return []
@@ -191,11 +212,44 @@ def _lognormal(value: Floats, sd: float) -> RecordLaw:
 
 def _law_of_step(step: Mask, original: Microdata) -> _StepLaw:
     """The law of a step that draws each record on its own."""
-    view, name = view_of_step(step, original), step.name()
+    name = step.name()
     if getattr(step, "positive", False):
         raise NoLaw(f"{name} redraws until values are positive")
-    moves = step.transitions(view)
+    if step.where is None:
+        return _law_in_view(step, view_of_step(step, original))
+    everywhere, view = step.model_copy(update={"where": None}), view_of_step(step, original)
+    if not step.record_wise or step.alone:  # such a mask receives the chosen records only
+        taken = take_rows(mark_records(step, view), lambda g, b: b[TAKEN] == 1, [TAKEN])
+        if taken.groups.labels != view.groups.labels or min(taken.groups.sizes) < step.smallest(taken):
+            raise NoLaw(f"{name} masks few records of a sub-group (where)")
+        view = taken
+    return replace(_law_in_view(everywhere, view), marks=_marks(step, original))
+
+
+def transitions_of(step: Mask, view: Microdata) -> Mapping[str, Sequence[Matrix]] | None:
+    """P(level after | level before) of each column in every sub-group, also if the step runs over the whole file."""
+    if step.scope != "file":
+        return step.transitions(view)
+    found = step.transitions(as_one_group(view))
+    return None if found is None else {n: list(moves) * len(view.groups) for n, moves in found.items()}
+
+
+def _chance_of_no_change(column: str, moves: Sequence[Matrix], view: Microdata) -> float:
+    """The probability that every record keeps its level."""
+    _, group, values = collect(view, [column])
+    code = values[column].astype(np.int64)
+    there = code >= 0
+    kept = np.array([moves[g][k, k] for g, k in zip(group[there], code[there], strict=True)])
+    with np.errstate(divide="ignore"):
+        return float(np.exp(np.log(kept).sum()))
+
+
+def _law_in_view(step: Mask, view: Microdata) -> _StepLaw:
+    name, moves = step.name(), transitions_of(step, view)
     if moves is not None:
+        for column, mine in moves.items():
+            if _chance_of_no_change(column, mine, view) > _UNLIKELY:
+                raise NoLaw(f"{name}: a draw that leaves {column} unchanged is drawn again, likely with so few records")
         return _StepLaw(name, tuple(moves), moves=moves)
     if not step.record_wise:
         raise NoLaw(f"{name} does not draw each record on its own")

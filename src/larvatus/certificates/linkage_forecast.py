@@ -15,6 +15,7 @@ import numpy as np
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import share
 from larvatus.stats.linkage_law.link_probability import link_probability_in_groups
+from larvatus.stats.linkage_law.one_to_one import MOST_MATCHED_AT_ONCE, matched_share
 
 _MOST_COLUMNS, _MOST_GUESSES = 300, 1_000_000
 
@@ -32,14 +33,17 @@ class LinkForecast:
     links: float
     standard_error: float
     bits: float
+    one_to_one: bool = False
 
     def sentence(self) -> str:
-        return f"In normal columns the best intruder who knows one record links {share(self.links)} of records."
+        who = "an intruder who knows all records and assigns them one to one" if self.one_to_one else (
+            "the best intruder who knows one record")
+        return f"In normal columns {who} links {share(self.links)} of records."
 
 
 def linkage_law(
     records: float | Sequence[float], *, columns: int = 1, r2: float | None = None,
-    correlations: Sequence[float] | None = None, guesses: int = 1, in_release: float = 1.0,
+    correlations: Sequence[float] | None = None, guesses: int = 1, in_release: float = 1.0, one_to_one: bool = False,
 ) -> LinkForecast:
     """Forecast the share of records that the best intruder who knows one record links, for normal columns.
 
@@ -50,6 +54,8 @@ def linkage_law(
         correlations: instead, the canonical correlations of original and released columns, given S
         guesses: released rows that the intruder may name
         in_release: probability that the person is in the release, if it is a sample
+        one_to_one: the intruder knows all records and assigns them to released rows at once; by simulation, for at most
+            2,000 candidates
 
     Examples:
         >>> import larvatus as lv
@@ -75,11 +81,17 @@ def linkage_law(
         wrong.append(f"guesses: must be 1 to {_MOST_GUESSES:,}, but is {guesses}.")
     if not 0 < in_release <= 1:
         wrong.append(f"in_release: must be above 0 and at most 1, but is {in_release:g}.")
+    if one_to_one and (guesses > 1 or in_release < 1 or counts.max(initial=0) > MOST_MATCHED_AT_ONCE):
+        wrong.append(f"one_to_one: needs one guess, in_release = 1 and at most {MOST_MATCHED_AT_ONCE:,} candidates. "
+                     "Leave it out.")
     if wrong:
         raise StudyError(wrong)
     links = error = 0.0
     for n in counts:  # a number of candidates stands for that many records
-        found, off = link_probability_in_groups([rho], [np.array([n])], guesses, in_release)
+        if one_to_one:
+            found, off = matched_share(rho, round(n))
+        else:
+            found, off = link_probability_in_groups([rho], [np.array([n])], guesses, in_release)
         links += found * n / counts.sum()
         error += off * n / counts.sum()
-    return LinkForecast(float(links), float(error), float(-0.5 * np.log2(1 - rho**2).sum()))
+    return LinkForecast(float(links), float(error), float(-0.5 * np.log2(1 - rho**2).sum()), one_to_one)

@@ -5,7 +5,7 @@ Only settings that the user stated count. A step after them may read nothing but
 
 from __future__ import annotations
 
-from larvatus.certificates.laws_of_steps import ROW_WISE_STEPS, NoLaw, check_plain, masking_steps
+from larvatus.certificates.laws_of_steps import ROW_WISE_STEPS, NoLaw, check_all_masked, check_plain, masking_steps
 from larvatus.data.microdata import Microdata
 from larvatus.data.privacy.privacy_loss import ColumnPrivacy, PrivacyStatement
 from larvatus.data.release import Release
@@ -16,6 +16,7 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
     """The statement, or the reason why there is none; `original` is in the sub-groups of the release."""
     try:
         check_plain(release, original)
+        check_all_masked(release, original)
     except NoLaw as why:
         return PrivacyStatement(reason=str(why))
     if len(release.copies) > 1:

@@ -10,7 +10,9 @@
                       (`stats/link_bounds/score_rules`), within blocks of similar records.
 
 Limits for one release: links in different cells or blocks are independent. The number in a cell of equal rows is that of
-matches of a random pairing; in a block it is between 0 and the size of the block.
+matches of a random pairing; in a block it is between 0 and the size of the block. For scores one by one, links are also at most
+the targets whose own row passes a fixed score, which are independent, plus those that no rival passes (`score_rules`). Limits
+that follow from the law of the mask are numbers, not random. So the smallest of them holds with the false alarm of one.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, candidate_cells, released_rows
+from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
     ReleasedLaws,
     check_first_steps,
     check_plain,
+    chosen_by,
     masking_steps,
     zeros_kept_by,
 )
@@ -34,13 +37,17 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.stats.link_bounds.matchings import MOST_MATCHED
 from larvatus.stats.link_bounds.record_laws import JointLaw
-from larvatus.stats.link_bounds.sampled_bounds import SampledMean, pairing_bound, score_rule_bound
-from larvatus.stats.link_bounds.tails import upper_random_pairing, upper_sum_of_blocks
+from larvatus.stats.link_bounds.sampled_bounds import SampledMean, pairing_bound, power_bounds, score_rule_bound
+from larvatus.stats.link_bounds.tails import upper_random_pairing, upper_share, upper_sum_of_blocks
 
 MOST_COMPARED = 1500  # records among which a score rule chooses; the answer is known to be among them
 _BLOCKS = (MOST_MATCHED, 40, 150)  # sizes of blocks for the limit in one release
+_WITHOUT_RIVALS = (0.0005, 0.002, 0.008, 0.03)  # share of targets that may have no rival above their fixed score
+_OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws of the mask, for whichever limit is smallest
+_OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
+_NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -62,9 +69,9 @@ class Bound:
 
 def equal_rows(release: Release, false_alarm: float) -> Bound:
     """The bound on whoever also knows the random draws."""
-    code = released_rows(release)
+    code, part = released_rows(release), false_alarm * _OF_ROWS
     known = not any(s.random for s in release.steps) and bool(release.steps) and not release.unmasked
-    found = _of_sets(np.bincount(code), false_alarm, "equal released rows", exact=known)
+    found = _of_sets(np.bincount(code), part, "equal released rows", exact=known)
     return found if known else replace(found, assumptions=(SHUFFLED_ROWS, GIVEN_DRAWS))
 
 
@@ -73,11 +80,34 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     check_plain(release, original)
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    bad = [s.name() for s in first if not s.forgets_pairing()]
+    bad = [s.name() for s in first if not s.model_copy(update={"where": None}).forgets_pairing()]
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
-    cells = candidate_cells(release, original, zeros_kept_by(first, original))
-    return _of_sets(cells.sizes, false_alarm, EQUAL_S, exact=True), cells
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), chosen_by(steps, first, original))
+    again = _chance_of_no_change(original, cells)
+    if again > _OFTEN:
+        raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
+    exact = again < _NEVER and all(s.where is None for s in steps)
+    found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
+    more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
+    return replace(found, expected=more, estimate=more), cells
+
+
+def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
+    """A bound on the chance that some column keeps all its values: all orders within cells are equally likely.
+
+    In a cell of k records with m_v values v it is at most Π m_v! / k! per column. Columns that cannot change do not count.
+    """
+    from scipy.special import gammaln
+
+    _, values = original_values(original, original.confidential)
+    every = gammaln(cells.sizes + 1.0).sum()
+    out = 0.0
+    for x in values.values():
+        equal = np.bincount(codes_of([cells.code.astype(np.float64), np.nan_to_num(x.astype(np.float64))]))
+        log_chance = float(gammaln(equal + 1.0).sum() - every)
+        out += float(np.exp(log_chance)) if log_chance < 0 else 0.0
+    return out
 
 
 def _of_sets(sizes: Ints, false_alarm: float, proof: str, exact: bool) -> Bound:
@@ -93,8 +123,8 @@ def pairs_revealed(found: ReleasedLaws, false_alarm: float) -> Bound:
     shared, alone, records = _shared(found)
     if not shared:
         return Bound(1.0, 1.0, 1.0, _REVEALED)
-    mean = pairing_bound(shared, MOST_MATCHED, _PAIRINGS, false_alarm / 2, _SEED)
-    upper = _in_one_release(mean, records - alone, false_alarm / 2)
+    mean = pairing_bound(shared, MOST_MATCHED, _PAIRINGS, false_alarm * _OF_SAMPLE, _SEED)
+    upper = _in_one_release(mean, records - alone, false_alarm * _OF_DRAWS)
     expected, estimate, limit = (_with(share, alone, records) for share in (mean.upper, mean.estimate, upper))
     return Bound(expected, estimate, limit, _REVEALED, assumptions=(SHUFFLED_ROWS, INDEPENDENT))
 
@@ -111,16 +141,27 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
     if not shared:
         return Bound(1.0, 1.0, 1.0, proof)
     draws = _DRAWS if records <= _MANY else _FEWER_DRAWS
-    mean = score_rule_bound(shared, MOST_COMPARED, draws, false_alarm / 2, _SEED)
-    part = false_alarm / 2 / len(_BLOCKS)
-    uppers = []
+    sampled, drawn = false_alarm * _OF_SAMPLE, false_alarm * _OF_DRAWS
+    mean = score_rule_bound(shared, MOST_COMPARED, draws, sampled, _SEED)
+    uppers = [_by_power(shared, records - alone, draws, sampled, drawn)]
     for size in _BLOCKS:
-        blocks = score_rule_bound(shared, size, _FEWER_DRAWS, part / 2, _SEED + size)
-        uppers.append(_in_one_release(blocks, records - alone, part / 2))
+        blocks = score_rule_bound(shared, size, _FEWER_DRAWS, sampled / len(_BLOCKS), _SEED + size)
+        uppers.append(_in_one_release(blocks, records - alone, drawn))
     return Bound(
         _with(mean.upper, alone, records), _with(mean.estimate, alone, records), _with(min(uppers), alone, records), proof,
         assumptions=(SHUFFLED_ROWS, INDEPENDENT, ROW_BY_ROW),
     )
+
+
+def _by_power(shared: list[JointLaw], records: int, draws: int, sampled: float, drawn: float) -> float:
+    """The limit of the share in one release by targets whose own row passes a fixed score.
+
+    Half of the false alarm of the draws is for targets without rivals (Markov), half for own rows (Chernoff).
+    """
+    part = drawn / 2
+    rivals = [float(-np.log(part * share)) for share in _WITHOUT_RIVALS]
+    powers = power_bounds(shared, MOST_COMPARED, draws, rivals, sampled, _SEED + 1)
+    return min(1.0, *(share + upper_share(p.upper, records, part) for share, p in zip(_WITHOUT_RIVALS, powers, strict=True)))
 
 
 def _shared(found: ReleasedLaws) -> tuple[list[JointLaw], int, int]:

@@ -16,8 +16,8 @@ KNOWS: Mapping[str, str] = {
     "single target": "knows one person's record and the mask",
     "whole file": "knows all original records and the mask, but not which released row belongs to whom",
 }
-ROW_BY_ROW = ("the intruder judges each released row on its own, or the other records are a random draw from the file's own "
-              "distribution")
+ROW_BY_ROW = ("the intruder judges each released row on its own, by a rule that does not depend on the release (in expectation "
+              "also any other rule, if the other records are a random draw from the file's own distribution)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Certificate:
     - `upper`: bound on the share linked in this very release; it fails with probability `false_alarm` at most
     - `estimate`: the best estimate of the first bound; it differs from `expected` by the error of sampling
     - `exact`: some intruder of this kind reaches the expected share
-    - `proof`: the argument, in a few words; `assumptions`: what it takes for granted
+    - `proof`: the argument for `expected`, in a few words; `upper_proof`: that for `upper`
+    - `assumptions`: what both take for granted
     - `chance`: the share that a random guess among the records with the same S links
 
     Examples:
@@ -50,6 +51,7 @@ class Certificate:
     chance: float
     records: int
     false_alarm: float = FALSE_ALARM
+    upper_proof: str = ""
 
     def sentence(self) -> str:
         """The bound in one sentence."""
@@ -65,13 +67,17 @@ class Certificate:
     def row(self) -> Row:
         return {
             "intruder": self.intruder, "expected": self.expected, "upper": self.upper, "chance": self.chance,
-            "exact": self.exact, "proof": self.proof,
+            "exact": self.exact, "proof": self.proofs(),
         }
+
+    def proofs(self) -> str:
+        """Both arguments, if they differ."""
+        return self.proof if self.upper_proof in ("", self.proof) else f"{self.proof}; in this release: {self.upper_proof}"
 
     def plain(self) -> dict[str, Any]:
         """Everything, as JSON can store it."""
-        return {**self.row(), "estimate": self.estimate, "assumptions": list(self.assumptions), "records": self.records,
-                "false_alarm": self.false_alarm}
+        return {**self.row(), "proof": self.proof, "upper_proof": self.upper_proof, "estimate": self.estimate,
+                "assumptions": list(self.assumptions), "records": self.records, "false_alarm": self.false_alarm}
 
 
 class Certificates(tuple[Certificate, ...]):

@@ -10,8 +10,8 @@ from scipy import stats
 
 from larvatus.stats.link_bounds.matchings import expected_links, pairing_posteriors
 from larvatus.stats.link_bounds.record_laws import AddedNoise, JointLaw, LevelLaw, RandomFactor, added_noise
-from larvatus.stats.link_bounds.sampled_bounds import pairing_bound, score_rule_bound
-from larvatus.stats.link_bounds.score_rules import constant_part, level_means, part_of_draws, thresholds
+from larvatus.stats.link_bounds.sampled_bounds import pairing_bound, power_bounds, score_rule_bound
+from larvatus.stats.link_bounds.score_rules import constant_part, level_means, level_without_rivals, part_of_draws, thresholds
 from larvatus.stats.link_bounds.similar_blocks import similar_blocks
 from larvatus.stats.link_bounds.tails import upper_mean, upper_random_pairing, upper_sum_of_blocks
 
@@ -54,12 +54,14 @@ def test_upper_mean_has_its_false_alarm(n, p):
     assert upper_mean(1.0, n, 1e-3) == 1.0
 
 
-def test_upper_sum_of_blocks_is_above_the_exact_quantile_of_all_or_nothing():
-    """Blocks in which all links succeed or fail together are the worst case."""
-    blocks, size, mean = 90, 12, 0.2 * 90 * 12
-    limit = upper_sum_of_blocks(mean, blocks, size, 1e-4)
-    assert stats.binom.sf(limit / size, blocks, 0.2) <= 1e-4
-    assert limit < 2.5 * mean
+@pytest.mark.parametrize(("blocks", "share"), [(90, 0.2), (90, 0.6), (40, 0.9), (1, 0.4), (400, 0.03), (3, 0.001)])
+def test_upper_sum_of_blocks_is_above_the_exact_quantile_of_all_or_nothing(blocks, share):
+    """Blocks in which all links succeed or fail together are the worst case. If all may succeed, the limit is all."""
+    size = 12
+    limit = upper_sum_of_blocks(share * blocks * size, blocks, size, 1e-4)
+    assert stats.binom.sf(np.floor(limit / size + 1e-9), blocks, share) <= 1e-4
+    assert limit < blocks * size or share**blocks >= 1e-4
+    assert limit / size <= stats.binom.isf(1e-4, blocks, share) + 1 + np.sqrt(blocks) / 2  # it is not idle either
     assert upper_sum_of_blocks(0.0, 0, 1, 1e-4) == 0.0
 
 
@@ -81,8 +83,8 @@ def test_cells_of_the_false_positive_rate(c):
     assert means.mean() == pytest.approx(1 / c, rel=1e-6)
     assert (np.diff(means) > 0).all()
     none = np.full(len(means), np.inf)
-    assert constant_part(none, c) == 0.0
-    assert part_of_draws(np.array([-3.0, 5.0]), none, c) == pytest.approx(1.0)
+    assert constant_part(none, means) == 0.0
+    assert part_of_draws(np.array([-3.0, 5.0]), none, means) == pytest.approx(1.0)
 
 
 def test_any_thresholds_bound_the_success_of_the_best_test():
@@ -95,10 +97,52 @@ def test_any_thresholds_bound_the_success_of_the_best_test():
     best = stats.norm.cdf(stats.norm.ppf(level) + shift).mean()
     error = stats.norm.ppf(1 - FALSE_ALARM) / np.sqrt(len(y))
     pilot = shift * (draws.standard_normal(5000) + shift) - shift**2 / 2
-    good = thresholds(pilot, c)
+    good = thresholds(pilot, level_means(c))
     for tau, slack in ((good, 0.02), (good * 3, 0.3), (good / 3, 0.3)):
-        bound = constant_part(tau, c) + part_of_draws(ratio, tau, c).mean()
+        bound = constant_part(tau, level_means(c)) + part_of_draws(ratio, tau, level_means(c)).mean()
         assert best - error <= bound <= best + slack
+
+
+@pytest.mark.parametrize("rivals", [2.0, 12.0])
+def test_power_at_a_level_is_bounded_at_any_threshold(rivals):
+    """Two normal laws: the power of the best test at the level without rivals is Φ(Φ⁻¹(α) + shift)."""
+    draws, c, shift = np.random.default_rng(2), 200, 2.0
+    ratio = shift * (draws.standard_normal(200_000) + shift) - shift**2 / 2
+    level = level_without_rivals(rivals, c)
+    assert (1 - level) ** (c - 1) == pytest.approx(np.exp(-rivals))
+    best = stats.norm.cdf(stats.norm.ppf(level[0]) + shift)
+    good = thresholds(shift * (draws.standard_normal(5000) + shift) - shift**2 / 2, level)
+    error = stats.norm.ppf(1 - FALSE_ALARM) / np.sqrt(len(ratio))
+    for tau, slack in ((good, 0.01), (good * 3, 0.3), (good / 3, 0.3)):
+        bound = constant_part(tau, level) + part_of_draws(ratio, tau, level).mean()
+        assert best - error <= bound <= best + slack
+
+
+def test_targets_with_power_and_targets_without_rivals_bound_the_links_of_one_release():
+    """In each of 400 releases: links ≤ own rows above fixed scores + targets without rivals, also for rules that gamble.
+
+    The gambler gives one region of rows the highest score for all targets: if it is empty, the other links are as before.
+    """
+    n, draws = 150, np.random.default_rng(8)
+    law = JointLaw((added_noise(draws.normal(size=(n, 2)), 0.6 * np.eye(2), "normal"),), n)
+    rows = np.arange(n)
+    many = [law.draw(rows, draws) for _ in range(400)]
+    scores = [law.log_density(y, rows) - np.log(np.exp(law.log_density(y, rows)).sum(axis=1))[:, None] for y in many]
+    gamble = [s + 1e3 * (np.abs(y[0]).max(axis=1) > 5.5)[:, None] for s, y in zip(scores, many, strict=True)]
+    rivals = 4.0
+    power = power_bounds([law], n, 8000, [rivals], FALSE_ALARM, 9)[0]
+    for score in (np.array(scores), np.array(gamble)):
+        others = [np.delete(score[:, :, t], t, axis=1).ravel() for t in range(n)]
+        fixed = np.array([np.quantile(o, 1 - float(level_without_rivals(rivals, n)[0])) for o in others])
+        own = score[:, rows, rows]
+        linked = (score.argmax(axis=1) == rows).sum(axis=1)
+        above = own >= fixed
+        without = ((score > fixed).sum(axis=1) - above) == 0
+        assert (linked <= above.sum(axis=1) + without.sum(axis=1)).all()
+        error = stats.norm.ppf(1 - FALSE_ALARM) * above.mean(axis=1).std() / np.sqrt(len(score))
+        assert above.mean() - error <= power.upper
+        assert without.mean() <= 1.5 * np.exp(-rivals) + error
+    assert power.estimate < 0.9
 
 
 @pytest.mark.parametrize("law", [

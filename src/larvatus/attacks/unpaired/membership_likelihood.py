@@ -71,7 +71,7 @@ def _moments(g: int, released: Floats, training: Floats, held: Floats) -> tuple[
     from larvatus.stats.closeness.membership_ratios import (
         area_of,
         moment_log_density,
-        moment_separation,
+        moment_separations,
         reference_log_densities,
         to_unit_scatter,
         true_positives_of,
@@ -83,7 +83,7 @@ def _moments(g: int, released: Floats, training: Floats, held: Floats) -> tuple[
     known = reference_log_densities(mine, reference)
     floor = -1e6  # of a record that no file with these moments contains
     ratios = [np.maximum(moment_log_density(at, n) - k, floor) for at, k in zip((mine, others), known, strict=True)]
-    v = moment_separation(turn.shape[1], n)
+    v = moment_separations(turn.shape[1], n)
     return ratios[0], ratios[1], {"AUC, closed form": area_of(v), "recognised at 1 % false positives, closed form":
                                   true_positives_of(v, _RATE)}
 

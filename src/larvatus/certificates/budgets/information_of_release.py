@@ -17,9 +17,11 @@ import numpy as np
 from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
+    check_all_masked,
     check_first_steps,
     check_plain,
     masking_steps,
+    transitions_of,
     zeros_kept_by,
 )
 from larvatus.certificates.proofs import EQUAL_S
@@ -69,6 +71,7 @@ def information_of(release: Release, original: Microdata) -> tuple[ReleaseInform
 
 def _first_steps(release: Release, original: Microdata) -> list[Mask]:
     check_plain(release, original)
+    check_all_masked(release, original)
     return check_first_steps(masking_steps(release, original), release, original)
 
 
@@ -95,7 +98,7 @@ def _of_steps(
         view = view_of_step(step, original)
         if getattr(step, "positive", False):
             raise NoLaw(f"{step.name()} redraws until values are positive")
-        moves = step.transitions(view)
+        moves = transitions_of(step, view)
         if moves is not None:
             rest += float(sum(_of_levels(values[n], moves[n], cells) for n in moves))
             continue

@@ -19,6 +19,8 @@ def linkage_law(
         consume_multiple=True, help="instead of --r2 and --columns: the canonical correlations")] = None,
     guesses: Annotated[int, Parameter(help="released rows that the intruder may name")] = 1,
     in_release: Annotated[float, Parameter(help="probability that the person is in the release")] = 1.0,
+    one_to_one: Annotated[bool, Parameter(
+        negative="", help="the intruder knows all records and assigns them at once (by simulation)")] = False,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Forecast the share of records linked in normal columns. No file is needed, and no attack is run.
@@ -29,7 +31,8 @@ def linkage_law(
     from larvatus.certificates.linkage_forecast import linkage_law as forecast
 
     terminal = Terminal(quiet, json)
-    found = forecast(records, columns=columns, r2=r2, correlations=correlations, guesses=guesses, in_release=in_release)
+    found = forecast(records, columns=columns, r2=r2, correlations=correlations, guesses=guesses, in_release=in_release,
+                     one_to_one=one_to_one)
     terminal.say(found.sentence())
     terminal.say(f"The release tells {found.bits:.3g} bits about a record. This is a forecast for normal columns, not a bound.")
     terminal.data({"links": found.links, "standard_error": found.standard_error, "bits": found.bits})

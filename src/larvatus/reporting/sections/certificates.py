@@ -55,6 +55,8 @@ def certificate_hint(candidate: Candidate) -> str:
     if candidate.certificates is None:
         return ""
     single = candidate.certificates.single_target
+    if single.expected >= 1:
+        return "; no bound on links is proved"
     return f"; no intruder who {single.knows()} links more than {share(single.expected)} in expectation"
 
 
@@ -75,7 +77,7 @@ def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
     for one in candidate.certificates:
         attack = strongest_of_kind(candidate, one.intruder)
         said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
-        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proof))
+        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proofs()))
     return out
 
 

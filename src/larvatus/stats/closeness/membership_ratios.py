@@ -6,17 +6,19 @@
     published: n rows Y = B X + ε of a linear mask
         ratio = mean over rows of f(y_j | x) / f(y_j)
 
-In large files the log ratio of the first is nearly normal with variance v = p (p + 3) / (2 n): AUC = Φ(√(v/2)). For the second,
-χ² = (Π 1/(1 − ρ²) − 1) / n with the canonical correlations ρ, and true positives ≤ α + √(α (1 − α) χ²) at false positives α.
+In large files the log ratio of a person x (in whitened columns) is nearly normal in the first case, with means ±v/2 and
+variance v = (|x|⁴ + p) / (2 n). Persons differ; the mean of v is p (p + 3) / (2 n). In the second, χ² = (Π 1/(1 − ρ²) − 1) / n
+with the canonical correlations ρ, and true positives ≤ α + √(α (1 − α) χ²) at false positives α.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, ndtr, ndtri
+from scipy.special import gammaincinv, gammaln, logsumexp, ndtr
 
 from larvatus.core.arrays import Floats, Matrix
 
+_PERSONS, _FAR, _HALVINGS = 400, 40.0, 80
 _THIN = 1e-10  # directions in which columns vary by less, relative to the largest, are left out
 
 
@@ -60,19 +62,25 @@ def row_log_ratios(x: Floats, rows: Floats, on_x: Matrix, intercept: Floats, noi
     return out
 
 
-def moment_separation(columns: int, records: int) -> float:
-    """v: the variance of the log ratio if means and covariances of normal columns are published."""
-    return columns * (columns + 3) / (2 * records)
+def moment_separations(columns: int, records: int) -> Floats:
+    """v of equally probable persons, if means and covariances of normal columns are published: |x|² is χ² distributed."""
+    square = 2 * gammaincinv(columns / 2, (np.arange(_PERSONS) + 0.5) / _PERSONS)
+    return np.asarray((square**2 + columns) / (2 * records))
 
 
-def area_of(separation: float) -> float:
-    """The area under the ROC curve of a normal log ratio with this variance."""
-    return float(ndtr(np.sqrt(separation / 2)))
+def area_of(separations: Floats) -> float:
+    """The area under the ROC curve of log ratios that are N(±v/2, v), for a member and a stranger with their own v."""
+    return float(ndtr(np.sqrt(separations[:, None] + separations) / 2).mean())
 
 
-def true_positives_of(separation: float, false_positives: float) -> float:
-    """The share of members recognised at this share of false positives, for the same."""
-    return float(ndtr(np.sqrt(separation) + ndtri(false_positives)))
+def true_positives_of(separations: Floats, false_positives: float) -> float:
+    """The share of members recognised at this share of false positives, with one limit for all persons."""
+    root = np.sqrt(np.maximum(separations, _THIN))
+    low, high = -_FAR * root.max(), _FAR * root.max()
+    for _ in range(_HALVINGS):
+        limit = (low + high) / 2
+        low, high = (limit, high) if ndtr(-root / 2 - limit / root).mean() > false_positives else (low, limit)
+    return float(ndtr(root / 2 - high / root).mean())
 
 
 def row_divergence(correlations: Floats, records: int) -> float:

@@ -12,6 +12,13 @@ m_t of the c − 1 others: it is ∫ (c−1)(1−α)^(c−2) β(α) dα. By the 
 
 so that every choice of τ(α) gives an upper bound, as the mean of a function of Y_t alone. It is tight if τ(α) is the likelihood
 ratio with false-positive rate α. The rates are estimated from other draws than those that enter the mean.
+
+In one release links depend on each other, because targets share competitors. Fix for each target the score u_t that a
+competitor exceeds with the probability α on average. A link needs r(Y_t) ≥ u_t, or that no competitor exceeds u_t:
+
+    links ≤ Σ 1{r(Y_t) ≥ u_t} + Σ 1{no competitor of t exceeds u_t},      α = 1 − e^(−a/(c−1))
+
+The first sum has independent terms, with means β(α) at most. The second has the mean e^(−a) per target at most.
 """
 
 from __future__ import annotations
@@ -25,36 +32,41 @@ _CELLS = 48
 
 def level_means(candidates: int) -> Floats:
     """E[α in cell] for cells of equal probability of α ~ Beta(1, c − 1)."""
-    m = candidates - 1
+    m = max(candidates - 1, 1)
     edge = np.linspace(0.0, 1.0, _CELLS + 1)
     upper = (1 - edge) ** ((m + 1) / m)
     return np.asarray(1.0 + _CELLS * m / (m + 1) * np.diff(upper))
 
 
-def thresholds(log_ratio: Floats, candidates: int) -> Floats:
-    """1/τ for each cell of α, from draws of log f(Y_t | x_t) / m_t(Y_t): P_m(ratio > τ) = E_f[1{ratio > τ} / ratio]."""
+def level_without_rivals(rivals: float, candidates: int) -> Floats:
+    """The level α at which a row with the mean density of the others exceeds u_t, for `rivals` = a: (1 − α)^(c−1) = e^(−a)."""
+    return np.asarray([-np.expm1(-rivals / max(candidates - 1, 1))])
+
+
+def thresholds(log_ratio: Floats, levels: Floats) -> Floats:
+    """1/τ for each level α, from draws of log f(Y_t | x_t) / m_t(Y_t): P_m(ratio > τ) = E_f[1{ratio > τ} / ratio]."""
     inverse = np.sort(np.exp(-log_ratio))
     rate = np.cumsum(inverse) / len(inverse)
-    place = np.minimum(np.searchsorted(rate, level_means(candidates)), len(inverse) - 1)
+    place = np.minimum(np.searchsorted(rate, levels), len(inverse) - 1)
     return np.asarray(inverse[place])
 
 
-def constant_part(inverse_threshold: Floats, candidates: int) -> float:
-    """∫ (c−1)(1−α)^(c−2) τ(α) α dα; a cell with τα > 1 is better bounded by β ≤ 1."""
-    return float((level_means(candidates) * _usable(inverse_threshold, candidates)).mean())
+def constant_part(inverse_threshold: Floats, levels: Floats) -> float:
+    """The mean of τ(α) α over equally probable levels; where τα > 1, β ≤ 1 is better and taken."""
+    return float((levels * _usable(inverse_threshold, levels)).mean())
 
 
-def part_of_draws(log_ratio: Floats, inverse_threshold: Floats, candidates: int) -> Floats:
-    """∫ (c−1)(1−α)^(c−2) (1 − τ(α) / ratio)₊ dα for each draw: values between 0 and 1."""
-    tau = _usable(inverse_threshold, candidates)
+def part_of_draws(log_ratio: Floats, inverse_threshold: Floats, levels: Floats) -> Floats:
+    """The mean of (1 − τ(α) / ratio)₊ over equally probable levels, for each draw: values between 0 and 1."""
+    tau = _usable(inverse_threshold, levels)
     return np.asarray(np.maximum(1 - tau * np.exp(-log_ratio)[:, None], 0.0).mean(axis=1))
 
 
-def _usable(inverse_threshold: Floats, candidates: int) -> Floats:
+def _usable(inverse_threshold: Floats, levels: Floats) -> Floats:
     """τ, or 0 where it would exceed 1/α: no test has a larger false-positive rate than that at its threshold."""
     with np.errstate(divide="ignore"):
         tau = 1 / inverse_threshold
-    return np.asarray(np.where(tau * level_means(candidates) > 1, 0.0, tau))
+    return np.asarray(np.where(tau * levels > 1, 0.0, tau))
 
 
 def log_ratios(log_density: Floats, own: Ints) -> Floats:
