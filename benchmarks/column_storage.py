@@ -52,8 +52,8 @@ def shortest(x: np.ndarray) -> np.dtype:
 
 
 def plain(folder: Path, x: np.ndarray, kind: np.dtype) -> tuple[Callable[[], None], Callable[[], Iterator[np.ndarray]], Any]:
+    from larvatus.core.safe_files.work_folder import WorkFolder
     from larvatus.engines._layout.stored_columns import StoredColumn
-    from larvatus.engines._layout.work_folder import WorkFolder
 
     held = StoredColumn(WorkFolder(folder), kind)
 

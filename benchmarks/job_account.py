@@ -23,19 +23,20 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
-def processor_seconds() -> float:
-    """What this process and all that it started, executors and their Pythons too, have used of processors."""
+def processor_times() -> dict[tuple[int, str], int]:
+    """Ticks that this process and each one that it started have used so far, by number and start."""
     parents, used = {}, {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             found = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:  # gone meanwhile
             continue
-        parents[int(entry.parent.name)], used[int(entry.parent.name)] = int(found[1]), sum(map(int, found[11:15]))
+        at = int(entry.parent.name)
+        parents[at], used[at] = int(found[1]), (found[19], sum(map(int, found[11:13])))
     own = {os.getpid()}
     while more := {p for p, q in parents.items() if q in own} - own:
         own |= more
-    return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
+    return {(p, used[p][0]): used[p][1] for p in own}
 
 
 def moved_bytes() -> int:
@@ -67,6 +68,31 @@ class DiskWatch(threading.Thread):
         while True:
             self.most = max(self.most, self.beside + used_by(self.folder))
             time.sleep(2)
+
+
+class ProcessorWatch(threading.Thread):
+    """Looks five times a second what processors this process and all that it started have used.
+
+    What ended processes have used counts too: Spark ends Pythons that are idle, and the kernel forgets their times, because the
+    process that started them does not ask for them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._seen: dict[tuple[int, str], int] = {}
+        self._both = threading.Lock()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self.seconds()
+            time.sleep(0.2)
+
+    def seconds(self) -> float:
+        """Processor time of all of them, executors and their Pythons too, up to now."""
+        with self._both:
+            self._seen |= processor_times()
+            return sum(self._seen.values()) / os.sysconf("SC_CLK_TCK")
 
 
 class ReadyWatch(threading.Thread):

@@ -48,7 +48,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from job_account import DiskWatch, Log, StepClock, beyond, cores_busy, moved_bytes, processor_seconds, status  # noqa: E402
+from job_account import DiskWatch, Log, ProcessorWatch, StepClock, beyond, cores_busy, moved_bytes, status  # noqa: E402
 
 ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
 MASKS = ("data_shuffling", "sufficiency_based(similarity=0.5)")
@@ -157,13 +157,14 @@ def inside(
     source: Path, small: Path, folder: Path, engine: str, memory: str | None, two: bool, without: Sequence[str] = ()
 ) -> None:
     """One job in this process, after the same one on a small file; prints JSON."""
+    processors = ProcessorWatch() if engine == "spark" else None
     job(small, folder, engine, memory, two, without)
     before = status("VmRSS")
-    moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
+    moved = {**shuffled(), "processors": processors.seconds()} if processors else {}
     disk, files_before = DiskWatch(folder, source), moved_bytes()
     rows, digest, clock = job(source, folder, engine, memory, two, without)
     total, used = sum(clock.times.values()), sum(clock.used.values())
-    after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
+    after = {**shuffled(), "processors": processors.seconds()} if processors else {}
     print(json.dumps({
         **({"bytes_shuffled_per_row": round((after["bytes"] - moved["bytes"]) / rows, 1),
             "task_seconds": round(after["task_seconds"] - moved["task_seconds"], 1),

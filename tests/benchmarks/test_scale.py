@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def test_a_source_outside_of_the_watched_folder_counts(tmp_path):
     watch = account.DiskWatch(tmp_path / "inside", source)
     assert watch.beside == pytest.approx(100_000, abs=8192)
     assert account.DiskWatch(tmp_path, source).beside == 0
+
+
+def test_processes_that_ended_unasked_count():
+    """A process that ignores its children, as the one that starts Spark's Pythons does, is not told what they used."""
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("the kernel keeps no account here")
+    child = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.6)"
+    parent = ("import signal, subprocess, sys, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+              f"subprocess.Popen([sys.executable, '-c', {child!r}]).wait()\nprint(flush=True)\ntime.sleep(60)")
+    watch = account.ProcessorWatch()
+    before = watch.seconds()
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert watch.seconds() - before > 0.45
+        assert sum(account.processor_times().values()) < sum(watch._seen.values())
+        process.kill()
 
 
 def test_every_step_has_its_seconds_and_its_peak():

@@ -13,7 +13,7 @@ import pytest
 
 from larvatus.core.errors import EngineError
 from larvatus.data.sub_groups import Groups
-from larvatus.engines._layout.base_table import LaidOut, bytes_of_whole, records_held_whole
+from larvatus.engines._layout.base_table import LaidOut, bytes_of_whole, most_whole_records
 from larvatus.engines._spark import exchange, jobs
 from larvatus.engines._spark.rows_aside import RowsAside
 
@@ -118,14 +118,14 @@ def test_no_more_whole_records_are_given_out_than_the_memory_holds():
     for memory in (4 * 10**8, 2 * 10**9, 10**11):
         for rows in (1, 10**6, 8 * 10**6, 10**9):
             for columns in (1, 2, 8, 9, 40):
-                most = records_held_whole(memory, rows, columns)
+                most = most_whole_records(memory, rows, columns)
                 assert bytes_of_whole(most, columns) <= memory
                 assert most >= min(rows, memory // bytes_of_whole(1, columns))
 
 
 def test_a_sub_group_that_a_method_would_hold_several_times_is_refused():
     """72 bytes a record in nine columns, held four times, are more than 400 MB."""
-    space = SimpleNamespace(memory=400_000_000, whole=lambda columns: records_held_whole(400_000_000, 10**7, columns))
+    space = SimpleNamespace(memory=400_000_000, whole=lambda columns: most_whole_records(400_000_000, 10**7, columns))
     laid = LaidOut()
     for size, fits in ((1_388_888, True), (1_388_889, False)):
         held = SimpleNamespace(groups=Groups((), ((),), (size,)))

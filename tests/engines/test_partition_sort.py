@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.engines._disk import partition_sort as _parting
-from larvatus.engines._layout.work_folder import WorkFolder
 
 N = 40_000
 

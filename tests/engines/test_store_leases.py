@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from larvatus.engines._layout.work_folder import PREFIX
+from larvatus.core.safe_files.work_folder import PREFIX
 from larvatus.engines._spark import leases
 from larvatus.engines._spark.leases import LEASE, Lease, remove_ended
 from larvatus.engines._spark.store import SharedFolder

@@ -1,8 +1,9 @@
-"""Temporary columns in a store that speaks S3, written and read by tasks on Sail: a store of moto on this machine."""
+"""Sources, releases and temporary columns in a store that speaks S3, with tasks on Sail: a store of moto on this machine."""
 
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -30,8 +31,9 @@ def bucket(monkeypatch) -> Iterator[str]:
                             ("AWS_EC2_METADATA_DISABLED", "true")):
             monkeypatch.setenv(name, value)
         store = fs.S3FileSystem(endpoint_override=f"127.0.0.1:{port}", scheme="http", allow_bucket_creation=True)
-        store.create_dir("work")
-        yield "work"
+        name = f"work-{secrets.token_hex(4)}"  # all servers of a process have the same buckets
+        store.create_dir(name)
+        yield name
     finally:
         server.stop()
 
@@ -76,4 +78,8 @@ def test_a_release_made_through_a_store_has_the_same_bits(bucket, tmp_path):
     written = store.get_file_info(fs.FileSelector(f"{bucket}/columns", recursive=True))
     assert any(info.size for info in written)
     release.write(tmp_path / "released", overwrite=True)
-    assert sum(1 for _ in (tmp_path / "released").glob("*.parquet"))
+    parts = {p.name: p.read_bytes() for p in (tmp_path / "released").glob("*.parquet")}
+    assert parts
+    release.write(f"s3://{bucket}/released")
+    sent = store.get_file_info(fs.FileSelector(f"{bucket}/released"))
+    assert {info.base_name: store.open_input_file(info.path).read() for info in sent} == parts

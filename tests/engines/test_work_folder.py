@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from larvatus.engines._layout.work_folder import WorkFolder
+from larvatus.core.safe_files.work_folder import WorkFolder
 from sample import people
 
 WORK = """
@@ -216,7 +216,7 @@ ENDING = """
 import os, shutil, signal, sys
 from pathlib import Path
 from larvatus.core.supervision import obey_signals
-from larvatus.engines._layout.work_folder import WorkFolder
+from larvatus.core.safe_files.work_folder import WorkFolder
 obey_signals()
 folder = WorkFolder(Path(sys.argv[1]))
 remove = shutil.rmtree

@@ -23,11 +23,11 @@ from larvatus.cli.main import main
 from larvatus.core.errors import EngineError, MachineError, RiskError, WriteError
 from larvatus.core.files import not_written
 from larvatus.core.interruptible import abandon_thread, start_thread
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._layout.stored_columns import StoredColumn
-from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.engines._spark.jobs import explain_error
 from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j

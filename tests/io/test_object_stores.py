@@ -149,10 +149,86 @@ def test_wrong_keys_and_a_store_that_does_not_answer(store, monkeypatch):
             lv.read("s3://survey/people", **ROLES)
 
 
-def test_a_release_is_not_written_to_a_store(store):
-    release = lv.mask(lv.read(people(), **ROLES), "rank_swap", secret=SECRET)
-    with pytest.raises(WriteError, match="written to this machine, not to an address"):
-        release.write("s3://survey/out.csv")
+def made(copies: int = 1) -> lv.Release:
+    return lv.mask(lv.read(people(), **ROLES), "rank_swap", secret=SECRET) if copies == 1 else lv.mask(
+        lv.read(people(), **ROLES), f"multiple_imputation(copies={copies})", secret=SECRET)
+
+
+@pytest.fixture
+def target(store, monkeypatch) -> Iterator[dict[str, bytes]]:
+    """What is in a bucket that releases are written to."""
+    held: dict[str, bytes] = {}
+    with s3_server("out", held) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        yield held
+
+
+@pytest.mark.parametrize(("name", "copies"), [("r.csv", 1), ("r.csv.gz", 1), ("r.parquet", 2), ("parts", 1)])
+def test_a_release_in_a_store_has_the_bytes_of_a_local_one(target, tmp_path, name, copies):
+    """Its pairing file stays on this machine, and nothing stays in the folder for temporary files."""
+    (tmp_path / "local").mkdir()
+    made(copies).write(tmp_path / "local" / name, pairing=tmp_path / "one.parquet")
+    made(copies).write(f"s3://out/year/{name}", pairing=tmp_path / "other.parquet")
+    local = {f"year/{p.relative_to(tmp_path / 'local')}": p.read_bytes()
+             for p in (tmp_path / "local").rglob("*") if p.is_file()}
+    assert target == local
+    assert len(target) == copies
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
+    assert not [p for p in (tmp_path / "temporary").rglob("*") if p.is_file()]
+
+
+def test_nothing_in_a_store_is_replaced(target):
+    target |= {"r.csv": b"earlier", "parts/part-00000.parquet": b"earlier"}
+    before = dict(target)
+    for name in ("r.csv", "parts"):
+        with pytest.raises(WriteError, match="nothing in a store is replaced"):
+            made().write(f"s3://out/{name}", pairing="pairs.parquet", overwrite=True)
+    assert target == before
+    assert not Path("pairs.parquet").exists()
+
+
+@pytest.mark.parametrize("fault", ["second copy", "pairing file"])
+def test_a_release_that_cannot_be_completed_is_deleted_in_the_store(target, monkeypatch, fault):
+    """Whether the store refuses the second copy, or the pairing file cannot be moved to its place at the end."""
+    from larvatus.core.safe_files import file_sets, store_access
+
+    send, seen = store_access.StoreTarget._send, []
+
+    def sent(place: object, file: Path, to: str) -> None:
+        if fault == "second copy" and target:
+            raise OSError("AWS said hidden")
+        send(place, file, to)
+        seen.append(dict(target))
+        if fault == "pairing file" and len(seen) == 2:
+            monkeypatch.setattr(file_sets, "write_journal", full)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store_access.StoreTarget, "_send", sent)
+    with pytest.raises(LarvatusError) as caught:
+        made(2).write("s3://out/r.parquet", pairing="pairs.parquet")
+    assert "hidden" not in str(caught.value)
+    assert [len(held) for held in seen] == ([1] if fault == "second copy" else [1, 2])
+    assert not any(target.values())
+    assert not Path("pairs.parquet").exists()
+
+
+def test_addresses_that_name_no_place_for_a_release(target, monkeypatch):
+    for address, why in (("s3://out", "a bucket and a name"), ("s3://key:secret@out/r.csv", "contains a key"),
+                         ("s3://other/r.csv", "no such bucket")):
+        with pytest.raises(LarvatusError, match=why) as caught:
+            made().write(address)
+        assert "secret" not in str(caught.value)
+    with pytest.raises(WriteError, match="not to an address"):
+        made().write("s3://out/r.csv", pairing="s3://out/pairs.parquet")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody-else")
+    with pytest.raises(WriteError, match="refuses access"):
+        made().write("s3://out/r.csv")
+    assert target == {}
+
+
+def test_commands_write_to_this_machine_only(store):
     people().to_csv("in.csv", index=False)
     assert main(["mask", "in.csv", "--confidential", "income", "--method", "rank_swap", "-o", "s3://survey/out.csv"]) != 0
     assert not Path("s3:").exists()

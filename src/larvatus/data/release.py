@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from larvatus.core.database_urls import is_store
 from larvatus.core.display import view
 from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free, check_named, stem_of_file
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.safe_files.file_sets import file_set, settle_sets
+from larvatus.core.safe_files.store_access import store_target
 from larvatus.data.contracts import Mask
 from larvatus.data.csv_files.formula_cells import inert_formulas
 from larvatus.data.method_parsing import redacted_settings
@@ -148,7 +151,13 @@ class Release:
         original has a person column, the pairing file has the person of each row, by which other waves are joined. Several
         copies are written as `name-1`, `name-2` … in the same row order, so that one pairing file serves all of them.
         With `spreadsheet`, texts in CSV files that a spreadsheet program would run as a formula get an apostrophe in front.
+
+        A path may be an address in a store that speaks S3 ("s3://bucket/released.parquet"). The files are written to a private
+        folder first and then sent. Nothing in the store is replaced, and the pairing file stays on this machine.
         """
+        if is_store(path):
+            self._write_to_store(str(path), row_order, Path(pairing) if pairing else None, overwrite, spreadsheet)
+            return
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
         targets = copy_paths(Path(path), len(self.copies))
@@ -163,6 +172,20 @@ class Release:
             check_free(beside, overwrite)
         with file_set(Path(path).parent, stem_of_file(Path(path)), overwrite) as files, inert_formulas(spreadsheet):
             self._write([files.path(t) for t in targets], row_order, None if beside is None else files.path(beside))
+
+    def _write_to_store(
+        self, address: str, row_order: Literal["random", "keep"], pairing: Path | None, overwrite: bool, spreadsheet: bool
+    ) -> None:
+        """The pairing file appears when the store has all files; if it cannot be written, they are deleted there."""
+        with store_target(address) as target, ExitStack() as stack:
+            beside = None
+            if pairing is not None:
+                refuse_inputs([pairing], self.inputs)
+                check_free(pairing, overwrite)
+                beside = stack.enter_context(file_set(pairing.parent, stem_of_file(pairing), overwrite)).path(pairing)
+            target.refuse_earlier(path.name for path in copy_paths(target.local, len(self.copies)))
+            self.write(target.local, row_order, beside, spreadsheet=spreadsheet)
+            target.send()
 
     def _write(self, targets: Sequence[Path], row_order: str, pairing: Path | None) -> None:
         order = self.internals.row_random if row_order == "random" else None

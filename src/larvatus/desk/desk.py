@@ -11,6 +11,7 @@ from typing import Any
 
 from larvatus.core.errors import LarvatusError
 from larvatus.core.files import file_suffix, stem_of_file
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.desk.events import EventHub
 from larvatus.desk.finished_results import elsewhere_of, run_parts
 from larvatus.desk.refusals import Refusal
@@ -18,7 +19,6 @@ from larvatus.desk.root_folder import RootFolder, refuse_other_kinds, refuse_pri
 from larvatus.desk.study_folder import StudyFolder, question_key, studies_below
 from larvatus.desk.work.preview_file import PreviewRows
 from larvatus.desk.worker import DeskJob, DeskWorker
-from larvatus.engines._layout.work_folder import WorkFolder
 
 STEPS = ("open", "roles", "keys", "masks", "run", "compare", "decide")
 _KEPT = ("advise", "keys", "coarser", "search", "verify", "training")

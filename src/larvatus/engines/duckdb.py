@@ -16,6 +16,7 @@ import numpy as np
 
 from larvatus.core.errors import EngineError, LarvatusError, MachineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.contracts import Array, RecordTable, Words
 from larvatus.data.labelling.labels import FileLabels
 from larvatus.data.roles import Roles, SubGroups
@@ -26,7 +27,6 @@ from larvatus.engines._disk.table import DiskTable, as_disk
 from larvatus.engines._files.labelled_files import open_as_parquet
 from larvatus.engines._files.sources import column_names, distinct_names, keyed_order_of
 from larvatus.engines._layout.stored_columns import WIDE
-from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     import duckdb

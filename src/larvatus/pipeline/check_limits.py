@@ -15,8 +15,8 @@ from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
 from larvatus.data.exposure.computable_records import SAFE_AGAINST
-from larvatus.data.exposure.remaining_values import remaining_values
 from larvatus.data.exposure.leverage import in_place_text, released_in_place
+from larvatus.data.exposure.remaining_values import remaining_values
 from larvatus.data.holdout import FEWEST_HELD_OUT, NO_HOLDOUT
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of

@@ -24,6 +24,7 @@ from larvatus.core.database_urls import (
     is_store,
 )
 from larvatus.core.errors import LarvatusError, MachineError, ReadError, nearest_names
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.engines._databases.connections import (
     OpenDatabase,
     open_postgresql,
@@ -35,7 +36,6 @@ from larvatus.engines._databases.query_text import check_reads, query_has_order,
 from larvatus.engines._databases.staging import write_staged
 from larvatus.engines._files.labelled_files import OpenedSource, open_as_parquet
 from larvatus.engines._files.object_stores import copy_from_store
-from larvatus.engines._layout.work_folder import WorkFolder
 
 _R = TypeVar("_R")
 _SHOWN = 20

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.engines._databases.value_types import ColumnType, array_of, caster, plain_column
 from larvatus.engines._layout.parquet_writer import parquet_writer
-from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa

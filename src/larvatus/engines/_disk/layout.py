@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.contracts import Array
-from larvatus.engines._layout.base_table import records_held_whole
+from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.result_memory import ResultMemory
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
-from larvatus.engines._layout.work_folder import WorkFolder
 
 ColumnBlocks = Iterator[dict[str, Array]]
 
@@ -50,7 +50,7 @@ class Room:
 
     def whole(self, columns: int) -> int:
         """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
-        return records_held_whole(self.memory, self.rows, columns)
+        return most_whole_records(self.memory, self.rows, columns)
 
 
 class PlacedColumn(Protocol):

@@ -9,11 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from larvatus.core.memory_size import give_back
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.contracts import Array
 from larvatus.engines._disk.layout import ColumnBlocks
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
-from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.stats.ranks.ranks import in_keyed_order
 
 Sort = Callable[[ColumnBlocks, dict[str, str], Sequence[str], Sequence[str]], ColumnBlocks]

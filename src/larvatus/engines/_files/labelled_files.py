@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.labelling.labels import LABELLED, NO_LABELS, SHEETS, CodeValue, FileLabels, is_missing_code
 from larvatus.engines._files import spreadsheets, statistical_files
 from larvatus.engines._files.arrow_sources import is_arrow_file, is_arrow_stream, write_as_parquet
@@ -22,7 +23,6 @@ from larvatus.engines._files.missing_codes import all_whole, is_tag, is_text, ta
 from larvatus.engines._files.statistical_files import as_moment, moment_of, program_of
 from larvatus.engines._files.texts_in_numbers import with_sheet_mark
 from larvatus.engines._layout.parquet_writer import close_writer, parquet_writer
-from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,14 +26,14 @@ class Space(Protocol):
 
 
 def bytes_of_whole(rows: int, columns: int) -> int:
-    """Bytes that a method holds if it receives `rows` records of `columns` columns at once."""
+    """Bytes that a method holds while it has this number of records of `columns` columns."""
     return rows * max(columns, 1) * 8 * TIMES_HELD
 
 
-def records_held_whole(memory: int, rows: int, columns: int) -> int:
+def most_whole_records(memory: int, rows: int, columns: int) -> int:
     """How many records of `columns` columns a method may receive at once, if `rows` rows of a column may be sorted.
 
-    More than `rows` if an eighth of half of the memory holds them. The method never needs more than all of the memory.
+    More than `rows` if an eighth of half of the memory holds them; never more than all of the memory holds.
     """
     return min(max(rows, int(memory / (2 * 8 * 8 * max(columns, 1)))), memory // bytes_of_whole(1, columns))
 

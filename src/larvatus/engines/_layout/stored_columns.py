@@ -15,9 +15,9 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MachineError
 from larvatus.core.memory_size import give_back
 from larvatus.core.safe_files.removal import remove_if_possible
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import pieces_of
-from larvatus.engines._layout.work_folder import WorkFolder
 
 WIDE = 1 << 19
 Scattered = Iterable[tuple[Ints, Sequence[Array]]]

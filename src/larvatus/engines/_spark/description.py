@@ -13,7 +13,7 @@ from larvatus.core.errors import EngineError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._layout.base_table import Slice
-from larvatus.engines._spark.layout import Codes
+from larvatus.engines._spark.layout import RowCodes
 from larvatus.engines._spark.store import Piece, Reader, write_piece
 
 
@@ -56,7 +56,7 @@ def keep_columns(keep: Callable[[int, Block], Array], group: int, block: Block) 
 
 
 def encode_description(reader: Reader, assign: Callable[[int, Block], Array], names: Sequence[str],
-                       slices: Sequence[Slice]) -> Codes:
+                       slices: Sequence[Slice]) -> RowCodes:
     blocks = [(g, reader.block(low, high, names)) for g, low, high in slices]
     codes = np.concatenate([np.broadcast_to(np.asarray(assign(g, b), dtype=np.int32), (len(b),)) for g, b in blocks])
     return slices[0][1], codes, np.concatenate([b.record for _, b in blocks])

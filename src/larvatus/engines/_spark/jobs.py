@@ -23,7 +23,7 @@ from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError, MachineError
 from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 from larvatus.data.contracts import Array
-from larvatus.engines._layout.base_table import records_held_whole
+from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.store import Place
 
@@ -72,7 +72,7 @@ class SparkCluster:
 
     def whole(self, columns: int) -> int:
         """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
-        return records_held_whole(self.memory, self.rows, columns)
+        return most_whole_records(self.memory, self.rows, columns)
 
     def run(self, function: Callable[[Any], Any], tasks: Sequence[Any], alone: bool = False) -> list[Any]:
         """The result of a function for each task, in order."""

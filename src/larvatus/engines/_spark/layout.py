@@ -20,7 +20,7 @@ from larvatus.engines._spark.exchange import Outgoing, row_type, scatter_on_clus
 from larvatus.engines._spark.jobs import SMALL_TABLE, SparkBlocks, SparkCluster
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 
-Codes = tuple[int, Array, Ints]  # first row, new sub-groups, record ids
+RowCodes = tuple[int, Array, Ints]  # first row, new sub-groups, record ids
 
 
 class SparkColumn(Protocol):
@@ -127,7 +127,7 @@ class GroupAssignment:
 
     @classmethod
     def made(
-        cls, cluster: SparkCluster, record: SpreadColumn, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
+        cls, cluster: SparkCluster, record: SpreadColumn, codes: Callable[[Any], RowCodes], jobs: Sequence[Any], groups: int
     ) -> GroupAssignment:
         """Sub-groups from a function of the rows of each job: written and summarised in one pass."""
         folder = new_folder()
@@ -247,7 +247,7 @@ def _looked(record: SpreadColumn, code: SpreadColumn, span: tuple[int, int]) -> 
     return _seen(*span, code.read(*span).astype(np.int64), record.read(*span))
 
 
-def _written(place: Place, folder: str, codes: Callable[[Any], Codes], job: Any) -> tuple[Piece, RowsSeen]:
+def _written(place: Place, folder: str, codes: Callable[[Any], RowCodes], job: Any) -> tuple[Piece, RowsSeen]:
     low, given, ids = codes(job)
     return write_piece(place, folder, "code", low, given, np.int32), _seen(low, low + len(ids), given.astype(np.int64), ids)
 

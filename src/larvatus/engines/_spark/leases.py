@@ -12,7 +12,7 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
-from larvatus.engines._layout.work_folder import PREFIX
+from larvatus.core.safe_files.work_folder import PREFIX
 
 LEASE = "lease"
 RENEWED, ENDED = 600.0, 86_400.0  # seconds: how often a lease is renewed, and when it has ended

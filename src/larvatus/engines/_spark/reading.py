@@ -25,7 +25,7 @@ from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._memory.table import decode_labels
 from larvatus.engines._spark.exchange import Outgoing, sort
 from larvatus.engines._spark.jobs import SparkCluster
-from larvatus.engines._spark.layout import Codes, GroupAssignment, SparkColumn, SparkLayout, SparkRowPlaces, spans
+from larvatus.engines._spark.layout import GroupAssignment, RowCodes, SparkColumn, SparkLayout, SparkRowPlaces, spans
 from larvatus.engines._spark.sources import RECORD, Source, SourcePart, open_source
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 from larvatus.engines._spark.table import SparkTable
@@ -220,7 +220,7 @@ def _cells(codes: Sequence[Array], widths: Sequence[int], rows: int) -> Ints:
 
 
 def _code(record: SpreadColumn, columns: Sequence[SpreadColumn], widths: Sequence[int], seen: Ints,
-          span: tuple[int, int]) -> Codes:
+          span: tuple[int, int]) -> RowCodes:
     cells = _cells([c.read(*span) for c in columns], widths, span[1] - span[0])
     return span[0], np.searchsorted(seen, cells).astype(np.int32), record.read(*span)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from larvatus.core.errors import EngineError
-from larvatus.engines._layout.work_folder import WorkFolder
+from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.engines._spark.sail import ADDRESS, sail_session
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.errors import MachineError
+from larvatus.core.safe_files.work_folder import PREFIX, WorkFolder
 from larvatus.data.contracts import Array, Block
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._layout.stored_columns import WIDE, no_room
-from larvatus.engines._layout.work_folder import PREFIX, WorkFolder
 from larvatus.engines._spark.leases import Lease, remove_ended
 
 Piece = tuple[int, int, str]  # first row, rows, file
