@@ -25,7 +25,7 @@ from larvatus.data.verbs import as_one_group, take_rows
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
-PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read nothing of a record but its draws
+PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
 
 
 _UNLIKELY = 1e-9  # chance of a draw without any change below which drawing again is neglected

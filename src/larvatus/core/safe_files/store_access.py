@@ -24,7 +24,7 @@ from larvatus.core.safe_files.work_folder import WorkFolder
 _R = TypeVar("_R")
 _ABSENT = ("NO_SUCH", "NOT_FOUND", "404")  # in messages of pyarrow, which has no other sign of the reason
 _REFUSED = ("ACCESS_DENIED", "FORBIDDEN", "403", "INVALID_ACCESS_KEY", "SIGNATURE")
-BLOCK, _CONNECT, _REQUEST, _ATTEMPTS = 1 << 22, 5.0, 60.0, 2
+STORE_BLOCK, _CONNECT, _REQUEST, _ATTEMPTS = 1 << 22, 5.0, 60.0, 2
 
 
 def open_store(stated: dict[str, str]) -> Any:
@@ -98,7 +98,7 @@ class StoreTarget:
 
     def _send(self, file: Path, to: str) -> None:
         with file.open("rb") as content, self.files.open_output_stream(to, compression=None) as stream:
-            shutil.copyfileobj(content, stream, BLOCK)
+            shutil.copyfileobj(content, stream, STORE_BLOCK)
 
     def undo(self) -> None:
         """Delete what was sent."""

@@ -14,7 +14,7 @@ from typing import Any
 from larvatus.core.database_urls import store_settings
 from larvatus.core.errors import ReadError
 from larvatus.core.safe_files.source_changes import check_unchanged
-from larvatus.core.safe_files.store_access import BLOCK, ask_store, open_store
+from larvatus.core.safe_files.store_access import STORE_BLOCK, ask_store, open_store
 from larvatus.core.safe_files.work_folder import WorkFolder
 from larvatus.data.csv_files.dialect import SourceFile, stated_format
 from larvatus.engines._files.sources import is_table
@@ -93,7 +93,7 @@ def _hidden(path: PurePosixPath) -> bool:
 
 def _copy(files: Any, path: str, target: Path) -> None:
     with files.open_input_stream(path, compression=None) as content, target.open("xb") as file:
-        shutil.copyfileobj(content, file, BLOCK)
+        shutil.copyfileobj(content, file, STORE_BLOCK)
 
 
 def _check_space(size: int, folder: Path) -> None:
