@@ -69,8 +69,8 @@ def _along(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """On the path s = c (1 + 2iu − bend·u²): both parts of s, of the logarithm of e^(sq) L(s), and of ds/du / 2ic the second.
 
-    In real numbers, which takes a fifth of the time of complex logarithms. The first part of ds/du / 2ic is 1. For t = 1 + 2ws,
-    log t = ½ log |t|² + i arg t and s / t = (Re s + 2w |s|² + i Im s) / |t|².
+    In real numbers: the law takes less than half of the time that it takes with complex logarithms. The first part of
+    ds/du / 2ic is 1. For t = 1 + 2ws, log t = ½ log |t|² + i arg t and s / t = (Re s + 2w |s|² + i Im s) / |t|².
     """
     real, imaginary = c[:, None] * (1 - bend * u**2), 2 * c[:, None] * u
     length = real**2 + imaginary**2
