@@ -25,8 +25,15 @@ def take(visitor: Visitor, name: str, whole: bool = False) -> None:
     print(f"picture: docs/guides/desk/{name}.png")
 
 
+def data_folder(place: str) -> Path:
+    """An empty folder whose name readers may see."""
+    folder = Path(place, "data")
+    folder.mkdir()
+    return folder
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place, running_desk(Path(place)) as desk, open_browser() as browser:
+    with tempfile.TemporaryDirectory() as place, running_desk(data_folder(place)) as desk, open_browser() as browser:
         visitor = Visitor(browser, desk, viewport={"width": 1280, "height": 800})
         visitor.enter()
         take(visitor, "home")
