@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.scratch_names import scratch
+from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.score import Score
 from larvatus.data.verbs import reduce_groups, with_table
 from larvatus.datasets import households
 from larvatus.papers.framework.model import Where
@@ -101,7 +101,7 @@ def tables_2_to_4(seed: int, where: Where) -> dict[str, float]:
         out |= _identified("2", data, release, name, False)
     out |= _correlated("3", data, releases, _PAIRS, False) | _correlated("4", data, releases, _PAIRS, True)
     for name in rows("000", "5.1.1"):
-        out[f"5.1.1/ratio/{name}"] = _regression_width(attack_once(data, releases[name], "value_disclosure"), HOME)
+        out[f"5.1.1/ratio/{name}"] = _width(data, releases[name], HOME)
     return out | _value_disclosure(data, releases["d = 0.5"])
 
 
@@ -136,14 +136,14 @@ def census(seed: int, where: Where) -> dict[str, float]:
     out["shuffled, largest change"] = max(column_number(r["loss"]) for r in changed.by_pair)
     out["shuffled, largest change in a sub-group"] = max(column_number(r["loss"]) for r in changed.details["sub_group_pairs"])
     for name in ("d = 0", "d = 0.5", "d = 0.9"):
-        out[f"width/{name}"] = _regression_width(attack_once(data, releases[name], "value_disclosure"), "AGI")
+        out[f"width/{name}"] = _width(data, releases[name], "AGI")
     return out
 
 
-def _regression_width(score: Score, column: str) -> float:
-    """Width of a confidence interval in the first sub-group. The paper's intruder regresses."""
-    widths = score.details.get("regression_width", score.details["interval_width"])
-    return column_number(widths[1][column])
+def _width(data: Microdata, release: Release, column: str) -> float:
+    """Width of a confidence interval in the first sub-group. The paper's intruder regresses and does not know the steps."""
+    score = attack_once(data, release, "value_disclosure", intruder=Intruder(published="none"))
+    return column_number(score.details["interval_width"][1][column])
 
 
 def census_aggregates(seed: int, where: Where) -> dict[str, float]:
