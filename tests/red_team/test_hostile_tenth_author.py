@@ -18,8 +18,6 @@ Intruders that found no more than the product:
 
 Intruders that found more, and are not mended:
 
-* A job that changes in a tenth of 20 waves, `post_randomisation(stay=0.45)`: a chain forwards and backwards over the waves
-  of each person is right in .654 of 1,200 rows (product .626, which takes all waves of a person alike; one secret).
 * `data_shuffling`, then `top_coding` by the mean of the three largest values: two of the three firms compute the third. Tiers
   `scientific` and `secure` pass; only `aggregate_disclosure`, which does not decide, reports 1.
 * `microaggregation(k=5)` of a giant, 20 times as large as the next: 5 times the largest mean less 4 of the next is the giant
@@ -135,12 +133,16 @@ def test_values_that_change_slowly_are_averaged_over_a_few_months(step: str, wid
 
 
 def test_months_in_random_order_are_not_averaged_nearby() -> None:
-    """What a person has in common counts, and no more: the months of each person are in random order, and shuffled files."""
+    """No mean over nearby months if the months of each person are in random order; and a shuffled file is at its baseline."""
+    from larvatus.attacks.values.unit_paths import path_means
+
     frame = walks(0)
     rng = np.random.default_rng(0)
     mixed = frame.groupby("person")["earned"].transform(lambda v: rng.permutation(v))
-    means = lv.risk(*masked(frame.assign(earned=mixed), "additive_noise(variance=4)"), ["value_disclosure"])[0]
-    assert means.value < squared_correlation(mixed.to_numpy(), mixed.groupby(frame["person"]).transform("mean").to_numpy())
+    unit, month = frame["person"].to_numpy(), {"month": frame["month"].to_numpy(float)}
+    for earned, is_near in ((frame["earned"], True), (mixed, False)):
+        x = (earned - earned.mean()).to_numpy()
+        assert (path_means(unit, x, x + rng.normal(0, 100, len(x)), month) is not None) == is_near
     shuffled = lv.risk(*masked(frame, "data_shuffling"), ["value_disclosure"])[0]
     assert shuffled.chance is not None
     assert shuffled.value <= shuffled.chance + 0.05
@@ -159,7 +161,7 @@ def test_the_year_of_a_visit_shows_the_shift_of_all_dates() -> None:
     """
     start = pd.Timestamp("2020-01-01")
     intruder, product = [], []
-    for k in range(3):
+    for k in range(2):
         rng = np.random.default_rng(k)
         person, day = np.repeat(np.arange(60), 12), rng.integers(0, 365 * 4, 720)
         visit = start + pd.to_timedelta(day, "D")
@@ -219,8 +221,8 @@ def test_multiples_of_an_unusual_number_mark_high_incomes() -> None:
 
 
 def test_unusual_numbers_without_relation_are_not_used() -> None:
-    """A third of the incomes of everyone are multiples of 12: no note (false alarms: 1e-6 in each of five files)."""
-    for seed in range(5):
+    """A third of the incomes of everyone are multiples of 12: no note (false alarms: 1e-6 in each of three files)."""
+    for seed in range(3):
         frame, _ = owners()
         some = np.random.default_rng(seed).random(len(frame)) < 0.33
         frame["income"] = np.where(some, (frame["income"] / 12).round() * 12, frame["income"])
@@ -238,3 +240,44 @@ def test_odd_units_are_found_among_values_on_a_grid() -> None:
     assert odd_units(np.where(some, (x / 12).round() * 12, x))[0] == 12
     assert odd_units(np.where(some, (x / 12).round() * 12, x) / 100)[0] == pytest.approx(0.12)
     assert odd_units(x + 0.001234) == []
+
+
+def jobs(seed: int, people: int = 40, waves: int = 50) -> pd.DataFrame:
+    """Four jobs; one in ten persons looks for another one, perhaps the same, from wave to wave."""
+    rng = np.random.default_rng(seed)
+    job = np.zeros((people, waves), dtype=int)
+    job[:, 0] = rng.integers(0, 4, people)
+    for t in range(1, waves):
+        job[:, t] = np.where(rng.random(people) < 0.1, rng.integers(0, 4, people), job[:, t - 1])
+    return pd.DataFrame({"person": np.repeat(np.arange(people), waves), "wave": np.tile(np.arange(waves), people),
+                         "job": [f"j{v}" for v in job.ravel()]})
+
+
+def chain(shown: np.ndarray, stay: float, change: float) -> np.ndarray:
+    """The most probable state of each wave, forwards and backwards, under the law of the mask."""
+    move, law = change / 4 + np.eye(4) * (1 - change), np.full((4, 4), (1 - stay) / 3) + np.eye(4) * (stay - (1 - stay) / 3)
+    out = np.empty_like(shown)
+    for person, y in enumerate(shown):
+        before, after = np.ones((len(y), 4)), np.ones((len(y), 4))
+        before[0] = law[:, y[0]]
+        for t in range(1, len(y)):
+            before[t] = (before[t - 1] @ move) * law[:, y[t]]
+            before[t] /= before[t].sum()
+        for t in range(len(y) - 2, -1, -1):
+            after[t] = move @ (law[:, y[t + 1]] * after[t + 1])
+            after[t] /= after[t].sum()
+        out[person] = (before * after).argmax(axis=1)
+    return out
+
+
+def test_answers_that_change_slowly_are_a_chain_over_the_waves() -> None:
+    """Post-randomisation (stay .45) of 50 waves: (.67, .53, .68) right. Before, all waves of a person counted alike."""
+    intruder, product = [], []
+    for k in range(4):
+        frame = jobs(k)
+        data = lv.read(frame, confidential=["job"], non_confidential=["wave"], nominal=["job"], person="person")
+        release = lv.mask(data, "post_randomisation(stay=0.45, invariant=false)", secret=secret(k))
+        true, shown = (f["job"].str[1].astype(int).to_numpy().reshape(40, 50) for f in (frame, release.frame()))
+        intruder.append(float((chain(shown, 0.45, 0.1) == true).mean()))
+        product.append(lv.risk(data, release, ["category_disclosure"])[0].value)
+    not_below(product, intruder)

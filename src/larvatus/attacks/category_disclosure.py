@@ -70,8 +70,8 @@ class CategoryDisclosure(Attack):
     round counts too, if it clearly tells something. The intruder also counts the released
     categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
     probabilities depend on whether the record is at risk. In a file of households or persons, the released categories of the
-    other members or rows count: the intruder knows which ones belong together. The probabilities are those of the file,
-    counted without the target.
+    other members or rows count: the intruder knows which ones belong together. Rows whose categories change slowly along a
+    number of S, such as the wave, are read as a chain. The probabilities are those of the file, counted without the target.
 
     The value is the share of categories guessed right: a mean over the columns present in a record, then over records.
     Chance is the success of the most frequent category among the other records of the sub-group. S alone is the success of

@@ -16,7 +16,7 @@ from larvatus.papers.reverse_mapping_001.open_issues_experiments import (
     SIZES,
     STUDY_SCORES,
     followed_if_allowed,
-    kept_order,
+    masks_keeping_order,
     refusals,
     study_masks,
 )
@@ -160,7 +160,7 @@ def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 def _followed(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     """Whether reverse mapping can follow every mask; that larvatus asks before it does so is said, and refutes nothing."""
-    can, cannot = ([n for n in kept_order() if followed_if_allowed(n) is done] for done in (True, False))
+    can, cannot = ([n for n in masks_keeping_order() if followed_if_allowed(n) is done] for done in (True, False))
     said = (f"larvatus refuses reverse mapping after masks that keep the order of values ({', '.join([*can, *cannot])}), "
             f"because it would nearly return the originals. If that is allowed, it can follow {len(can)} of these "
             f"{len(can) + len(cannot)}")

@@ -63,7 +63,7 @@ def refusals() -> dict[str, str]:
     return out
 
 
-def kept_order() -> list[str]:
+def masks_keeping_order() -> list[str]:
     """The masks after which reverse mapping is refused because they keep the order of values."""
     return [name for name, why in refusals().items() if "preserves the order of values" in why]
 
