@@ -407,7 +407,8 @@ def _operation(seen: str, folder: Path, process: int) -> str:
 
 
 def _wrong_ending(done: dict[str, Any], fault: str) -> str:
-    expected = {"SIGKILL": (-9, 0), "SIGINT": (130, 0), "SIGTERM": (143, 0)}.get(fault, (2, 0))
+    expected = {"SIGKILL": (-9, 0), "SIGINT": (130, 0), "SIGTERM": (143, 0),
+                "limit": (0, 2, 127, 130, -6, -11)}.get(fault, (2, 0))
     if done["code"] not in expected:
         return f"exit code {done['code']}: {done['said']}"
     if "Traceback" in done["said"] or "nexpected" in done["said"]:

@@ -165,7 +165,9 @@ class Py4JError(Exception):
 
 
 @pytest.mark.parametrize(("error", "said"), [
-    (MemoryError("confidential 4711"), "there is not enough memory"), (Py4JError("confidential 4711"), "Spark's Java process"),
+    (MemoryError("confidential 4711"), "there is not enough memory"),
+    (RuntimeError("can't start new thread"), "there is not enough memory"),
+    (Py4JError("confidential 4711"), "Spark's Java process"),
     (OSError(5, "confidential 4711"), "the system refused"),
 ])
 def test_a_command_explains_a_failure_of_the_machine_without_its_text(error, said, monkeypatch, capsys, tmp_path):

@@ -8,10 +8,13 @@ import sys
 
 LOST_SPARK = "Spark's Java process has ended, or cannot be reached. See Spark's logs, and repeat the command."
 
+_NO_THREAD = "can't start new thread"  # what Python says where there is no memory for one
+
 
 def is_failure_of_machine(error: Exception) -> bool:
     """Whether an error that no method foresees comes from the machine: its system, its memory, or Spark's Java process."""
-    return has_lost_spark(error) or isinstance(error, MemoryError) or (isinstance(error, OSError) and bool(error.errno))
+    lacks_memory = isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and str(error) == _NO_THREAD)
+    return lacks_memory or has_lost_spark(error) or (isinstance(error, OSError) and bool(error.errno))
 
 
 def has_lost_spark(error: BaseException) -> bool:
