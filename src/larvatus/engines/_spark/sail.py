@@ -24,13 +24,14 @@ def sail_session() -> SparkSession:
             return session
     server = _started()
     silence_grpc()
-    from pyspark.sql import SparkSession
-
     address = f"sc://127.0.0.1:{server.listening_address[1]}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            session = SparkSession.builder.remote(address).create()
+            # the general builder would send all of Spark in this process to Sail
+            from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+            session: Any = ConnectSession.builder.remote(address).create()
             session.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
     except Exception as error:
         server.stop()
@@ -50,6 +51,7 @@ def is_served_here(session: Any) -> bool:
 
 def _started() -> Any:
     os.environ.setdefault("RUST_LOG", "off")  # its log could repeat parts of plans
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # its allocator would hold what the largest exchange took
     try:
         from pysail.spark import SparkConnectServer
     except ImportError:
