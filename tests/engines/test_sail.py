@@ -110,11 +110,12 @@ def test_rows_wait_in_the_folder_while_they_are_exchanged(tmp_path, monkeypatch)
     assert not [name for name in removed if (Path(root) / name).exists()]
 
 
-def test_a_result_larger_than_a_message_reaches_the_driver(tmp_path):
-    """Spark Connect refuses messages of more than 128 MB; this result has 140 MB, and nothing of it is left in the folder."""
-    engine = Spark(master="sail", folder=tmp_path)
-    values, small = engine._on(None).run(lambda size: np.full(size, 0.5), [17_500_000, 3])
-    assert (len(values), values.min(), values.max(), len(small)) == (17_500_000, 0.5, 0.5, 3)
+def test_functions_and_results_larger_than_a_message_reach_the_other_side(tmp_path):
+    """Spark Connect refuses messages of more than 128 MB; these have 140 MB, and nothing of them is left in the folder."""
+    engine, held = Spark(master="sail", folder=tmp_path), np.full(17_500_000, 0.5)
+    values, small = engine._on(None).run(lambda size: held[:size], [len(held), 3])
+    assert (len(values), values.min(), values.max(), len(small)) == (len(held), 0.5, 0.5, 3)
+    assert engine._on(None).run(lambda row: held[row], [5]) == [0.5]
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size > 1000]
 
 

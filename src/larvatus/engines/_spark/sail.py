@@ -31,17 +31,17 @@ def sail_session() -> SparkSession:
             # the general builder would send all of Spark in this process to Sail
             from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-            session: Any = ConnectSession.builder.remote(address).create()
-            session.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
+            started: Any = ConnectSession.builder.remote(address).create()
+            started.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
     except Exception as error:
         server.stop()
         raise EngineError(
             f"engine spark: this PySpark cannot talk to Sail ({type(error).__name__}). Sail 0.7 needs PySpark 4.2 or older: "
             "pip install 'larvatus[sail]'."
         ) from None
-    _SERVERS.append((server, session))
-    atexit.register(_stopped, server, session)
-    return session
+    _SERVERS.append((server, started))
+    atexit.register(_stopped, server, started)
+    return _SERVERS[-1][1]
 
 
 def is_served_here(session: Any) -> bool:
