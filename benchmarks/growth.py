@@ -138,6 +138,21 @@ def measured_table(content: dict[str, Any]) -> list[str]:
     return table(head, rows)
 
 
+def ratio_table(content: dict[str, Any]) -> list[str]:
+    """What a row costs at the largest size, against the smallest."""
+    head = ("cost of a row", "against", "all steps", f"without `{CHANGES}`")
+    rows = []
+    for engine in NAMES:
+        jobs = [j for j in jobs_of(engine, content) if not j.get("without")]
+        if len(jobs) < 2:
+            continue
+        small, large = jobs[0], jobs[-1]
+        less = without_steps(COST, large, [CHANGES]) / without_steps(COST, small, [CHANGES])
+        named_sizes = f"{NAMES[engine]}, {size(large['rows'])} rows", f"{size(small['rows'])} rows"
+        rows.append((*named_sizes, f"{large[COST] / small[COST]:.2f}", f"{less:.2f}"))
+    return table(head, rows)
+
+
 def step_table(content: dict[str, Any]) -> list[str]:
     """Where the time of the largest jobs went: a profile by step."""
     jobs = {e: jobs_of(e, content)[-1] for e in NAMES if e != "memory" and jobs_of(e, content)}
@@ -166,7 +181,7 @@ def exchange_table(content: dict[str, Any]) -> list[str]:
     rows = [
         (f"{EXCHANGED[j['engine']]}, {size(j['rows'])}, {size(j['task_rows'])}", f"{j[COST]:.1f} µs",
          minutes(j[COST] * j["rows"] / 1e6), minutes(j["seconds"]),
-         f"{j['bytes_shuffled_per_row']:,.0f}" if "bytes_shuffled_per_row" in j else "in files instead")
+         f"{j['bytes_shuffled_per_row']:,.0f}" if j.get("bytes_shuffled_per_row", 0) >= 1 else "addresses of files only")
         for j in found if j["task_rows"] and j["task_rows"] * j.get("sub_groups", 24) < j["rows"] * 1.01
     ]
     return table(head, rows)
@@ -234,7 +249,7 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="write the tables of docs/guides/scale.md")
     given = parser.parse_args()
     content = json.loads((HERE / "scale.json").read_text(encoding="utf-8"))
-    for made in (measured_table, step_table, growth_table, cluster_table, exchange_table, choice_table):
+    for made in (measured_table, ratio_table, step_table, growth_table, cluster_table, exchange_table, choice_table):
         lines = made(content)
         print("\n".join(lines), end="\n\n")
         if given.page:

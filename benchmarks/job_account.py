@@ -6,10 +6,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 
 def status(key: str) -> int:
@@ -158,16 +158,20 @@ def cores_busy(used: float, seconds: float) -> float:
     return round(used / seconds / (os.cpu_count() or 1), 2) if seconds else 0.0
 
 
-def beyond(jobs: list[Mapping[str, float]], ratio: float, memory: float) -> list[str]:
+def beyond(jobs: list[Mapping[str, Any]], ratio: float, memory: float, less: Sequence[str] = ()) -> list[str]:
     """What is wrong with jobs of one engine: cost of a row that grows too much with the file, or too much memory.
 
-    The cost counts against that of the smallest file, the memory is that of the whole process.
+    The cost counts against that of the smallest file, both without the steps `less`, which do less in large files. The memory
+    is that of the whole process.
     """
-    cost = "processor_microseconds_per_row"
+    def cost(job: Mapping[str, Any]) -> float:
+        left_out = sum(job.get("processor_steps", {}).get(step, 0.0) for step in less)
+        return float(job["processor_microseconds_per_row"]) - left_out / float(job["rows"]) * 1e6
+
     ordered = sorted(jobs, key=lambda j: j["rows"])
     out = []
     for job in ordered:
-        grown = job[cost] / ordered[0][cost]
+        grown = cost(job) / cost(ordered[0])
         if grown > ratio:
             out.append(f"{job['engine']}, {job['rows']:,} rows: a row costs {grown:.2f} times as much as in the smallest file")
         if job.get("process_gb", 0) * 1e9 > memory:

@@ -21,7 +21,7 @@ from drawn_examples import ALL, number_of
 from rewrite_once import rewrite_once
 from sample import people
 from source_trees import tree
-from work_units import DURATIONS, USUAL, engines_of, expected_seconds, on_spark, work_unit
+from work_units import DURATIONS, USUAL, engines_of, expected_seconds, in_spark_file, on_spark, work_unit
 
 # What `make test` runs on Sail and on Spark, beside the tests of that engine that are not marked slow; `make check` runs every
 # case. Both run the same code of ours; Sail needs no Java and starts in a fraction of a second.
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Cases on Spark that are not chosen above are slow, except in files of its own. Workers get long tests first."""
     for item in items:
         sail = SAIL in engines_of(item.nodeid)
-        if "/test_spark" in item.nodeid or not (sail or on_spark(item.nodeid)):
+        if in_spark_file(item.nodeid) or not (sail or on_spark(item.nodeid)):
             continue
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
         quick = (ON_SAIL if sail else ON_SPARK).get(name, ())

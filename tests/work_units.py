@@ -10,6 +10,7 @@ from catalogue import SPARK
 
 DURATIONS = Path(__file__).with_name("durations.txt")
 USUAL = 0.1  # seconds of a test
+SPARK_FILES = ("/test_spark.py", "/test_lost_executors.py")  # all of their tests need the session
 # Tests that share nothing and take long are given out one by one.
 ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
               "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
@@ -22,9 +23,14 @@ def engines_of(nodeid: str) -> list[str]:
     return nodeid.partition("::")[2].rpartition("[")[2].rstrip("]").split("-")
 
 
+def in_spark_file(nodeid: str) -> bool:
+    """Whether a test is in a file for Spark alone."""
+    return nodeid.partition("::")[0].endswith(SPARK_FILES)
+
+
 def on_spark(nodeid: str) -> bool:
     """Whether a test needs the session, by its file or by its engine."""
-    return nodeid.partition("::")[0].endswith("test_spark.py") or SPARK in engines_of(nodeid)
+    return in_spark_file(nodeid) or SPARK in engines_of(nodeid)
 
 
 def work_unit(nodeid: str) -> str:

@@ -78,6 +78,12 @@ def test_a_process_above_the_limit_is_not_chosen_though_it_added_less():
     assert "| DuckDB | 4.0 µs | 0.90 GB | memory 3.0 µs and 4.20 GB |" in growth.choice_table({"two": {"jobs": jobs}})[2]
 
 
+def test_the_cost_of_a_row_is_compared_with_and_without_the_step_that_does_less():
+    jobs = [{**job("duckdb", n, cost, 1.0), "processor_steps": {growth.CHANGES: n / 1e6 * less}}
+            for n, cost, less in ((10**8, 9.0, 1.0), (10**6, 10.0, 6.0))]
+    assert growth.ratio_table({"two": {"jobs": jobs}})[2:] == ["| DuckDB, 100 million rows | 1 million rows | 0.90 | 2.00 |"]
+
+
 def test_only_jobs_that_exchange_rows_stand_among_them():
     held = {"engine": "sail", "rows": 10**7, growth.COST: 9.0, "seconds": 60.0, "sub_groups": 6}
     jobs = [{**held, "task_rows": None}, {**held, "task_rows": 5_000_000}, {**held, "task_rows": 1_048_576}]

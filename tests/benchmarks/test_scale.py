@@ -27,6 +27,14 @@ def test_a_row_that_grows_dear_and_a_large_process_are_beyond_the_limits():
     assert "4.1 GB" in account.beyond([*within, job(3 * 10**7, 7.0, 4.1)], 1.3, 4e9)[0]
 
 
+def test_a_step_that_does_less_in_large_files_hides_no_growth():
+    """Ten microseconds a row in both: but in the large one without the six of the step."""
+    small, large = job(10**6, 10.0, 0.5), job(10**8, 10.0, 0.5)
+    small["processor_steps"], large["processor_steps"] = {"attack": 6.0}, {"attack": 0.0}
+    assert account.beyond([small, large], 1.3, 4e9) == []
+    assert "2.50 times" in account.beyond([small, large], 1.3, 4e9, ["attack"])[0]
+
+
 def test_the_kept_command_names_no_folder_of_the_machine():
     typed = scale.as_typed(["--rows", "1e6", "--sources", "/some/where/sources", "--log", "/some/where/run.txt", "--two"])
     assert typed == "python benchmarks/scale.py --rows 1e6 --sources sources --log run.txt --two"
@@ -48,16 +56,15 @@ def test_processes_that_ended_unasked_count():
     if not Path("/proc/self/stat").exists():
         pytest.skip("the kernel keeps no account here")
     child = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.6)"
-    parent = ("import signal, subprocess, sys, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-              f"subprocess.Popen([sys.executable, '-c', {child!r}]).wait()\nprint(flush=True)\ntime.sleep(60)")
+    parent = ("import signal, subprocess, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+              f"subprocess.Popen([sys.executable, '-c', {child!r}]).wait()\nprint(flush=True)\nsys.stdin.read()")
     watch = account.ProcessorWatch()
     before = watch.seconds()
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
         assert watch.seconds() - before > 0.45
         assert sum(account.processor_times().values()) < sum(watch._seen.values())
-        process.kill()
 
 
 def test_every_step_has_its_seconds_and_its_peak():

@@ -43,6 +43,18 @@ def test_the_release_has_the_bits_of_the_memory_engine_in_record_order_also_wher
         assert one[2][name].tobytes() == other[2][name].tobytes()
 
 
+def test_spark_itself_still_starts_in_a_process_that_uses_sail(monkeypatch):
+    """PySpark's own builder would mark the process: every session after it would be sent to Sail, or not start."""
+    from pyspark.sql.utils import is_remote
+
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+    monkeypatch.setattr(sail, "_SERVERS", [])
+    assert sail.sail_session().range(3).count() == 3
+    assert not is_remote()
+    (server, session), = sail._SERVERS
+    sail._stopped(server, session)
+
+
 def test_a_study_runs_on_sail_by_its_name(tmp_path):
     from larvatus.cli.main import main
 
@@ -96,6 +108,15 @@ def test_rows_wait_in_the_folder_while_they_are_exchanged(tmp_path, monkeypatch)
     root = data.engine._cluster.place.root
     assert removed
     assert not [name for name in removed if (Path(root) / name).exists()]
+
+
+def test_functions_and_results_larger_than_a_message_reach_the_other_side(tmp_path):
+    """Spark Connect refuses messages of more than 128 MB; these have 140 MB, and nothing of them is left in the folder."""
+    engine, held = Spark(master="sail", folder=tmp_path), np.full(17_500_000, 0.5)
+    values, small = engine._on(None).run(lambda size: held[:size], [len(held), 3])
+    assert (len(values), values.min(), values.max(), len(small)) == (len(held), 0.5, 0.5, 3)
+    assert engine._on(None).run(lambda row: held[row], [5]) == [0.5]
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size > 1000]
 
 
 def test_as_many_tasks_work_at_a_time_as_there_are_cores(tmp_path, monkeypatch):

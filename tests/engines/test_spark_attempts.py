@@ -1,4 +1,4 @@
-"""Tasks that run more than once: both attempts at the same time, and again after an executor is lost.
+"""Tasks that run more than once: both attempts at the same time, and attempts that stop or go on after the end.
 
 Spark starts a second attempt of a slow task on another machine only, and a local cluster is one machine. Both attempts are
 therefore started by hand.
@@ -6,17 +6,13 @@ therefore started by hand.
 
 from __future__ import annotations
 
-import os
-import signal
-import time
 from collections import defaultdict
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import SAIL_IS_HERE, SPARK, engine_of
+from catalogue import SAIL_IS_HERE
 from larvatus.data.microdata import collect
 from larvatus.engines._spark import exchange, jobs, writing
 from larvatus.engines._spark.rows_aside import RowsAside
@@ -141,70 +137,3 @@ def test_a_task_that_goes_on_after_the_end_does_not_create_the_work_folder_again
     with pytest.raises(LarvatusError):
         place.write("columns/two", b"2")
     assert not (tmp_path / "work").exists()
-
-
-def lethal(function, folder: Path):
-    """The function; the first task that has done its work kills its executor. Each call is noted: stage, partition, attempt."""
-
-    def work(*given):
-        from pyspark import TaskContext
-
-        out = function(*given)
-        task = TaskContext.get()
-        note = f"{task.stageId()} {task.partitionId()} {task.attemptNumber()} {task.taskAttemptId()}"
-        (folder / f"seen {note} {time.time_ns()}").touch()
-        try:
-            os.close(os.open(folder / "killed", os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return out
-        process = os.getppid()
-        while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
-            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-        os.kill(process, signal.SIGKILL)
-        time.sleep(60)
-        return out
-
-    return work
-
-
-@pytest.fixture(scope="module")
-def wanted(source, tmp_path_factory) -> tuple[dict[str, bytes], float, pd.DataFrame]:
-    """The release of the memory engine, its score and its file."""
-    data = lv.read(source, **ROLES)
-    release = lv.mask(data, "data_shuffling", secret=SECRET)
-    path = tmp_path_factory.mktemp("wanted") / "out.parquet"
-    release.write(path)
-    return bits(release), lv.utility(data, release, ["marginal"])[0].value, pd.read_parquet(path)
-
-
-@pytest.mark.parametrize("during", ["mask", "measure", pytest.param("write", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("label", [SPARK])  # so that it runs beside the other tests of the one session
-def test_an_executor_lost_after_its_work_was_done_changes_no_bit(source, wanted, tmp_path, monkeypatch, label, during):
-    """The task is repeated on the other executor, and so are the tasks whose rows the lost one held."""
-    notes, received, part = tmp_path / "notes", exchange._received, writing._part
-    notes.mkdir()
-    data = lv.read(source, **ROLES, engine=engine_of(label, 120))
-
-    def lost_in(step: str) -> None:
-        if step == during == "write":
-            monkeypatch.setattr(writing, "_part", lethal(part, notes))
-        elif step == during:
-            monkeypatch.setattr(exchange, "_received", lambda cluster, frame, dtypes, arrived, *more: received(
-                cluster, frame, dtypes, lethal(arrived, notes), *more))
-
-    lost_in("mask")
-    release = lv.mask(data, "data_shuffling", secret=SECRET)
-    lost_in("measure")
-    (score,) = lv.utility(data, release, ["marginal"])
-    lost_in("write")
-    release.write(tmp_path / "out")
-    monkeypatch.undo()
-    assert (notes / "killed").exists()
-    attempts = defaultdict(set)
-    for note in notes.glob("seen *"):
-        stage, partition, _, task, _ = note.name.split()[1:]
-        attempts[partition if during == "write" else (stage, partition)].add(task)
-    assert max(map(len, attempts.values())) > 1
-    assert bits(release) == wanted[0]
-    assert score.value == wanted[1]
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), wanted[2], check_exact=True)

@@ -25,6 +25,7 @@ from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.chunks import CHUNK
+from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
 from larvatus.engines._spark.store import Place
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 _MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
+LARGE = 1 << 20  # bytes; larger functions and results wait in the shared folder: a message of Spark Connect holds 128 MB
 _CORES = os.cpu_count() or 1
 _TURNS, _ENTRY = BoundedSemaphore(_CORES), Lock()
 SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more than moving further columns
@@ -82,19 +84,23 @@ class SparkCluster:
         """The same, still packed, which takes a tenth of the memory; `alone`: one task at a time in each process."""
         if not tasks:
             return []
-        given = [dump_function(task) for task in tasks]
+        with rows_aside(self) as aside:
+            plan = function, [dump_function(task) for task in tasks]
+            waiting, address = _beside(aside, dump_function(plan))
+            here, address = (None, address) if waiting else (plan, b"")
 
-        def work(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
+            def work(batches: Iterator[Any]) -> Iterator[Any]:
+                import pyarrow as pa
 
-            for batch in batches:
-                for at in batch.column(0).to_pylist():
-                    with in_turn(alone):
-                        out = dump_function(function(load_function(given[at])))
-                    yield pa.record_batch({"at": pa.array([at]), "out": [out]})
+                whole, given = here or load_function(_fetched(aside, waiting, address))
+                for batch in batches:
+                    for at in batch.column(0).to_pylist():
+                        with in_turn(alone):
+                            waits, out = _beside(aside, dump_function(whole(load_function(given[at]))))
+                        yield pa.record_batch({"at": pa.array([at]), "waits": [waits], "out": [out]})
 
-        found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, out binary"))
-        by_number = {row[0]: bytes(row[1]) for row in found}
+            found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, waits boolean, out binary"))
+            by_number = {at: _fetched(aside, waits, out) for at, waits, out in found}
         return [by_number[i] for i in range(len(tasks))]
 
     def numbers(self, count: int) -> DataFrame:
@@ -114,6 +120,16 @@ class SparkCluster:
             raise
         except Exception as error:
             raise explain_error(error) from None
+
+
+def _beside(aside: RowsAside | None, packed: bytes) -> tuple[bool, bytes]:
+    """What travels: the bytes, or their address in the shared folder if they are many."""
+    waits = aside is not None and len(packed) > LARGE
+    return waits, aside.put([packed])[0] if aside is not None and waits else packed
+
+
+def _fetched(aside: RowsAside | None, waits: bool, packed: Any) -> bytes:
+    return aside.get(packed) if aside is not None and waits else bytes(packed)
 
 
 @contextmanager

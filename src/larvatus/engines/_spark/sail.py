@@ -24,23 +24,24 @@ def sail_session() -> SparkSession:
             return session
     server = _started()
     silence_grpc()
-    from pyspark.sql import SparkSession
-
     address = f"sc://127.0.0.1:{server.listening_address[1]}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            session = SparkSession.builder.remote(address).create()
-            session.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
+            # the general builder would send all of Spark in this process to Sail
+            from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+            started: Any = ConnectSession.builder.remote(address).create()
+            started.conf.set("spark.default.parallelism", str(os.cpu_count() or 1))
     except Exception as error:
         server.stop()
         raise EngineError(
             f"engine spark: this PySpark cannot talk to Sail ({type(error).__name__}). Sail 0.7 needs PySpark 4.2 or older: "
             "pip install 'larvatus[sail]'."
         ) from None
-    _SERVERS.append((server, session))
-    atexit.register(_stopped, server, session)
-    return session
+    _SERVERS.append((server, started))
+    atexit.register(_stopped, server, started)
+    return _SERVERS[-1][1]
 
 
 def is_served_here(session: Any) -> bool:
@@ -50,6 +51,7 @@ def is_served_here(session: Any) -> bool:
 
 def _started() -> Any:
     os.environ.setdefault("RUST_LOG", "off")  # its log could repeat parts of plans
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # its allocator would hold what the largest exchange took
     try:
         from pysail.spark import SparkConnectServer
     except ImportError:
