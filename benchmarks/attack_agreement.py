@@ -13,9 +13,10 @@ are then replaced by training records. All tools attack every training record an
     1 − CategoricalZeroCAP, one secret                    key_attribution: CAP
     1 − CategoricalCAP, one secret                        key_attribution: CAP over the share of keys found
     1 − NewRowSynthesis, tolerance 0                      near_copies: rows equal to a record
-    DCROverfittingProtection, one number                  closest_record: rows closest to a training record
+    DCROverfittingProtection, one number                  closest_record, if the ranges are equal
 
-In one column, the nearest released row is the same in every distance. In several columns it is not: anonymeter and SDMetrics
+DCROverfittingProtection divides by the range of the training records, and by that of the others for the others. Where the two
+differ, so do its figures. In one column, the nearest released row is the same in every distance. In several columns it is not: anonymeter and SDMetrics
 add absolute differences divided by ranges, larvatus squares differences divided by standard deviations. Guesses of numbers
 differ as well: anonymeter divides the error by the guess, not by the true value, and counts every negative guess as right.
 Its singling out draws other predicates. A row is no new one for SDMetrics if every number is within 1 % of a record's; here its
