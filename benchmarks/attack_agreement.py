@@ -2,8 +2,8 @@
 
     LARVATUS_DATA=FOLDER python benchmarks/peers.py --agreement [--save]
 
-Half of each file is held out, and the other half is synthesised by sequential_trees with smoothing. Five per cent of the rows
-are then replaced by training records. All tools attack every training record and every record held out:
+Half of each file is held out, and the other half is synthesised by sequential_trees with smoothing. For SDMetrics, 5 per cent
+of the rows are then replaced by training records. All tools attack every training record and every record held out:
 
     anonymeter                                            larvatus
     LinkabilityEvaluator, one column on either side       linkability: value (training), s_alone (control)
@@ -13,13 +13,14 @@ are then replaced by training records. All tools attack every training record an
     1 − CategoricalZeroCAP, one secret                    key_attribution: CAP
     1 − CategoricalCAP, one secret                        key_attribution: CAP over the share of keys found
     1 − NewRowSynthesis, tolerance 0                      near_copies: rows equal to a record
-    DCROverfittingProtection, one number                  closest_record: rows closest to a training record
+    DCROverfittingProtection, one number                  closest_record, if the ranges are equal
 
-In one column, the nearest released row is the same in every distance. In several columns it is not: anonymeter and SDMetrics
-add absolute differences divided by ranges, larvatus squares differences divided by standard deviations. Guesses of numbers
-differ as well: anonymeter divides the error by the guess, not by the true value, and counts every negative guess as right.
-Its singling out draws other predicates. A row is no new one for SDMetrics if every number is within 1 % of a record's; here its
-tolerance is 0.
+DCROverfittingProtection divides by the range of the training records, and by that of the others for the others. Where the two
+differ, so do its figures. In one column, the nearest released row is the same in every distance. In several columns it is not:
+anonymeter and SDMetrics add absolute differences divided by ranges, larvatus squares differences divided by standard
+deviations. Guesses of numbers differ as well: anonymeter divides the error by the guess, not by the true value, and counts
+every negative guess as right. Its singling out draws other predicates. A row is no new one for SDMetrics if every number is
+within 1 % of a record's; here its tolerance is 0.
 """
 
 from __future__ import annotations

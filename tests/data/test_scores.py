@@ -119,13 +119,6 @@ def test_a_score_prints_as_one_line():
     assert repr(Score("moments", "loss", 0.04)) == "Score(moments: loss 0.040)"
 
 
-def test_warnings_are_printed_below_the_table_once():
-    warned = Score("near_copies", "risk", 0.2, notes=("WARNING: rows are copies", "the baseline is low"))
-    shown = repr(Scores([warned, warned])).splitlines()
-    assert shown[-1] == "WARNING: rows are copies"
-    assert len(shown) == 4
-
-
 def test_methods_that_do_not_apply_for_one_reason_share_a_line():
     scores = Scores([Score("moments", "loss", 0.04)])
     scores.not_run = ("not run: one: no pairs: none", "not run: two: no keys", "not run: three: no pairs: none")

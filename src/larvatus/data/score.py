@@ -220,8 +220,7 @@ class Scores(tuple[Score, ...]):
     inputs: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        loud = dict.fromkeys(note for score in self for note in score.notes if note.startswith("WARNING"))
-        return "\n".join([str(self.summary()), *loud]) if self else "no scores"
+        return str(self.summary()) if self else "no scores"
 
     def reasons_not_run(self) -> tuple[str, ...]:
         """As `not_run`, with methods that have the same reason together."""
