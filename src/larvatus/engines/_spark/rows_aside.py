@@ -2,12 +2,13 @@
 
 Sail exchanges rows in memory, so that a file of a hundred million rows would have to fit there several times. A task writes its
 packed rows to one file for each batch, and sends the name of the file, the place in it and the size. The receiving task reads
-them. Two attempts at a task write two files, and each sends addresses of its own; the folder is removed after the exchange.
+them. The name is a digest of the bytes, so that two attempts at a task write the same file and send the same addresses: Spark
+gives up if a repeated task sends something else. The folder is removed after the exchange.
 """
 
 from __future__ import annotations
 
-import secrets
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,8 +29,9 @@ class RowsAside:
 
     def put(self, values: Sequence[bytes]) -> list[bytes]:
         """The addresses of packed rows, which are written to one file."""
-        name, at, out = f"{self.folder}/{secrets.token_hex(8)}", 0, []
-        self.place.write(name, b"".join(values))
+        content, at, out = b"".join(values), 0, []
+        name = f"{self.folder}/{hashlib.blake2b(content, digest_size=16).hexdigest()}"
+        self.place.write(name, content)
         for value in values:
             out.append(f"{name} {at} {len(value)}".encode())
             at += len(value)
