@@ -42,6 +42,7 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "reporting/charts/frontier.py": "a chart of its own, beside the other charts",
+    "stats/linkage_law/one_to_one.py": "a simulation, apart from the laws in closed form",
     "pipeline/extremes.py": "what is true of a finished release, apart from how it is made",
     "__main__.py": "what python -m larvatus runs, by its name",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
@@ -58,7 +59,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/neighbours/unit_assignments.py": "assignment of whole units, apart from the evidence of their members",
     "stats/key_risk/household_risk.py": "arithmetic of risks, tested against a simulation",
     "stats/grouping/tree_cuts.py": "a published function without its overhead, tested against it",
-    "engines/_spark/rows_aside.py": "where rows wait, apart from how they are packed and sorted",
     "pipeline/candidates/stored_outcomes.py": "what an unfinished release stores, apart from the cache of finished ones",
     "engines/_disk/duckdb_files.py": "files of DuckDB as sources, where that library may be imported",
     "engines/_files/labelled_targets.py": "a file that is written when all of it is there, apart from those written in parts",

@@ -35,7 +35,7 @@ SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 _MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
-LARGE = 1 << 20  # bytes; larger functions and results wait in the shared folder: a message of Spark Connect holds 128 MB
+_LARGE = 1 << 20  # bytes; larger functions and results wait in the shared folder: a message of Spark Connect holds 128 MB
 _CORES = os.cpu_count() or 1
 _TURNS, _ENTRY = BoundedSemaphore(_CORES), Lock()
 SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more than moving further columns
@@ -124,7 +124,7 @@ class SparkCluster:
 
 def _beside(aside: RowsAside | None, packed: bytes) -> tuple[bool, bytes]:
     """What travels: the bytes, or their address in the shared folder if they are many."""
-    waits = aside is not None and len(packed) > LARGE
+    waits = aside is not None and len(packed) > _LARGE
     return waits, aside.put([packed])[0] if aside is not None and waits else packed
 
 
