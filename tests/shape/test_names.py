@@ -42,11 +42,11 @@ NOUNS = {"spread"}
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "reporting/charts/frontier.py": "a chart of its own, beside the other charts",
-    "stats/linkage_law/one_to_one.py": "a simulation, apart from the laws in closed form",
     "pipeline/extremes.py": "what is true of a finished release, apart from how it is made",
     "__main__.py": "what python -m larvatus runs, by its name",
     "advice/texts_among_numbers.py": "what texts of a column are, apart from what a column is",
     "attacks/keys/disclosed_differences.py": "reads the rules of a release, which the attack does not",
+    "stats/linkage_law/one_to_one.py": "a simulation, apart from the closed forms",
     "attacks/keys/near_values.py": "nearness of values, apart from the classes that the attack counts",
     "stats/key_risk/pitman_prediction.py": "the law of uniques given the sample, apart from how models are fitted",
     "attacks/values/common_values.py": "what several releases show of a record, apart from the regression that uses it",

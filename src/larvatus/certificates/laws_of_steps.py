@@ -73,7 +73,7 @@ def check_all_masked(release: Release, original: Microdata) -> None:
         raise NoLaw(f"{where[0]} masks some records only (where)")
 
 
-def records_of_steps(steps: Sequence[Mask], first: Sequence[Mask], original: Microdata) -> list[ChosenRecords]:
+def records_by_step(steps: Sequence[Mask], first: Sequence[Mask], original: Microdata) -> list[ChosenRecords]:
     """The records that each step with `where` masks; the `first` steps release the others as they are."""
     return [ChosenRecords(_marks(s, original), columns_of_step(s, original) if s in first else ())
             for s in steps if s.where is not None]
@@ -114,7 +114,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         raise NoLaw("the release has several copies")
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_of_steps(steps, first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
     parts = [_law_of_step(step, original) for step in first]
     _, values = original_values(original, original.confidential)
     laws = []

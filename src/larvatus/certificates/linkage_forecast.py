@@ -15,7 +15,7 @@ import numpy as np
 from larvatus.core.errors import StudyError
 from larvatus.core.number_format import share
 from larvatus.stats.linkage_law.link_probability import link_probability_in_groups
-from larvatus.stats.linkage_law.one_to_one import MOST_MATCHED_AT_ONCE, one_to_one_share
+from larvatus.stats.linkage_law.one_to_one import MOST_MATCHED_AT_ONCE, assignment_share
 
 _MOST_COLUMNS, _MOST_GUESSES = 300, 1_000_000
 
@@ -89,7 +89,7 @@ def linkage_law(
     links = error = 0.0
     for n in counts:  # a number of candidates stands for that many records
         if one_to_one:
-            found, off = one_to_one_share(rho, round(n))
+            found, off = assignment_share(rho, round(n))
         else:
             found, off = link_probability_in_groups([rho], [np.array([n])], guesses, in_release)
         links += found * n / counts.sum()

@@ -28,7 +28,7 @@ from larvatus.certificates.laws_of_steps import (
     check_first_steps,
     check_plain,
     masking_steps,
-    records_of_steps,
+    records_by_step,
     zeros_kept_by,
 )
 from larvatus.core.arrays import Ints
@@ -83,7 +83,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     bad = [s.name() for s in first if not s.model_copy(update={"where": None}).forgets_pairing()]
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
-    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_of_steps(steps, first, original))
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
     again = _chance_of_no_change(original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")

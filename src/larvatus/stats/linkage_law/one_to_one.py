@@ -18,7 +18,7 @@ _TARGETS, _FEWEST = 4000, 10
 _SEED = 20_260_102
 
 
-def one_to_one_share(correlations: Floats, records: int) -> tuple[float, float]:
+def assignment_share(correlations: Floats, records: int) -> tuple[float, float]:
     """The mean share and its standard error, for at most 2,000 records with canonical correlations below 1."""
     from scipy.optimize import linear_sum_assignment
 
