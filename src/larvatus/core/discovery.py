@@ -21,7 +21,9 @@ _ENGINES = "larvatus.engines"
 _CONTRACTS = dict(zip(_ROOMS, ("Mask", "Attack", "Measure"), strict=True))
 _ENGINE_VERBS = ("names", "has_random_order", "read", "frame", "write")
 _SCORED = ("larvatus.attacks", "larvatus.measures")
-OF_SCORES = frozenset({"at_risk", "count", "index", "inputs", "not_run", "plot", "summary"})  # public attributes of Scores
+OF_SCORES = frozenset({  # public attributes of Scores
+    "at_risk", "count", "index", "inputs", "not_run", "plot", "reasons_not_run", "summary",
+})
 _WAY_OUT = "Rename it there, or uninstall that package."
 
 

@@ -28,7 +28,10 @@ RISKS: Mapping[str, Any] = {
 LOSSES: Mapping[str, Any] = {
     "marginal": "marginal", "correlation": "correlation", "rank correlation": "rank_correlation", "joint": "ecdf_max",
 }
-WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S alone would identify every record
+WHO = {
+    "linked": {"intruder": Intruder(known=("x1", "x2"))},  # S alone would identify every record
+    "value": {"intruder": Intruder(published="none")},  # a regression: no posterior means from releases made again
+}
 STUDY_SCORES = (*RISKS, *LOSSES)
 LEFT_ALONE = {"reverse_map", "date_shift"}  # there are no dates in these data
 SAME_FIGURE = 1e-9
