@@ -83,7 +83,7 @@ def test_given_s_copies_and_their_average_are_independent_of_x(table, data, fram
 
 
 def test_an_attack_on_all_copies_finds_no_more_than_s_tells(data):
-    release = lv.mask(data, lv.masks.MultipleImputation(copies=10), secret=SECRET)
+    release = lv.mask(data, lv.masks.MultipleImputation(copies=4), secret=SECRET)
     score = lv.risk(data, release, "value_disclosure")[0]
     gain = [r["value"] - r["s_alone"] for r in score.details["copies"]]
     assert max(gain) < 2 * stats.chi2.isf(FALSE_ALARM, 2) / (N / 3), "about p/n by chance"
