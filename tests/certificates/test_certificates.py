@@ -289,3 +289,30 @@ def test_certificates_survive_storage_and_print():
     assert "whole file" in repr(found)
     assert "knows one person's record" in found.single_target.sentence()
     assert in_groups_of(data, data) is data
+
+
+def test_records_of_a_person_are_masked_together():
+    """Ten persons in 60 waves: links come in sixties, so limits that take records as independent do not hold."""
+    draws = np.random.default_rng(1)
+    frame = pd.DataFrame({"id": np.repeat(np.arange(10), 60), "wave": np.tile(np.arange(60), 10),
+                          "a": np.repeat(draws.normal(size=10), 60)})
+    roles = {"confidential": ["a"], "non_confidential": ["wave"]}
+    found = lv.certify(lv.read(frame, **roles, person="id"), "additive_noise(variance=2.0)")
+    assert found.refusals == ("equal S: records of a person are masked together",
+                              "law of the mask: records of a person are masked together")
+    assert found.whole_file.upper == 1
+    assert lv.certify(lv.read(frame, **roles), "additive_noise(variance=2.0)").whole_file.upper < 1
+
+
+def test_one_unchanged_copy_is_enough_to_draw_again():
+    """Five records, one of which differs, in two copies that may both not keep it in place.
+
+    The four equal ones guess at the row with 7 in the first copy: one link. The other one guesses at a row without 7: three
+    rows, or four if both copies have 7 in the same row, which has probability 1/4. Together (1 + 1/4 · 1/4 + 3/4 · 1/3) / 5.
+    """
+    data = lv.read(pd.DataFrame({"a": [0.0, 0, 0, 0, 7], "b": [1.0, 2.5, 3, 7, 11]}), confidential=["a", "b"])
+    steps = ["multiple_imputation(copies={}, columns=['b'])", "data_shuffling(columns=['a'])"]
+    one, two = (lv.certify(data, [steps[0].format(k), steps[1]]).whole_file.expected for k in (1, 2))
+    assert one == pytest.approx(0.2 / (1 - 1 / 5 - 1 / 120))
+    assert two == pytest.approx(0.2 / (1 - 2 / 5 - 2 / 120))
+    assert two > (1 + 1 / 16 + 1 / 4) / 5 > one

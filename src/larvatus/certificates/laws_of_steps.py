@@ -17,6 +17,7 @@ from larvatus.certificates.candidates import CandidateCells, ChosenRecords, cand
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
+from larvatus.data.households.record_units import record_units
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
@@ -61,6 +62,8 @@ def check_plain(release: Release, original: Microdata) -> None:
         raise NoLaw("records were removed")
     if original.roles.household is not None:
         raise NoLaw("records of a household are masked together")
+    if record_units(original, original.roles.person, "person") is not None:
+        raise NoLaw("records of a person are masked together")
     weight = original.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         raise NoLaw("a step changed the survey weight")

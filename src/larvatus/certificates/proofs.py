@@ -84,7 +84,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
-    again = _chance_of_no_change(original, cells)
+    again = len(release.copies) * _chance_of_no_change(original, cells)  # one unchanged copy is enough
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
     exact = again < _NEVER and all(s.where is None for s in steps)
