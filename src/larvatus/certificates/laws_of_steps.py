@@ -262,6 +262,13 @@ def transitions_of(step: Mask, view: Microdata) -> Mapping[str, Sequence[Matrix]
     return None if found is None else {n: list(moves) * len(view.groups) for n, moves in found.items()}
 
 
+def check_levels_change(step: str, moves: Mapping[str, Sequence[Matrix]], view: Microdata) -> None:
+    """Raise `NoLaw` if a column may keep all its levels: it is then drawn again, and the draws are not those of the matrix."""
+    for column, mine in moves.items():
+        if _chance_of_no_change(column, mine, view) > _UNLIKELY:
+            raise NoLaw(f"{step}: a draw that leaves {column} unchanged is drawn again, likely with so few records")
+
+
 def _chance_of_no_change(column: str, moves: Sequence[Matrix], view: Microdata) -> float:
     """The probability that every record keeps its level."""
     _, group, values = collect(view, [column])
@@ -275,9 +282,7 @@ def _chance_of_no_change(column: str, moves: Sequence[Matrix], view: Microdata) 
 def _law_in_view(step: Mask, view: Microdata) -> _StepLaw:
     name, moves = step.name(), transitions_of(step, view)
     if moves is not None:
-        for column, mine in moves.items():
-            if _chance_of_no_change(column, mine, view) > _UNLIKELY:
-                raise NoLaw(f"{name}: a draw that leaves {column} unchanged is drawn again, likely with so few records")
+        check_levels_change(name, moves, view)
         return _StepLaw(name, tuple(moves), moves=moves)
     if not step.record_wise:
         raise NoLaw(f"{name} does not draw each record on its own")

@@ -48,7 +48,7 @@ _OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws 
 _OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
-_NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
+NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -85,17 +85,17 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
-    again = len(release.copies) * _chance_of_no_change(original, cells)  # one unchanged copy is enough
+    again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < _NEVER and all(s.where is None for s in steps)
+    exact = again < NEVER and all(s.where is None for s in steps)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
 
 
-def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
-    """A bound on the chance that some column keeps all its values: all orders within cells are equally likely.
+def chance_of_equal_draw(release: Release, original: Microdata, cells: CandidateCells) -> float:
+    """A bound on the chance that some column of a copy keeps all its values: all orders within cells are equally likely.
 
     In a cell of k records with m_v values v it is at most Π m_v! / k! per column. Columns that cannot change do not count.
     """
@@ -108,7 +108,7 @@ def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
         equal = np.bincount(codes_of([cells.code.astype(np.float64), np.nan_to_num(x.astype(np.float64))]))
         log_chance = float(gammaln(equal + 1.0).sum() - every)
         out += float(np.exp(log_chance)) if log_chance < 0 else 0.0
-    return out
+    return len(release.copies) * out
 
 
 def _of_sets(sizes: Ints, false_alarm: float, proof: str, exact: bool) -> Bound:
