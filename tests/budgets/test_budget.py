@@ -272,3 +272,13 @@ def test_rows_in_the_original_order_tell_everything(tmp_path):
     assert found.links == 1
     assert found.bits == pytest.approx(found.most)
     assert any("original order" in note for note in found.notes)
+
+
+def test_very_small_files_tell_something_because_some_draws_are_refused():
+    """Five records, one of which differs: a shuffle may not keep it in place, so its row is one of four, and links are .25."""
+    data = lv.read(pd.DataFrame({"a": [0.0, 0, 0, 0, 7]}), confidential=["a"])
+    shuffled = data, lv.mask(data, "data_shuffling", secret=SECRET)
+    assert lv.budget(shuffled, key=KEY).links >= 0.25
+    levels = lv.read(pd.DataFrame({"p": list("xyzxyzxyzxyz")}), confidential=["p"])
+    for pair in (shuffled, (levels, lv.mask(levels, "post_randomisation(stay=0.8, invariant=false)", secret=SECRET))):
+        assert "drawn again" in entry_of(*pair, KEY).information.reasons[0]

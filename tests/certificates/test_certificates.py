@@ -289,3 +289,52 @@ def test_certificates_survive_storage_and_print():
     assert "whole file" in repr(found)
     assert "knows one person's record" in found.single_target.sentence()
     assert in_groups_of(data, data) is data
+
+
+def test_records_of_a_person_are_masked_together():
+    """Ten persons in 60 waves: links come in sixties, so limits that take records as independent do not hold."""
+    draws = np.random.default_rng(1)
+    frame = pd.DataFrame({"id": np.repeat(np.arange(10), 60), "wave": np.tile(np.arange(60), 10),
+                          "a": np.repeat(draws.normal(size=10), 60)})
+    roles = {"confidential": ["a"], "non_confidential": ["wave"]}
+    found = lv.certify(lv.read(frame, **roles, person="id"), "additive_noise(variance=2.0)")
+    assert found.refusals == ("equal S: records of a person are masked together",
+                              "law of the mask: records of a person are masked together")
+    assert found.whole_file.upper == 1
+    assert lv.certify(lv.read(frame, **roles), "additive_noise(variance=2.0)").whole_file.upper < 1
+
+
+def test_one_unchanged_copy_is_enough_to_draw_again():
+    """Five records, one of which differs, in two copies that may both not keep it in place.
+
+    The four equal ones guess at the row with 7 in the first copy: one link. The other one guesses at a row without 7: three
+    rows, or four if both copies have 7 in the same row, which has probability 1/4. Together (1 + 1/4 · 1/4 + 3/4 · 1/3) / 5.
+    """
+    data = lv.read(pd.DataFrame({"a": [0.0, 0, 0, 0, 7], "b": [1.0, 2.5, 3, 7, 11]}), confidential=["a", "b"])
+    steps = ["multiple_imputation(copies={}, columns=['b'])", "data_shuffling(columns=['a'])"]
+    one, two = (lv.certify(data, [steps[0].format(k), steps[1]]).whole_file.expected for k in (1, 2))
+    assert one == pytest.approx(0.2 / (1 - 1 / 5 - 1 / 120))
+    assert two == pytest.approx(0.2 / (1 - 2 / 5 - 2 / 120))
+    assert two > (1 + 1 / 16 + 1 / 4) / 5 > one
+
+
+def test_noise_that_is_ranked_or_rounded_may_give_the_original_back_and_is_drawn_again():
+    """Seven whole numbers: the bound counts that draws without change are refused. Noise alone, and other digits, never are.
+
+    300 releases say how often that happens; the share is below the chance that the bound allows for (false alarm 1e-6).
+    """
+    frame = pd.DataFrame({"a": np.arange(7.0)})
+    data, noise = lv.read(frame, confidential=["a"]), "additive_noise(variance=0.25)"
+    plain = lv.certify(data, noise).whole_file.expected
+    for later in ("reverse_map", "rounding(base=1.0)"):
+        found = lv.certify(data, [noise, later])
+        assert found.whole_file.expected > plain / 0.95 or any("drawn again" in why for why in found.refusals)
+    weak, strong = (lv.certify(data, [f"additive_noise(variance={v})", "reverse_map"]) for v in (0.25, 1.0))
+    assert any("drawn again" in why for why in weak.refusals)
+    before = lv.certify(data, "additive_noise(variance=1.0)").whole_file.expected
+    allowed = 1 - before / strong.whole_file.expected
+    again = [any("drawn again" in note.text for note in lv.mask(
+        data, "additive_noise(variance=1.0)", "reverse_map", secret=SECRET + k.to_bytes(2, "big")).notes) for k in range(300)]
+    assert 0 < np.mean(again) < allowed
+    digits = lv.read(frame + 0.5, confidential=["a"])
+    assert lv.certify(digits, [noise, "rounding(base=1.0)"]).whole_file.expected == plain

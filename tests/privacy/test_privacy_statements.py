@@ -107,6 +107,28 @@ def test_few_records_have_no_statement_because_a_draw_without_change_is_refused(
     assert "with 20 records" in of(few, MATRIX).reason
 
 
+def test_rounding_that_may_give_every_value_back_leaves_no_statement():
+    """Three values, which no release gives back: a neighbour is released as these values in 28 of 400 draws, so no ε holds."""
+    noise = "additive_noise(noise='laplace', scale=900.0, bounds={a = [0, 5000]})"
+    few, many = (lv.read(pd.DataFrame({"a": [1000.0, 2000, 3000] * k}), confidential=["a"]) for k in (1, 100))
+    assert of(few, noise).epsilon == pytest.approx(5000 * math.sqrt(2) / 900)
+    assert "too likely in a after rounding" in of(few, noise, "rounding(base=1000.0)").reason
+    assert of(many, noise, "rounding(base=1000.0)").epsilon == of(few, noise).epsilon
+
+
+def test_persons_and_keys_that_are_masked_by_confidential_values_leave_no_statement():
+    """A person's values are masked once if they are equal, and one by one if one of them differs."""
+    frame = people().assign(k=np.arange(300) % 7 * 1.0, who=np.repeat([f"p{i}" for i in range(100)], 3))
+    keyed = lv.read(frame, confidential=["income", "wealth"], key=["k"])
+    noise = LAPLACE.replace("additive_noise(", "additive_noise(columns=['income', 'wealth'], ")
+    assert of(keyed, "additive_noise(columns=['k'])", noise).epsilon == pytest.approx(7 * math.sqrt(2))
+    by_income = ["additive_noise(columns=['k'], where='income > 30')", noise]
+    assert "keys of some records only" in of(keyed, *by_income).reason
+    assert "keys of some records only" in lv.certify(keyed, by_income).privacy.reason
+    persons = lv.read(frame, confidential=["income", "wealth"], person="who")
+    assert "records of a person" in of(persons, LAPLACE).reason
+
+
 def test_rules_copies_reverse_mapping_and_columns_left_out():
     data = numbers()
     assert "rules changed" in of(data, LAPLACE, constraints=["income >= 0"]).reason

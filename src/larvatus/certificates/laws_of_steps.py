@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
+from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
+from larvatus.data.households.record_units import record_units
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.steps import TAKEN, columns_of_step, is_key_step, mark_records, view_of_step
 from larvatus.data.verbs import as_one_group, take_rows
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
+from larvatus.stats.noise.rounding import round_to_base
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
@@ -37,11 +40,16 @@ class NoLaw(LarvatusError):
 
 @dataclass(frozen=True, slots=True)
 class ReleasedLaws:
-    """The law of each cell, the cells, and whether each released row depends on its own record's draws only."""
+    """The law of each cell, the cells, and whether each released row depends on its own record's draws only.
+
+    `sets` belongs to columns that later steps might change back into the original: the records that share their cell with
+    others, in sets of equal values.
+    """
 
     laws: tuple[JointLaw, ...]
     cells: CandidateCells
     row_by_row: bool
+    sets: tuple[int, ...] = ()
 
 
 def masking_steps(release: Release, original: Microdata) -> list[Mask]:
@@ -61,6 +69,8 @@ def check_plain(release: Release, original: Microdata) -> None:
         raise NoLaw("records were removed")
     if original.roles.household is not None:
         raise NoLaw("records of a household are masked together")
+    if record_units(original, original.roles.person, "person") is not None:
+        raise NoLaw("records of a person are masked together")
     weight = original.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         raise NoLaw("a step changed the survey weight")
@@ -122,8 +132,26 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         group = int(cells.group[rows[0]])
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made), len(rows)))
-    later = {s.name() for s in steps if s not in first}
-    return ReleasedLaws(tuple(laws), cells, later <= ROW_WISE_STEPS)
+    later = [s for s in steps if s not in first]
+    shared = cells.sizes[cells.code] > 1
+    keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]
+            for n in _perhaps_changed_back(later, original, values)]
+    return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
+                        tuple(len(np.unique(codes_of(k))) for k in keys))
+
+
+def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Mapping[str, Any]) -> list[str]:
+    """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
+    out = {n for n in original.confidential if original.table.columns[n].dates is not None}
+    for step in later:
+        names = columns_of_step(step, original)
+        if step.name() not in ROW_WISE_STEPS:
+            out |= set(names)
+            continue
+        bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
+        moved = {n: np.nan_to_num(round_to_base(values[n], b) - values[n]) for n, b in zip(names, bases, strict=True)}
+        out |= {n for n in names if not moved[n].any()}
+    return sorted(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +262,13 @@ def transitions_of(step: Mask, view: Microdata) -> Mapping[str, Sequence[Matrix]
     return None if found is None else {n: list(moves) * len(view.groups) for n, moves in found.items()}
 
 
+def check_levels_change(step: str, moves: Mapping[str, Sequence[Matrix]], view: Microdata) -> None:
+    """Raise `NoLaw` if a column may keep all its levels: it is then drawn again, and the draws are not those of the matrix."""
+    for column, mine in moves.items():
+        if _chance_of_no_change(column, mine, view) > _UNLIKELY:
+            raise NoLaw(f"{step}: a draw that leaves {column} unchanged is drawn again, likely with so few records")
+
+
 def _chance_of_no_change(column: str, moves: Sequence[Matrix], view: Microdata) -> float:
     """The probability that every record keeps its level."""
     _, group, values = collect(view, [column])
@@ -247,9 +282,7 @@ def _chance_of_no_change(column: str, moves: Sequence[Matrix], view: Microdata) 
 def _law_in_view(step: Mask, view: Microdata) -> _StepLaw:
     name, moves = step.name(), transitions_of(step, view)
     if moves is not None:
-        for column, mine in moves.items():
-            if _chance_of_no_change(column, mine, view) > _UNLIKELY:
-                raise NoLaw(f"{name}: a draw that leaves {column} unchanged is drawn again, likely with so few records")
+        check_levels_change(name, moves, view)
         return _StepLaw(name, tuple(moves), moves=moves)
     if not step.record_wise:
         raise NoLaw(f"{name} does not draw each record on its own")

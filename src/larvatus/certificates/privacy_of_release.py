@@ -5,11 +5,20 @@ Only settings that the user stated count. A step after them may read nothing but
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from larvatus.certificates.laws_of_steps import ROW_WISE_STEPS, NoLaw, check_all_masked, check_plain, masking_steps
+from larvatus.data.contracts import Mask
+from larvatus.data.dates.date_numbers import UNITS
 from larvatus.data.microdata import Microdata
+from larvatus.data.per_column import per_column
 from larvatus.data.privacy.privacy_loss import ColumnPrivacy, PrivacyStatement
 from larvatus.data.release import Release
-from larvatus.data.steps import columns_of_step, view_of_step
+from larvatus.data.steps import columns_of_step, is_key_step, view_of_step
+from larvatus.data.verbs import count_present
+from larvatus.stats.privacy.privacy_losses import chance_of_small_noise
+
+_NEVER = 1e-12  # probability that a column stays as it is: then it would be drawn again, which ε does not allow for
 
 
 def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
@@ -21,10 +30,17 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
         return PrivacyStatement(reason=str(why))
     if len(release.copies) > 1:
         return PrivacyStatement(reason="the release has several copies")
+    chosen = [s.name() for s in release.steps if is_key_step(s, original.roles) and isinstance(s.where, str)]
+    if chosen:  # the condition may read confidential values
+        return PrivacyStatement(reason=f"{chosen[0]} masks the keys of some records only (where)")
     found: dict[str, ColumnPrivacy] = {}
+    first: dict[str, Mask] = {}
+    base = {n: 1 / UNITS[kind.unit] for n in original.confidential if (kind := original.table.columns[n].dates) is not None}
     for step in masking_steps(release, original):
         names = columns_of_step(step, original)
         if step.name() in ROW_WISE_STEPS and set(names) <= set(found):
+            stated = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
+            base |= {n: max(b, base.get(n, 0.0)) for n, b in zip(names, stated, strict=True)}
             continue
         if set(names) & set(found):
             return PrivacyStatement(reason=f"{step.name()} masks a column that another step masked before it")
@@ -32,7 +48,28 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
         if isinstance(said, str):
             return PrivacyStatement(reason=f"{step.name()}: {said}")
         found |= {c.column: c for c in said}
+        first |= dict.fromkeys(names, step)
     left = [n for n in release.data.confidential if n not in found]
     if left:
         return PrivacyStatement(reason=f"{left[0]} is released without such a mask")
+    still = _may_stay(original, first, base)
+    if still:
+        return PrivacyStatement(reason=f"a draw that changes nothing is refused, which is too likely in {still} after rounding")
     return PrivacyStatement(tuple(found.values()))
+
+
+def _may_stay(original: Microdata, first: Mapping[str, Mask], base: Mapping[str, float]) -> str:
+    """A column of which all values may be rounded back to themselves: whatever they are, the noise must be half a base at most.
+
+    Empty if there is none.
+    """
+    present = dict(zip(original.confidential, count_present(original).sum(axis=0).tolist(), strict=True))
+    for name, width in base.items():
+        step = first.get(name)
+        if step is None or not hasattr(step, "scale"):
+            continue
+        names = columns_of_step(step, original)
+        sd = per_column("additive_noise.scale", step.scale, names)[names.index(name)]
+        if chance_of_small_noise(getattr(step, "noise", "normal"), float(sd), width / 2) ** present[name] > _NEVER:
+            return name
+    return ""

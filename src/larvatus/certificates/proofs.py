@@ -17,6 +17,7 @@ that follow from the law of the mask are numbers, not random. So the smallest of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ from larvatus.data.release import Release
 from larvatus.stats.link_bounds.matchings import MOST_MATCHED
 from larvatus.stats.link_bounds.record_laws import JointLaw
 from larvatus.stats.link_bounds.sampled_bounds import SampledMean, pairing_bound, power_bounds, score_rule_bound
-from larvatus.stats.link_bounds.tails import upper_random_pairing, upper_share, upper_sum_of_blocks
+from larvatus.stats.link_bounds.tails import chance_of_sum, upper_random_pairing, upper_share, upper_sum_of_blocks
 
 MOST_COMPARED = 1500  # records among which a score rule chooses; the answer is known to be among them
 _BLOCKS = (MOST_MATCHED, 40, 150)  # sizes of blocks for the limit in one release
@@ -47,7 +48,7 @@ _OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws 
 _OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
-_NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
+NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -84,17 +85,17 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
-    again = _chance_of_no_change(original, cells)
+    again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < _NEVER and all(s.where is None for s in steps)
+    exact = again < NEVER and all(s.where is None for s in steps)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
 
 
-def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
-    """A bound on the chance that some column keeps all its values: all orders within cells are equally likely.
+def chance_of_equal_draw(release: Release, original: Microdata, cells: CandidateCells) -> float:
+    """A bound on the chance that some column of a copy keeps all its values: all orders within cells are equally likely.
 
     In a cell of k records with m_v values v it is at most Π m_v! / k! per column. Columns that cannot change do not count.
     """
@@ -107,7 +108,7 @@ def _chance_of_no_change(original: Microdata, cells: CandidateCells) -> float:
         equal = np.bincount(codes_of([cells.code.astype(np.float64), np.nan_to_num(x.astype(np.float64))]))
         log_chance = float(gammaln(equal + 1.0).sum() - every)
         out += float(np.exp(log_chance)) if log_chance < 0 else 0.0
-    return out
+    return len(release.copies) * out
 
 
 def _of_sets(sizes: Ints, false_alarm: float, proof: str, exact: bool) -> Bound:
@@ -124,8 +125,10 @@ def pairs_revealed(found: ReleasedLaws, false_alarm: float) -> Bound:
     if not shared:
         return Bound(1.0, 1.0, 1.0, _REVEALED)
     mean = pairing_bound(shared, MOST_MATCHED, _PAIRINGS, false_alarm * _OF_SAMPLE, _SEED)
-    upper = _in_one_release(mean, records - alone, false_alarm * _OF_DRAWS)
-    expected, estimate, limit = (_with(share, alone, records) for share in (mean.upper, mean.estimate, upper))
+    again = _drawn_again(found, [mean], records - alone)
+    upper = _in_one_release(mean, records - alone, false_alarm * _OF_DRAWS * (1 - again))
+    shares = mean.upper / (1 - again), mean.estimate / (1 - again), upper
+    expected, estimate, limit = (_with(share, alone, records) for share in shares)
     return Bound(expected, estimate, limit, _REVEALED, assumptions=(SHUFFLED_ROWS, INDEPENDENT))
 
 
@@ -143,14 +146,26 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
     draws = _DRAWS if records <= _MANY else _FEWER_DRAWS
     sampled, drawn = false_alarm * _OF_SAMPLE, false_alarm * _OF_DRAWS
     mean = score_rule_bound(shared, MOST_COMPARED, draws, sampled, _SEED)
+    blocks = [score_rule_bound(shared, size, _FEWER_DRAWS, sampled / len(_BLOCKS), _SEED + size) for size in _BLOCKS]
+    again = _drawn_again(found, blocks, records - alone)
+    drawn *= 1 - again
     uppers = [_by_power(shared, records - alone, draws, sampled, drawn)]
-    for size in _BLOCKS:
-        blocks = score_rule_bound(shared, size, _FEWER_DRAWS, sampled / len(_BLOCKS), _SEED + size)
-        uppers.append(_in_one_release(blocks, records - alone, drawn))
-    return Bound(
-        _with(mean.upper, alone, records), _with(mean.estimate, alone, records), _with(min(uppers), alone, records), proof,
-        assumptions=(SHUFFLED_ROWS, INDEPENDENT, ROW_BY_ROW),
-    )
+    uppers += [_in_one_release(some, records - alone, drawn) for some in blocks]
+    shares = mean.upper / (1 - again), mean.estimate / (1 - again), min(uppers)
+    expected, estimate, limit = (_with(share, alone, records) for share in shares)
+    return Bound(expected, estimate, limit, proof, assumptions=(SHUFFLED_ROWS, INDEPENDENT, ROW_BY_ROW))
+
+
+def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int) -> float:
+    """A bound on the chance that later steps change a column back into the original, which is then drawn again.
+
+    Whoever guesses at a row of equal value would then be right once in every set of equal values. So many links are as
+    unlikely as the bounds in blocks say.
+    """
+    out = sum(min(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means) for sets in found.sets)
+    if out > _OFTEN:
+        raise NoLaw("a draw that later steps change back is drawn again, perhaps often with so few records")
+    return out
 
 
 def _by_power(shared: list[JointLaw], records: int, draws: int, sampled: float, drawn: float) -> float:

@@ -53,7 +53,7 @@ def certificates_of(data: Microdata, release: Release) -> Certificates:
     seen, plain = with_released_keys(data, release), without_key_steps(release)
     original = in_groups_of(seen, release.data)
     found = certify_release(original, plain)
-    found.privacy = privacy_of(plain, original)
+    found.privacy = privacy_of(release, original)
     return found
 
 

@@ -13,7 +13,7 @@ from larvatus.stats.link_bounds.record_laws import AddedNoise, JointLaw, LevelLa
 from larvatus.stats.link_bounds.sampled_bounds import pairing_bound, power_bounds, score_rule_bound
 from larvatus.stats.link_bounds.score_rules import constant_part, level_means, level_without_rivals, part_of_draws, thresholds
 from larvatus.stats.link_bounds.similar_blocks import similar_blocks
-from larvatus.stats.link_bounds.tails import upper_mean, upper_random_pairing, upper_sum_of_blocks
+from larvatus.stats.link_bounds.tails import chance_of_sum, upper_mean, upper_random_pairing, upper_sum_of_blocks
 
 FALSE_ALARM = 1e-6
 
@@ -211,3 +211,14 @@ def test_blocks_cover_all_records_once_and_are_similar():
     assert sorted({len(b) for b in blocks}) == [7, 12]
     assert np.mean([points[b].var(axis=0).sum() for b in blocks]) < 0.6 * points.var(axis=0).sum()
     assert [len(b) for b in similar_blocks(np.zeros((5, 0)), 3)] == [3, 2]
+
+
+@pytest.mark.parametrize(("blocks", "largest", "mean"), [(1, 5, 2.0), (4, 12, 6.0), (10, 3, 3.0)])
+def test_no_law_of_blocks_reaches_a_total_more_often(blocks, largest, mean):
+    """All or nothing in every block is the worst law: exact binomial tails are below, and all blocks at once is reached."""
+    share = mean / (blocks * largest)
+    for full in range(1, blocks + 1):
+        exact = stats.binom.sf(full - 1, blocks, share)
+        assert exact <= chance_of_sum(full * largest, mean, blocks, largest) + 1e-12
+    assert chance_of_sum(blocks * largest, mean, blocks, largest) == pytest.approx(share**blocks)
+    assert chance_of_sum(mean / 2, mean, blocks, largest) == 1

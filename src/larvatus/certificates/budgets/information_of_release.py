@@ -19,12 +19,13 @@ from larvatus.certificates.laws_of_steps import (
     NoLaw,
     check_all_masked,
     check_first_steps,
+    check_levels_change,
     check_plain,
     masking_steps,
     transitions_of,
     zeros_kept_by,
 )
-from larvatus.certificates.proofs import EQUAL_S
+from larvatus.certificates.proofs import EQUAL_S, NEVER, chance_of_equal_draw
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.budgets.release_information import GroupInformation, LinearInformation, ReleaseInformation
@@ -85,7 +86,10 @@ def _equal_rows(release: Release, cells: CandidateCells) -> float:
 def _of_steps(
     first: Sequence[Mask], release: Release, original: Microdata, cells: CandidateCells
 ) -> tuple[str, float, LinearInformation | None]:
-    if all(s.forgets_pairing() for s in first):
+    forgetting = [s for s in first if s.forgets_pairing()]
+    if forgetting and chance_of_equal_draw(release, original, cells) > NEVER:
+        raise NoLaw("a draw that leaves a column unchanged is drawn again, perhaps with so few records")
+    if len(forgetting) == len(first):
         return EQUAL_S, 0.0, None
     if len(release.copies) > 1:
         raise NoLaw("the release has several copies")
@@ -93,13 +97,14 @@ def _of_steps(
     linear: list[tuple[tuple[str, ...], list[Matrix], list[Matrix]]] = []
     _, values = original_values(original, original.confidential)
     for step in first:
-        if step.forgets_pairing():
+        if step in forgetting:
             continue
         view = view_of_step(step, original)
         if getattr(step, "positive", False):
             raise NoLaw(f"{step.name()} redraws until values are positive")
         moves = transitions_of(step, view)
         if moves is not None:
+            check_levels_change(step.name(), moves, view)
             rest += float(sum(_of_levels(values[n], moves[n], cells) for n in moves))
             continue
         if not step.record_wise:

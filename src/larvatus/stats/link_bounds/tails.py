@@ -52,6 +52,13 @@ def upper_sum_of_blocks(mean: float, blocks: int, largest: int, false_alarm: flo
     return upper_share(min(mean / (blocks * largest), 1.0), blocks, false_alarm) * blocks * largest
 
 
+def chance_of_sum(total: float, mean: float, blocks: int, largest: int) -> float:
+    """The probability, at most, that a sum of independent block counts, each at most `largest`, reaches the total."""
+    room = blocks * largest
+    share, expected = min(total / room, 1.0), min(mean / room, 1.0)
+    return float(np.exp(-blocks * _divergence(share, expected))) if share > expected else 1.0
+
+
 def upper_random_pairing(sets: int, records: int, false_alarm: float) -> float:
     """The same for the links in `sets` sets of records that nothing distinguishes; each contributes one on average."""
     if not sets:

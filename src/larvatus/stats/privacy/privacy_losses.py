@@ -12,7 +12,7 @@ Values of ε and of ρ add up over columns and releases.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import erf, log_ndtr
 
 from larvatus.core.arrays import Floats, Matrix
 
@@ -25,6 +25,11 @@ def laplace_epsilon(width: Floats, sd: Floats) -> Floats:
 def normal_rho(width: Floats, sd: Floats) -> Floats:
     """ρ of each column: normal noise with this standard deviation."""
     return np.asarray(width**2 / (2.0 * sd**2))
+
+
+def chance_of_small_noise(noise: str, sd: float, most: float) -> float:
+    """P(|noise| ≤ most) for Laplace or normal noise with this standard deviation."""
+    return float(-np.expm1(-np.sqrt(2.0) * most / sd) if noise == "laplace" else erf(most / (np.sqrt(2.0) * sd)))
 
 
 def level_epsilon(moves: Matrix) -> float:
