@@ -1,6 +1,7 @@
 """Certificates on the Census file beside the strongest attacks of the product and two intruders written for this script.
 
     LARVATUS_DATA=FOLDER python benchmarks/certificates_census.py --secrets 20 --slow-secrets 3 --save
+    LARVATUS_DATA=FOLDER python benchmarks/certificates_census.py --more   slow attacks with the secrets that they lack
     python benchmarks/certificates_census.py --bounds   certifies again, and keeps the stored shares of the attacks
     python benchmarks/certificates_census.py --page     prints the table of docs/science/certificates-census.md
 
@@ -85,6 +86,20 @@ def bounds(data: lv.Microdata, mask: str) -> dict:
     return lv.certify(data, lv.mask(data, mask, secret=b"a secret of the keeper" + bytes([0]))).plain()
 
 
+def add_slow_shares(data: lv.Microdata, kept: dict, secrets: int) -> None:
+    """Run the slow attacks that apply to a mask with the secrets for which no share is stored; store each one at once."""
+    for k in range(secrets):
+        for row in kept["rows"]:
+            for name in SLOW:
+                shares = row["attacks"].get(name, [])
+                if len(shares) == k > 0:
+                    release = lv.mask(data, row["mask"], secret=b"a secret of the keeper" + bytes([k]))
+                    shares.append(lv.risk(data, release, [name])[0].value)
+                    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    kept["slow_secrets"] = min(len(row["attacks"][n]) for row in kept["rows"] for n in SLOW if n in row["attacks"])
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def class_of(name: str) -> str:
     return name.partition(", ")[2] if name.startswith("red team") else discover("larvatus.attacks")[name].intruder_class
 
@@ -122,6 +137,7 @@ def main() -> None:
     asked.add_argument("--slow-secrets", type=int, default=3, help="secrets with which the slow attacks are run too")
     asked.add_argument("--save", action="store_true")
     asked.add_argument("--bounds", action="store_true", help="certify again, and keep the stored shares of the attacks")
+    asked.add_argument("--more", action="store_true", help="run the slow attacks with the secrets that they lack")
     asked.add_argument("--page", action="store_true", help="print the stored table")
     how = asked.parse_args()
     if how.page:
@@ -134,6 +150,11 @@ def main() -> None:
         for row in kept["rows"]:
             row["certificates"] = bounds(data, row["mask"])
         KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        print("\n".join(lines(kept)))
+        return
+    if how.more:
+        kept = json.loads(KEPT.read_text())
+        add_slow_shares(data, kept, how.secrets)
         print("\n".join(lines(kept)))
         return
     kept = {"secrets": how.secrets, "slow_secrets": how.slow_secrets, "rows": []}
