@@ -48,7 +48,7 @@ _OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws 
 _OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
-_NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
+NEGLECTED, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -88,7 +88,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < _NEVER and all(s.where is None for s in steps)
+    exact = again < NEGLECTED and all(s.where is None for s in steps)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
