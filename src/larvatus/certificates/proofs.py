@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
+from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
     ReleasedLaws,
@@ -85,6 +86,9 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
+    column = nearly_determined(first, original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
