@@ -16,7 +16,7 @@ _THIN = 1e-4  # spread within cells, in SDs of the column, below which a model m
 
 
 def nearly_determined(steps: Sequence[Mask], original: Microdata, cells: CandidateCells) -> str:
-    """A column that varies a little among records of equal S, where a model of one of the steps may leave it; else empty.
+    """The name of a column that hardly varies among records of equal S and that a model may release as it is; or empty.
 
     Models are fitted within sub-groups, or patterns of missing values in them. Noise and ranks depend on no such decision,
     and masks that draw each record on its own state their law.

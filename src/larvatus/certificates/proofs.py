@@ -49,7 +49,7 @@ _OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws 
 _OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
-NEVER, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
+RARELY_EQUAL, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -92,7 +92,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < NEVER and all(s.where is None for s in steps)
+    exact = again < RARELY_EQUAL and all(s.where is None for s in steps)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
@@ -163,8 +163,8 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
 def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int) -> float:
     """A bound on the chance that later steps change a column back into the original, which is then drawn again.
 
-    Whoever guesses at a row of equal value would then be right once in every set of equal values. So many links are as
-    unlikely as the bounds in blocks say.
+    Whoever guesses at a row of equal value would then be right once in every set of equal values. The bounds in blocks
+    say how rare this number of links is.
     """
     out = sum(min(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means) for sets in found.sets)
     if out > _OFTEN:

@@ -26,7 +26,7 @@ from larvatus.certificates.laws_of_steps import (
     transitions_of,
     zeros_kept_by,
 )
-from larvatus.certificates.proofs import EQUAL_S, NEVER, chance_of_equal_draw
+from larvatus.certificates.proofs import EQUAL_S, RARELY_EQUAL, chance_of_equal_draw
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.budgets.release_information import GroupInformation, LinearInformation, ReleaseInformation
@@ -91,7 +91,7 @@ def _of_steps(
     if column:
         raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     forgetting = [s for s in first if s.forgets_pairing()]
-    if forgetting and chance_of_equal_draw(release, original, cells) > NEVER:
+    if forgetting and chance_of_equal_draw(release, original, cells) > RARELY_EQUAL:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, perhaps with so few records")
     if len(forgetting) == len(first):
         return EQUAL_S, 0.0, None
