@@ -282,3 +282,17 @@ def test_very_small_files_tell_something_because_some_draws_are_refused():
     levels = lv.read(pd.DataFrame({"p": list("xyzxyzxyzxyz")}), confidential=["p"])
     for pair in (shuffled, (levels, lv.mask(levels, "post_randomisation(stay=0.8, invariant=false)", secret=SECRET))):
         assert "drawn again" in entry_of(*pair, KEY).information.reasons[0]
+
+
+def test_the_same_secret_with_another_s_counts_as_telling_everything():
+    """Some sub-groups were corrected: both releases have the same draws at another scale, and two rows give the value."""
+    frame = people()
+    moved = frame.assign(g=np.where(np.arange(len(frame)) % 5 == 0, frame["g"].to_numpy()[::-1], frame["g"]))
+    pairs = [made(read(f), "additive_noise(variance=8.0)", name=n) for f, n in ((frame, "first"), (moved, "corrected"))]
+    noise = [(r.frame()["a"] - frame["a"]).to_numpy() for _, r in pairs]
+    assert len(np.unique((noise[0] / noise[1]).round(6))) <= 4
+    found = lv.budget(pairs, key=KEY)
+    assert found.bits == pytest.approx(found.most)
+    assert any("same secret" in note for note in found.notes)
+    other = [pairs[0], made(read(moved), "additive_noise(variance=8.0)", secret=1, name="corrected")]
+    assert lv.budget(other, key=KEY).bits < found.most / 4

@@ -338,3 +338,20 @@ def test_noise_that_is_ranked_or_rounded_may_give_the_original_back_and_is_drawn
     assert 0 < np.mean(again) < allowed
     digits = lv.read(frame + 0.5, confidential=["a"])
     assert lv.certify(digits, [noise, "rounding(base=1.0)"]).whole_file.expected == plain
+
+
+def test_columns_that_s_nearly_determines_are_released_with_all_their_digits():
+    """In one sub-group S determines a column but for its last digits: these are released, and everybody there is found."""
+    draws = np.random.default_rng(2)
+    g, s = np.repeat([0, 1], 60), np.tile([0.0, 1.0], 60)
+    b, digits = draws.normal(size=(2, 120))
+    frame = pd.DataFrame({"g": g, "s": s, "a": np.where(g == 0, 3 * s + 1e-9 * digits, digits), "b": b})
+    roles = {"confidential": ["a", "b"], "non_confidential": ["s"], "sub_groups": ["g"]}
+    data, step = lv.read(frame, **roles), "multiple_imputation(copies=1)"
+    release = lv.mask(data, step, secret=SECRET)
+    assert (release.frame()["a"] == frame["a"])[g == 0].all()
+    found = lv.certify(data, release)
+    assert any("S nearly determines a" in why for why in found.refusals)
+    assert min(c.expected for c in found) >= 0.5
+    exact = lv.read(frame.assign(a=np.where(g == 0, 3 * s, digits)), **roles)
+    assert not any("nearly" in why for why in lv.certify(exact, step).refusals)

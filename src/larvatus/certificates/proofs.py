@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
+from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
     ReleasedLaws,
@@ -48,7 +49,7 @@ _OF_ROWS, _OF_DRAWS = 1 / 4, 1 / 2  # of the false alarm: equal rows; the draws 
 _OF_SAMPLE = 1 / 16  # each of the four sampled bounds: pairings, scores, their blocks, power
 _DRAWS, _FEWER_DRAWS, _MANY = 20_000, 4_000, 5_000
 _PAIRINGS = 3_000
-NEGLECTED, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
+RARELY_EQUAL, _OFTEN = 1e-9, 0.5  # chances that a draw is refused because it changes nothing: neglected, and too many for a proof
 _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
@@ -85,10 +86,13 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
+    column = nearly_determined(first, original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < NEGLECTED and all(s.where is None for s in steps)
+    exact = again < RARELY_EQUAL and all(s.where is None for s in steps)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
@@ -159,8 +163,8 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
 def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int) -> float:
     """A bound on the chance that later steps change a column back into the original, which is then drawn again.
 
-    Whoever guesses at a row of equal value would then be right once in every set of equal values. Such a number of links is as
-    unlikely as the bounds in blocks say.
+    Whoever guesses at a row of equal value would then be right once in every set of equal values. The bounds in blocks
+    say how rare this number of links is.
     """
     out = sum(min(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means) for sets in found.sets)
     if out > _OFTEN:

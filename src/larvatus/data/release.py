@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 class ReleaseInternals:
     """What the pipeline and attacks keep with a release.
 
-    `row_random` gives the row order of a written file. The other fields describe what an attack is given. `copies_averaged` is
-    the number of copies of which the data are the average. `original_columns` maps the columns that come from `other_releases`
-    (of the same records) to the original columns that they mask. `whole_wave` has the copies of another wave with all its
-    records, also those of persons that this file lacks.
+    `row_random` gives the row order of a written file. `draws` stands for the secret, the roles and the confidential
+    values: the same steps draw the same in two releases that share it. The other fields describe what an attack is given.
+    `copies_averaged` is the number of copies of which the data are the average. `original_columns` maps the columns that
+    come from `other_releases` (of the same records) to the original columns that they mask. `whole_wave` has the copies of
+    another wave with all its records, also those of persons that this file lacks.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)
+    draws: bytes = field(default=b"", repr=False)
     copies_averaged: int = 1
     original_columns: Mapping[str, str] = field(default_factory=dict)
     other_releases: tuple[Release, ...] = ()

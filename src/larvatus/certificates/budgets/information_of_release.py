@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
+from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
     check_all_masked,
@@ -25,7 +26,7 @@ from larvatus.certificates.laws_of_steps import (
     transitions_of,
     zeros_kept_by,
 )
-from larvatus.certificates.proofs import EQUAL_S, NEGLECTED, chance_of_equal_draw
+from larvatus.certificates.proofs import EQUAL_S, RARELY_EQUAL, chance_of_equal_draw
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.budgets.release_information import GroupInformation, LinearInformation, ReleaseInformation
@@ -86,8 +87,11 @@ def _equal_rows(release: Release, cells: CandidateCells) -> float:
 def _of_steps(
     first: Sequence[Mask], release: Release, original: Microdata, cells: CandidateCells
 ) -> tuple[str, float, LinearInformation | None]:
+    column = nearly_determined(first, original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     forgetting = [s for s in first if s.forgets_pairing()]
-    if forgetting and chance_of_equal_draw(release, original, cells) > NEGLECTED:
+    if forgetting and chance_of_equal_draw(release, original, cells) > RARELY_EQUAL:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, perhaps with so few records")
     if len(forgetting) == len(first):
         return EQUAL_S, 0.0, None

@@ -23,11 +23,15 @@ from larvatus.stats.information.link_limit import largest_share
 from larvatus.stats.information.noise_information import gaussian_nats, joint_correlations
 from larvatus.stats.linkage_law.link_probability import link_probability_in_groups
 
+_SAME_DRAWS = "the same secret drew a release with other values of S, so that one may undo the noise of the other"
+
 
 def total_of(entries: Sequence[BudgetEntry]) -> ReleaseBudget:
     """The budget of releases of one source; a release that was given twice counts once."""
     once = _without_repeats(entries)
     check_one_source(once)
+    once = [e.telling_everything(_SAME_DRAWS, _SAME_DRAWS) if any(e.marks.may_share_noise(o.marks) for o in once) else e
+            for e in once]
     parts: list[BudgetShare] = []
     before = 0.0
     for k, entry in enumerate(once, 1):

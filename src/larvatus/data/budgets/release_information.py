@@ -6,7 +6,7 @@ It has no value of a record. Covariances are in units of the standard deviations
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,8 @@ class SourceMarks:
     """Keyed fingerprints by which releases of the same source are recognised; without the key they tell nothing.
 
     `source` is of the name that the keeper gave the source, `units` of declared record ids or persons, `columns` of the values
-    of each column, `cells` and `groups` of who shares a cell of equal S and who a sub-group.
+    of each column, `cells` and `groups` of who shares a cell of equal S and who a sub-group. `draws` is of what the random
+    draws of a step depend on: the secret, the roles and the confidential values; `given` is of the values of S.
     """
 
     source: str = ""
@@ -89,6 +90,12 @@ class SourceMarks:
     cells: str = ""
     groups: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
+    draws: str = ""
+    given: str = ""
+
+    def may_share_noise(self, other: SourceMarks) -> bool:
+        """Whether both may have the same draws at another scale, because S differs: then one undoes the other."""
+        return _equal(self.draws, other.draws) and self.given != other.given
 
     def same_source(self, other: SourceMarks) -> bool:
         """Whether both are releases of the same source: by name, by persons, or because they share a column of values."""
@@ -108,6 +115,11 @@ class BudgetEntry:
     marks: SourceMarks
     files: tuple[str, ...] = ()
     privacy: PrivacyStatement = NO_STATEMENT
+
+    def telling_everything(self, proof: str, why: str) -> BudgetEntry:
+        """The entry of a release that counts as if it told which row is whose."""
+        told = self.information
+        return replace(self, information=replace(told, nats=told.most, proof=proof, reasons=(why,), linear=None))
 
     def plain(self) -> dict[str, Any]:
         """Everything but the name and the files, which the manifest has anyway."""

@@ -35,6 +35,8 @@ def entry_of(data: Microdata, release: Release, key: bytes, source: str = "", fi
     seen = in_groups_of(with_released_keys(data, release), release.data)
     information, cells = information_of(without_key_steps(release), seen)
     marks = _marks(data, cells.code, cells.group, key, source)
+    if release.internals.draws:
+        marks = replace(marks, draws=_digest(key, "draws", release.internals.draws), given=_given(data, key))
     return BudgetEntry(release.name, information, marks, tuple(files), statement_of(data, release))
 
 
@@ -64,10 +66,7 @@ def read_entry(path: str | Path) -> BudgetEntry:
 
 def in_original_order(entry: BudgetEntry) -> BudgetEntry:
     """The entry of a release whose rows are in the original order: it tells which row is whose."""
-    told = entry.information
-    why = "its rows are in the original order"
-    everything = replace(told, nats=told.most, proof="rows in the original order", reasons=(why,), linear=None)
-    return replace(entry, information=everything)
+    return entry.telling_everything("rows in the original order", "its rows are in the original order")
 
 
 def check_key(key: bytes) -> bytes:
@@ -87,6 +86,15 @@ def _marks(data: Microdata, cells: Ints, groups: Ints, key: bytes, source: str) 
         _digest(key, "source", source.encode()) if source else "", _units(data, record, key),
         _digest(key, "cells", ids, _canonical(cells).tobytes()), _digest(key, "groups", ids, _canonical(groups).tobytes()),
         columns)
+
+
+def _given(data: Microdata, key: bytes) -> str:
+    """A mark of the values of S that masks may use: sub-groups, non-confidential columns and the weight."""
+    weight = data.roles.weight
+    names = [*data.sub_groups.columns, *data.non_confidential, *([weight] if weight is not None else [])]
+    names = [n for n in dict.fromkeys(names) if n in data.table.columns]
+    record, _, values = collect(data, names)
+    return _digest(key, "given", record.tobytes(), *(_bytes(data, n, values[n]) for n in names))
 
 
 def _units(data: Microdata, record: Ints, key: bytes) -> str:
