@@ -336,6 +336,7 @@ def test_noise_that_is_ranked_or_rounded_may_give_the_original_back_and_is_drawn
     again = [any("drawn again" in note.text for note in lv.mask(
         data, "additive_noise(variance=1.0)", "reverse_map", secret=SECRET + k.to_bytes(2, "big")).notes) for k in range(300)]
     assert 0 < np.mean(again) < allowed
+    assert not any("drawn again" in why for why in lv.certify(data, [noise, "top_coding(tail=0.3)"]).refusals)
     digits = lv.read(frame + 0.5, confidential=["a"])
     assert lv.certify(digits, [noise, "rounding(base=1.0)"]).whole_file.expected == plain
 

@@ -145,6 +145,8 @@ def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Ma
     out = {n for n in original.confidential if original.table.columns[n].dates is not None}
     for step in later:
         names = columns_of_step(step, original)
+        if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
+            continue  # values that are not cut keep their noise, and a column of one value does not count
         if step.name() not in ROW_WISE_STEPS:
             out |= set(names)
             continue
