@@ -1,4 +1,6 @@
-"""A keyed fingerprint of the confidential values, so that two different files never share random draws.
+"""A keyed fingerprint of the confidential values: files that differ in them never share random draws.
+
+S is not part of it. After a correction of S alone, the same secret gives the same draws; budgets count such releases in full.
 
 If two files that differ by a record were masked with the same draws, the difference of the releases would give the noise
 away. The fingerprint is Σ BLAKE2b(record; key) modulo 2²⁵⁶: it does not depend on the order in which rows are read, and a sum,
