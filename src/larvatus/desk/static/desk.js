@@ -6,6 +6,7 @@ import { startRoles } from "./roles.js";
 import { startMap } from "./map.js";
 
 const REPLACED = ["main", ".steps", ".toml", ".top"];
+const TYPED = "input[type=text], input[type=number], input:not([type]), textarea";
 
 function keyOf(element) {
   if (!element || element === document.body) return null;
@@ -20,16 +21,19 @@ function opened(root) {
   return [...root.querySelectorAll("details[id]")].filter((d) => d.open).map((d) => d.id);
 }
 
-export function replacePage(html, address) {
+let isReplacing = false; // a browser reports a change of the field that is taken away: half a word would be sent
+export function replacePage(html, address, typed = typedNow()) {
   const made = new DOMParser().parseFromString(html, "text/html");
   const focused = keyOf(document.activeElement), open = opened(document), tomlOpen = document.querySelector(".toml details")?.open;
   const before = document.querySelector(".toml code")?.textContent;
   const same = made.body.dataset.step === document.body.dataset.step && made.body.className === document.body.className;
   if (made.body.className !== document.body.className) { location.assign(address); return; }
+  isReplacing = typed !== null && same && made.querySelector(focused) !== null;
   for (const selector of REPLACED) {
     const old = document.querySelector(selector), fresh = made.querySelector(selector);
     if (old && fresh) old.replaceWith(document.adoptNode(fresh));
   }
+  isReplacing = false;
   for (const name of Object.keys(made.body.dataset)) document.body.dataset[name] = made.body.dataset[name];
   document.title = made.title;
   document.querySelector(".notice")?.remove();
@@ -40,10 +44,28 @@ export function replacePage(html, address) {
   markChanges(before);
   start();
   const again = same && focused ? document.querySelector(focused) : null;
-  if (again) again.focus({ preventScroll: true });
+  if (again) { again.focus({ preventScroll: true }); keepTyped(again, typed); }
   else if (!same) { window.scrollTo(0, 0); document.querySelector("main")?.focus({ preventScroll: true }); }
   const alert = document.querySelector("[aria-invalid=true]") ?? document.querySelector("#alerts .alert");
   if (alert) alert.scrollIntoView({ block: "nearest" });
+}
+
+// What someone typed while a form was on its way stays; what was sent is shown as the answer has it.
+function typedNow(action = "", sent = null) {
+  const field = document.activeElement, form = field?.closest("form");
+  const isSent = sent?.get(field.name) === field.value && form?.getAttribute("action") === action
+    && [...form.querySelectorAll("input[type=hidden]:not([name=version])")].every((hidden) => sent.get(hidden.name) === hidden.value);
+  return isTyped(field) && !isSent ? field.value : null;
+}
+
+function keepTyped(field, value) {
+  if (value === null || !field.matches(TYPED) || field.value === value) return;
+  let noticed = false;
+  field.value = value;
+  field.addEventListener("change", () => { noticed = true; });
+  field.addEventListener("blur", () => { // the browser reports no change of a value that a script put there
+    if (!noticed && field.value !== field.defaultValue) field.dispatchEvent(new Event("change", { bubbles: true }));
+  }, { once: true });
 }
 
 function markChanges(before) {
@@ -71,7 +93,7 @@ function warn(text) {
 }
 
 let waiting = Promise.resolve();
-export function send(form) {
+export function send(form, asked = true) {
   const action = form.getAttribute("action"), fields = new URLSearchParams(new FormData(form));
   for (const slider of form.querySelectorAll("input[type=range]")) if (slider.value === slider.max) fields.set(slider.name, ""); // no limit
   waiting = waiting.then(async () => {
@@ -82,7 +104,8 @@ export function send(form) {
       const html = await answer.text();
       if (answer.headers.get("content-type")?.startsWith("text/html")) {
         document.body.classList.remove("busy");
-        replacePage(html, answer.redirected ? answer.url : location.href);
+        if (!asked && isBeingEdited()) refreshLater();
+        else replacePage(html, answer.redirected ? answer.url : location.href, typedNow(action, fields));
       } else warn(document.body.dataset.refused);
     } catch { warn(document.body.dataset.gone); // the desk has ended; later clicks are tried again
     } finally { document.body.classList.remove("busy"); }
@@ -92,25 +115,23 @@ export function send(form) {
 
 // The page as it is now, after what is being sent. Unless asked for, it does not replace what someone types or has to correct.
 let later = 0;
+function refreshLater() { clearTimeout(later); later = setTimeout(refresh, 1000); }
 export function refresh(asked = false) {
   const isEdited = () => !asked && isBeingEdited();
-  const again = () => { clearTimeout(later); later = setTimeout(refresh, 1000); };
   waiting = waiting.then(async () => {
-    if (isEdited()) { again(); return; }
+    if (isEdited()) { refreshLater(); return; }
     const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
     if (!answer?.ok) return;
     const html = await answer.text();
-    if (isEdited()) again();
+    if (isEdited()) refreshLater();
     else replacePage(html, location.href);
   });
   return waiting;
 }
 
-function isBeingEdited() {
-  const field = document.activeElement;
-  const typed = field?.matches("input[type=text], input[type=number], input:not([type]), textarea") && field.value !== field.defaultValue;
-  return typed || document.querySelector("[aria-invalid=true]") !== null;
-}
+function isTyped(field) { return Boolean(field?.matches(TYPED)) && field.value !== field.defaultValue; }
+
+function isBeingEdited() { return isTyped(document.activeElement) || document.querySelector("[aria-invalid=true]") !== null; }
 
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form[data-live]")) return;
@@ -119,7 +140,7 @@ document.addEventListener("submit", (event) => {
 });
 document.addEventListener("change", (event) => {
   if (event.target.matches("select[aria-describedby]")) describeChoice(event.target);
-  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-submit]") && !isReplacing) event.target.form.requestSubmit();
   if (event.target.matches("[data-language]")) {
     fetch("/language", { method: "POST", body: new URLSearchParams({ language: event.target.value }) }).then(() => location.reload());
   }
@@ -150,21 +171,23 @@ function start() {
   startStages();
   showCurrentStep();
   document.querySelectorAll("[aria-invalid=true]").forEach(showWithin);
-  document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form); });
+  document.querySelectorAll("form[data-auto]").forEach((form) => { form.removeAttribute("data-auto"); send(form, false); });
 }
 
 function showWithin(field) { // a field that has to be corrected is never folded away
   for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 }
 
-// A choice that was made before this script was loaded would be shown and not sent.
+// What was chosen or typed before this script was loaded would be shown and not sent.
 function isChanged(control) {
+  if (control.matches(TYPED)) return isTyped(control) && control !== document.activeElement;
   if (control.type === "checkbox") return control.checked !== control.defaultChecked;
+  if (!control.options) return false;
   const own = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
   return own !== undefined && !own.selected;
 }
 
 if ("inside" in document.body.dataset) location.replace("/");
 start();
-[...document.querySelectorAll("select[data-submit], input[type=checkbox][data-submit]")].find(isChanged)?.form.requestSubmit();
+new Set([...document.querySelectorAll("[data-submit]")].filter(isChanged).map((control) => control.form)).forEach((form) => form.requestSubmit());
 startEvents(refresh);
