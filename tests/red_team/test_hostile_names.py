@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from catalogue import SAIL, SAIL_IS_HERE, engine_of
 from larvatus.cli.main import main
 from sample import SECRET
 
@@ -37,6 +38,24 @@ def test_names_and_categories_come_out_as_they_were(name, engine, tmp_path):
     assert sorted(rows[0]) == sorted([name, "x"])
     assert [r[rows[0].index(name)] for r in rows[1:]] == list(frame[name])
     assert pd.read_parquet(tmp_path / "out.parquet")[name].tolist() == list(frame[name])
+
+
+@pytest.mark.skipif(not SAIL_IS_HERE, reason="Sail is not installed")
+def test_names_and_categories_come_out_as_they_were_on_a_cluster(tmp_path):
+    """All names at once, one of them a sub-group: the file is that of memory, byte for byte."""
+    n, source = 60, tmp_path / "people.parquet"
+    columns = {name: [HOSTILE[(i + j) % len(HOSTILE)] for i in range(n)] for j, name in enumerate(HOSTILE)}
+    pd.DataFrame({"x": hostile_frame("g", n)["x"], "id": range(n), **columns}).to_parquet(source)
+    written = []
+    for engine in ("memory", SAIL):
+        data = lv.read(source, confidential=["x"], non_confidential=list(HOSTILE[1:]), sub_groups=[HOSTILE[0]], record_id="id",
+                       engine=engine_of(engine))
+        lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / f"{engine}.csv")
+        written.append((tmp_path / f"{engine}.csv").read_bytes())
+    assert written[0] == written[1]
+    rows = list(csv.reader(written[1].decode().splitlines(keepends=True)))
+    assert sorted(tuple(r[rows[0].index(name)] for name in HOSTILE) for r in rows[1:]) == sorted(
+        zip(*columns.values(), strict=True))
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
