@@ -247,6 +247,9 @@ class Trial:
     def _copy(self, name: str) -> Path:
         folder = self.home / name
         shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # a thread that the last command left to itself still wrote into it
+            self.server.end_copy()
+            shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.home / "base", folder, symlinks=True)
         return folder
 

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from catalogue import SAIL_IS_HERE
 from larvatus.cli.main import main
 from sample import SECRET
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "'; DROP TABLE given; --", '" OR 1=1 --', "=cmd|' /C calc'!A0",
     "@SUM(A1)", "+1+1", "-2", "../../evil", "${HOME}", "`id`", "a\nb", "</style><b>", "&lt;b&gt;", "{{7*7}}", "%s%n", "a,b;c",
+    "a.`b",
 )
 
 
@@ -37,6 +39,27 @@ def test_names_and_categories_come_out_as_they_were(name, engine, tmp_path):
     assert sorted(rows[0]) == sorted([name, "x"])
     assert [r[rows[0].index(name)] for r in rows[1:]] == list(frame[name])
     assert pd.read_parquet(tmp_path / "out.parquet")[name].tolist() == list(frame[name])
+
+
+@pytest.mark.skipif(not SAIL_IS_HERE, reason="Sail is not installed")
+@pytest.mark.parametrize("kind", ["a file", "a frame of the cluster"])
+def test_names_and_categories_come_out_as_they_were_on_a_cluster(kind, tmp_path):
+    """All names at once, one of them a sub-group: the file is that of memory, byte for byte."""
+    from larvatus.engines._spark.sail import sail_session
+    from larvatus.engines.spark import Spark
+
+    n, source = 60, tmp_path / "people.parquet"
+    columns = {name: [HOSTILE[(i + j) % len(HOSTILE)] for i in range(n)] for j, name in enumerate(HOSTILE)}
+    pd.DataFrame({"x": hostile_frame("g", n)["x"], "id": range(n), **columns}).to_parquet(source)
+    given = source if kind == "a file" else sail_session().read.parquet(str(source))
+    for name, one, engine in (("memory", source, "memory"), ("cluster", given, Spark(master="sail"))):
+        data = lv.read(one, confidential=["x"], non_confidential=list(HOSTILE[1:]), sub_groups=[HOSTILE[0]], record_id="id",
+                       engine=engine)
+        lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / f"{name}.csv")
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "memory.csv").read_bytes()
+    rows = list(csv.reader((tmp_path / "cluster.csv").read_text(encoding="utf-8").splitlines(keepends=True)))
+    assert sorted(tuple(r[rows[0].index(name)] for name in HOSTILE) for r in rows[1:]) == sorted(
+        zip(*columns.values(), strict=True))
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])

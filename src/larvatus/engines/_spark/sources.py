@@ -188,10 +188,13 @@ def _looked(names: Sequence[str], uses: Uses, part: SourcePart) -> dict[str, Loo
 def _of_frame(
     cluster: SparkCluster, frame: Any, names: Sequence[str], kind: str, offsets: Mapping[str, int] | None = None
 ) -> tuple[Source, Origin]:
-    """The rows of a data frame as batches in the shared folder, so that its plan runs only once."""
+    """The rows of a data frame as batches in the shared folder, so that its plan runs only once.
+
+    Columns are numbered on the way: Sail does not find a column again whose name is in backticks.
+    """
     import pyarrow as pa
 
-    place, folder = cluster.place, new_folder()
+    place, folder, columns = cluster.place, new_folder(), list(frame.columns)
 
     def dump(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -200,12 +203,12 @@ def _of_frame(
         context = TaskContext.get()
         at = context.partitionId() if context is not None else 0
         for i, batch in enumerate(b for b in batches if b.num_rows):
-            named = _with_records(batch, offsets)
+            named = _with_records(batch.rename_columns(columns), offsets)
             name = f"{folder}/{at}-{i}-{secrets.token_hex(4)}"
             place.write(name, _packed([named], named.schema))
             yield pa.record_batch({"at": pa.array([at]), "i": pa.array([i]), "name": pa.array([name])})
 
-    dumped = in_arrow(frame, dump, "at long, i long, name string")
+    dumped = in_arrow(frame.toDF(*map(str, range(len(columns)))), dump, "at long, i long, name string")
     found = sorted((int(r[0]), int(r[1]), str(r[2])) for r in cluster.asked(dumped))
     if not found:
         raise ReadError("the source has a header but no records.")
