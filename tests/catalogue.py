@@ -78,6 +78,7 @@ def spark_session() -> object:
         return start_session("local-cluster[2,1,1024]", **{
             "spark.executorEnv.PYTHONPATH": paths, "spark.executorEnv.NUMBA_NUM_THREADS": "1",
             "spark.driver.extraJavaOptions": BRIEF, "spark.executor.extraJavaOptions": BRIEF,
+            "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         })
     except EngineError as error:
         pytest.skip(str(error))

@@ -50,20 +50,33 @@ def least_loss_similarities(weights: Floats, bits: float, domains: float = 0.0) 
     low, high = -_WIDEST, _WIDEST
     for _ in range(_STEPS):
         middle = (low + high) / 2
+        last = middle in (low, high)
         if information_in(_at(weights / top, float(exp(np.array([middle]))[0]), domains)) > bits:
             low = middle
         else:
             high = middle
+        if last:
+            break
     return _at(weights / top, float(exp(np.array([high]))[0]), domains)
 
 
 def _at(weights: Floats, multiplier: float, domains: float) -> Floats:
-    """b for a given λ, by halving: the left side falls in b, the right side rises."""
-    low, high = np.zeros(len(weights)), np.full(len(weights), _MOST)
+    """b for a given λ."""
+    return np.array([_root(weight, multiplier, domains) for weight in weights.tolist()])
+
+
+def _root(weight: float, multiplier: float, domains: float) -> float:
+    """b of one direction, by halving: the left side falls in b, the right side rises."""
+    low, high = 0.0, _MOST
     for _ in range(_STEPS):
         b = (low + high) / 2
-        more = weights * (2.0 + 2.0 * domains * (1.0 - b)) * (1.0 - b) * (1.0 + b) > multiplier * b
-        low, high = np.where(more, b, low), np.where(more, high, b)
+        last = b in (low, high)
+        if weight * (2.0 + 2.0 * domains * (1.0 - b)) * (1.0 - b) * (1.0 + b) > multiplier * b:
+            low = b
+        else:
+            high = b
+        if last:
+            break
     return low
 
 
