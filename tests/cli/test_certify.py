@@ -75,6 +75,23 @@ def test_a_study_computes_certificates_on_request(people, tmp_path, capsys):
     assert "What no intruder can do" not in (tmp_path / "plain" / "report.html").read_text()
 
 
+def test_a_study_that_keeps_the_order_of_rows_has_no_certificate(people, tmp_path, capsys):
+    """Neither bounds nor a budget: each row is in the place of its record."""
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    (tmp_path / "key").chmod(0o600)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'source = "people.csv"\ncertify = true\n[roles]\nconfidential = ["income", "tax"]\n[budget]\nkey_file = "key"\n'
+        '[[release]]\nname = "shuffled"\nsteps = ["data_shuffling"]\n'
+        '[[attack]]\nmethod = "nearest_record"\n[[measure]]\nmethod = "moments"\n')
+    assert main(["run", str(study), "-o", str(tmp_path / "out"), "--row-order", "keep", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["releases"][0]
+    assert [c["expected"] for c in said["certificates"]["certificates"]] == [1, 1]
+    assert "original order" in str(said["certificates"]["refusals"])
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "its rows are in the original order" in report
+
+
 def test_the_switch_is_true_or_false(tmp_path):
     with pytest.raises(StudyError, match="certify: must be true or false"):
         lv.Study.of({"source": "", "certify": "yes", "roles": {"confidential": ["a"]}}, tmp_path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 
@@ -59,11 +59,14 @@ def candidate_cells(
     masked = [n for n in data.confidential if n not in release.unmasked]
     names = list(dict.fromkeys([*given, *masked]))
     _, group, values = collect(data, names)
+    kinds = {n: columns[n].kind for n in names}
     if original is not None:
-        values |= collect(original, [n for n in masked if n in original.table.columns])[2]
+        there = [n for n in masked if n in original.table.columns]
+        values |= collect(original, there)[2]
+        kinds |= {n: original.table.columns[n].kind for n in there}
     keys: list[Floats] = [group.astype(np.float64)]
     keys += [_number(values[n]) for n in dict.fromkeys(given)]
-    keys += [(_number(values[n]) == _MISSING).astype(np.float64) for n in masked]
+    keys += [_missing(values[n], kinds[n]).astype(np.float64) for n in masked]
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
     for some in chosen:
         keys += [some.marks, *(np.where(some.marks == 1, 0.0, _number(values[n])) for n in some.columns)]
@@ -81,7 +84,7 @@ def released_rows(release: Release) -> Ints:
 
 
 def original_values(original: Microdata, names: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
-    """Record ids, and the columns with missing values as NaN and levels as codes."""
+    """Record ids, and the columns: missing numbers as NaN, levels as codes, missing levels as −1."""
     record, _, values = collect(original, list(names))
     return record, {n: np.asarray(values[n]) for n in names}
 
@@ -93,6 +96,11 @@ def codes_of(keys: Sequence[Floats]) -> Ints:
         part = np.unique(key, return_inverse=True)[1].reshape(-1)
         code = np.unique(code * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1].reshape(-1)
     return code
+
+
+def _missing(values: Floats, kind: str) -> Bools:
+    """Which values are missing: a category without a value has a code below zero."""
+    return np.asarray(values < 0 if kind == "nominal" else np.isnan(np.asarray(values, dtype=np.float64)))
 
 
 def _number(values: Floats) -> Floats:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from larvatus.certificates.candidates import candidate_cells
 from larvatus.certificates.laws_of_steps import NoLaw, laws_of
 from larvatus.certificates.normal_forecast import normal_forecast
-from larvatus.certificates.proofs import EQUAL_S, Bound, equal_rows, equal_s, pairs_revealed, score_bound
+from larvatus.certificates.proofs import Bound, equal_rows, equal_s, pairs_revealed, score_bound
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.certificate import FALSE_ALARM, Certificate, Certificates, CertifiedIntruder
 from larvatus.data.microdata import Microdata
@@ -37,8 +36,7 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
         refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")
     chance = candidate_cells(release).chance
     out = Certificates([
-        _certificate("single target", [*single, *(_for_single(b, release) for b in whole)], chance, release.data.rows,
-                     false_alarm),
+        _certificate("single target", [*single, *whole], chance, release.data.rows, false_alarm),
         _certificate("whole file", whole, chance, release.data.rows, false_alarm),
     ])
     out.refusals, out.normal_law = tuple(refusals), _forecast(release, original)
@@ -52,12 +50,6 @@ def _certificate(
     assumed = tuple(dict.fromkeys(best.assumptions + limit.assumptions))
     return Certificate(intruder, best.expected, limit.upper, best.estimate, best.exact, best.proof, assumed, chance, records,
                        false_alarm, limit.proof)
-
-
-def _for_single(bound: Bound, release: Release) -> Bound:
-    """A bound on whoever knows more. It is exact only if one record suffices to reach it."""
-    reached = bound.proof == EQUAL_S or all(s.alone and s.where is None for s in release.steps)
-    return replace(bound, exact=bound.exact and reached)
 
 
 def _forecast(release: Release, original: Microdata) -> float | None:

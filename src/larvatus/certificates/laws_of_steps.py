@@ -24,7 +24,7 @@ from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.steps import TAKEN, columns_of_step, is_key_step, mark_records, view_of_step
 from larvatus.data.verbs import as_one_group, take_rows
-from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise
+from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise, no_values
 from larvatus.stats.noise.rounding import round_to_base
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
@@ -131,7 +131,7 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     for rows in cells.rows():
         group = int(cells.group[rows[0]])
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
-        laws.append(JointLaw(tuple(made), len(rows)))
+        laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
     shared = cells.sizes[cells.code] > 1
     keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]

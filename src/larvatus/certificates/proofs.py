@@ -35,6 +35,7 @@ from larvatus.certificates.laws_of_steps import (
 )
 from larvatus.core.arrays import Ints
 from larvatus.data.certificate import ROW_BY_ROW
+from larvatus.data.contracts import Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.stats.link_bounds.matchings import MOST_MATCHED
@@ -72,7 +73,7 @@ class Bound:
 def equal_rows(release: Release, false_alarm: float) -> Bound:
     """The bound on whoever also knows the random draws."""
     code, part = released_rows(release), false_alarm * _OF_ROWS
-    known = not any(s.random for s in release.steps) and bool(release.steps) and not release.unmasked
+    known = bool(release.steps) and _follows_from_record(release.steps) and not release.unmasked
     found = _of_sets(np.bincount(code), part, "equal released rows", exact=known)
     return found if known else replace(found, assumptions=(SHUFFLED_ROWS, GIVEN_DRAWS))
 
@@ -92,10 +93,16 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     again = chance_of_equal_draw(release, original, cells)
     if again > _OFTEN:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
-    exact = again < RARELY_EQUAL and all(s.where is None for s in steps)
+    of_keys = [s for s in release.steps if s not in steps]
+    exact = again < RARELY_EQUAL and all(s.where is None for s in steps) and _follows_from_record(of_keys)
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells
+
+
+def _follows_from_record(steps: Sequence[Mask]) -> bool:
+    """Whether whoever knows a record knows what the steps make of it: no draws, and no ties among records are broken."""
+    return all(s.alone and not s.random and s.where is None for s in steps)
 
 
 def chance_of_equal_draw(release: Release, original: Microdata, cells: CandidateCells) -> float:

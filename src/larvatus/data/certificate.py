@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from larvatus.core.number_format import share
@@ -18,6 +18,8 @@ KNOWS: Mapping[str, str] = {
 }
 ROW_BY_ROW = ("the intruder judges each released row on its own, by a rule that does not depend on the release (in expectation "
               "also any other rule, if the other records are a random draw from the file's own distribution)")
+STATED_STEPS = "the stated steps, and nothing else, made the file"
+IN_ORDER = "the rows are in the original order, which gives every link away"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,22 @@ class Certificates(tuple[Certificate, ...]):
     @property
     def whole_file(self) -> Certificate:
         return self.of("whole file")
+
+    def assuming(self, more: str) -> Certificates:
+        """The same under one more assumption."""
+        return self._changed(replace(c, assumptions=(*c.assumptions, more)) for c in self)
+
+    def of_rows_in_order(self) -> Certificates:
+        """The certificates of a file with its rows in the original order: there is no bound on links."""
+        out = self._changed(replace(c, expected=1.0, upper=1.0, estimate=1.0, exact=False, proof=IN_ORDER, upper_proof="",
+                                    assumptions=()) for c in self)
+        out.refusals, out.normal_law = (IN_ORDER, *self.refusals), None
+        return out
+
+    def _changed(self, certificates: Iterable[Certificate]) -> Certificates:
+        out = Certificates(certificates)
+        out.refusals, out.normal_law, out.privacy = self.refusals, self.normal_law, self.privacy
+        return out
 
     def plain(self) -> dict[str, Any]:
         """Everything, as JSON can store it."""

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from larvatus.certificates.certify import certify_release
 from larvatus.certificates.privacy_of_release import privacy_of
 from larvatus.core.errors import PairingError
 from larvatus.data.accepted_types import ReleaseLike, StepLike
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.certificate import Certificates
+from larvatus.data.certificate import STATED_STEPS, Certificates
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
 from larvatus.data.pairing import as_release
-from larvatus.data.pairings.released_keys import with_released_keys, without_key_steps
+from larvatus.data.pairings.released_keys import with_released_keys
+from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
+from larvatus.pipeline.apply_step import in_workable_groups
 from larvatus.pipeline.make_release import mask
 
 
@@ -29,7 +32,8 @@ def certify(
 
     There is one bound for each kind of intruder: who knows one record, and who knows all records but not the pairing. No
     attack is run. If steps are given in place of a release, one is made with a new secret. Of a file, `steps` states
-    how it was made; without them its bound is weaker. What is proved, and where it ends: docs/science/certificates.md.
+    how it was made; without them its bound is weaker. A file that is paired by position shows which row is whose: it
+    needs its pairing file. What is proved, and where it ends: docs/science/certificates.md.
 
     Examples:
         >>> import larvatus as lv
@@ -40,21 +44,31 @@ def certify(
         True
     """
     check_microdata(data)
-    made = mask(data, release) if _is_steps(release) else as_release(data, release, pairing)  # type: ignore[arg-type]
-    if steps and not made.steps:
-        made = replace(made, steps=tuple(all_of(Mask, list(steps))))
-    return certificates_of(data, made)
+    if _is_steps(release):
+        return certificates_of(data, mask(data, release))  # type: ignore[arg-type]
+    made = as_release(data, release, pairing)
+    kept = not isinstance(release, Release) and pairing is None and data.roles.record_id is None
+    if not steps or made.steps:
+        return certificates_of(data, made, row_order="keep" if kept else "random")
+    masks = [with_records(m, None, data.roles.record_id) for m in all_of(Mask, list(steps))]
+    found = certificates_of(data, _made_by(data, made, masks), row_order="keep" if kept else "random")
+    return found.assuming(STATED_STEPS)
 
 
-def certificates_of(data: Microdata, release: Release) -> Certificates:
-    """The certificates of a release that was made or read already."""
+def certificates_of(data: Microdata, release: Release, row_order: Literal["random", "keep"] = "random") -> Certificates:
+    """The certificates of a release that was made or read already. Rows in the original order show which row is whose."""
     if not release.is_paired:
         raise PairingError("the release is not paired with the original, as certificates require. Give its pairing file.")
-    seen, plain = with_released_keys(data, release), without_key_steps(release)
-    original = in_groups_of(seen, release.data)
-    found = certify_release(original, plain)
+    original = in_groups_of(with_released_keys(data, release), release.data)
+    found = certify_release(original, release)
     found.privacy = privacy_of(release, original)
-    return found
+    return found.of_rows_in_order() if row_order == "keep" else found
+
+
+def _made_by(data: Microdata, release: Release, steps: Sequence[Mask]) -> Release:
+    """A file as the release that the steps made, in the sub-groups in which they ran: small ones may have been pooled."""
+    pooled, _ = in_workable_groups(data, steps)
+    return replace(release, steps=tuple(steps), copies=tuple(in_groups_of(copy, pooled) for copy in release.copies))
 
 
 def _is_steps(given: object) -> bool:

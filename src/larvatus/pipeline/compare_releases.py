@@ -31,6 +31,7 @@ from larvatus.documents.manifest import INSIDE, DecisionFacts, pairing_path, wri
 from larvatus.measures.analyses.spec import METHOD, analyses_of
 from larvatus.pipeline.attack_release import AttackedRelease, check_known, others_of
 from larvatus.pipeline.budgets.budget_of_run import with_entry
+from larvatus.pipeline.budgets.manifest_entries import in_original_order
 from larvatus.pipeline.candidates.cache import FILES, data_digest, open_cache
 from larvatus.pipeline.candidates.duration_estimate import DurationEstimate, usual_seconds
 from larvatus.pipeline.candidates.parallel import Job, Outcome, not_made, room_for_two
@@ -166,6 +167,15 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
     return replace(made, notes=(*made.notes, *kept))
 
 
+def _order_of_rows(work: Work, job: Job) -> Literal["random", "keep"]:
+    """The order of the rows in the released file. A file that is paired by position has the original one."""
+    planned = job.given if isinstance(job.given, PlannedRelease) else None
+    if planned is not None and planned.file is None:
+        return work.row_order
+    paired = work.data.roles.record_id is not None or (isinstance(job.given, Release) if planned is None else planned.pairing)
+    return "random" if paired else "keep"
+
+
 def _judgeable(work: Work, release: Release) -> Release:
     """The release; one without pairs is refused if no attack is named and there is no holdout, as it would look safe."""
     if not release.is_paired and work.data.holdout is None and not work.must:
@@ -234,7 +244,7 @@ class _Bench:
             self.open(asked.job, asked.release)
         held = self.held[asked.job.place]
         if asked.part == "certify":
-            return certificates_of(self.work.data, held.release)
+            return certificates_of(self.work.data, held.release, _order_of_rows(self.work, asked.job))
         if asked.part == "later":
             return held.measured.run_later(asked.kind, asked.found)
         outcome = held.attacked.run(asked.place) if asked.part == "attack" else held.measured.run(asked.place)
@@ -322,6 +332,8 @@ class _Candidates:
         )))
         candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
         entry = work.budget.entry(work.data, release) if work.budget and release.is_paired else None
+        if entry is not None and _order_of_rows(work, job) == "keep":
+            entry = in_original_order(entry)
         total = work.budget.total(entry) if work.budget and entry else None
         candidate = replace(candidate, certificates=certificates, budget=total)
         if work.kept is None or job.key is None:

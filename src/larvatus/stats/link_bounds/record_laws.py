@@ -42,8 +42,8 @@ class AddedNoise:
     shapes: tuple[str, ...]
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Floats:
-        return self.points[rows] + np.stack([_drawn(s, len(rows), random) for s in self.shapes], axis=1) if self.shapes else (
-            self.points[rows])
+        noise = [_drawn(s, len(rows), random) for s in self.shapes]
+        return self.points[rows] + np.stack(noise, axis=1) if noise else self.points[rows]
 
     def log_density(self, released: Floats, rows: Ints) -> Floats:
         out = np.zeros((len(released), len(rows)))
@@ -57,6 +57,11 @@ class AddedNoise:
             if s != "normal":
                 out += _log_density(s, np.abs(released[:, k : k + 1] - self.points[rows, k]))
         return out
+
+
+def no_values(records: int) -> AddedNoise:
+    """The law of records of which nothing is drawn: nothing tells them apart."""
+    return AddedNoise(np.zeros((records, 0)), ())
 
 
 def _by_pairs(y: Floats, z: Floats) -> Floats:
@@ -162,20 +167,20 @@ class LevelLaw:
 
 @dataclass(frozen=True, slots=True)
 class JointLaw:
-    """Parts of the released row that are masked independently of each other."""
+    """Parts of the released row that are masked independently of each other, one at least."""
 
     parts: tuple[RecordLaw, ...]
     records: int
 
     @property
     def points(self) -> Floats:
-        return np.hstack([p.points for p in self.parts]) if self.parts else np.zeros((self.records, 0))
+        return np.hstack([p.points for p in self.parts])
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Sequence[Floats]:
         return [p.draw(rows, random) for p in self.parts]
 
     def log_density(self, released: Sequence[Floats], rows: Ints) -> Floats:
-        out = np.zeros((len(released[0]) if released else 1, len(rows)))
+        out = np.zeros((len(released[0]), len(rows)))
         for part, y in zip(self.parts, released, strict=True):
             out = out + part.log_density(y, rows)
         return out
