@@ -103,7 +103,7 @@ def test_orders_that_are_determined_but_not_found_count_in_the_upper_end(monkeyp
     """Two sub-groups of 13 records, and one of 44 that is not searched. A limit is not met, and says why."""
     from larvatus.stats.linkage import annealed_orders, order_search
 
-    for module, name in ((annealed_orders, "annealed_order"), (order_search, "branched_order")):
+    for module, name in ((annealed_orders, "annealed_order"), (order_search, "order_credit"), (order_search, "branched_order")):
         monkeypatch.setattr(module, name, lambda *given: None)
     frame = pd.concat([table(13, 2), table(44, 1, seed=2).assign(g=2)], ignore_index=True)
     score = attacked(frame, "sufficiency_based", ["x", "y", "u"])

@@ -41,8 +41,9 @@ class ExactEquations(Attack):
 
     Masks that keep means and covariances exactly leave equations between original and released values. In sub-groups of up to
     `largest` records all orders are searched, and those that satisfy every equation share the credit. In sub-groups of up to
-    `annealed` records an order that satisfies them is searched by simulated annealing. If that fails, branch and bound
-    searches it in sub-groups of up to `branched` records, in four of them at most; the others then count at the same rate.
+    `annealed` records an order that satisfies them is searched by simulated annealing. If that fails, all orders of up to 15
+    records are tried, and then branch and bound in sub-groups of up to `branched` records. This is done in four sub-groups at
+    most; the others then count at the same rate.
     No search is made if wrong orders would satisfy the equations too, and branch and bound is not tried with fewer equations
     than records. If the equations determine the order but the search does not find it, the upper end of the interval counts
     these records as found. If no search that we know has prospects, a warning counts them. In larger sub-groups, and with
@@ -59,7 +60,7 @@ class ExactEquations(Attack):
     equations leave too much open.
 
     Parameters:
-        largest: largest sub-group whose orders are searched; the time grows about fivefold with each record.
+        largest: largest sub-group whose orders are searched; the time grows about fivefold with each record (14: 2 seconds).
         annealed: largest sub-group in which simulated annealing searches an order, for about a second.
         branched: largest sub-group in which branch and bound searches an order, for 60 seconds or 300 nodes at most.
         targets: number of records to attack, or "all" (default: as many as the precision needs, docs/guides/intervals.md).

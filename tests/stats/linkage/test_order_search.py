@@ -1,4 +1,7 @@
-"""Orders that annealing misses are found by branch and bound, and orders that equations do not determine are not searched."""
+"""Orders that annealing misses are found by trying all of them, or by branch and bound.
+
+Orders that equations do not determine are not searched.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +49,26 @@ def test_equations_that_follow_from_others_add_nothing():
     assert order_information(more, same(14)).equations == 1
 
 
-@pytest.mark.parametrize(("n", "p", "reach"), [(20, 4, False), (20, 5, True), (14, 2, True), (15, 3, False)])
+@pytest.mark.parametrize(("n", "p", "reach"), [(20, 4, False), (20, 5, True), (15, 2, True), (16, 3, False)])
 def test_a_search_has_prospects_with_as_many_equations_as_places(n, p, reach):
     found = order_information(release(n, p), same(n))
     assert found.determines
     assert found.equations == p * p
     assert found.within_reach(n) == reach
+
+
+@pytest.mark.parametrize(("n", "codes"), [(13, 1), (14, 2), (15, 2)])
+def test_all_orders_of_few_records_are_tried(n, codes):
+    """Two columns leave four equations: too few for branch and bound."""
+    tally = SearchTally()
+    assert search_order(release(n, 2), np.arange(n) % codes, 0, 30, tally, (0, b""), n).tolist() == [1.0] * n
+    assert tally.count("found") == (1, n)
+
+
+def test_branch_and_bound_follows_if_too_many_orders_satisfy_the_combined_equation(monkeypatch):
+    monkeypatch.setattr(order_search, "order_credit", lambda *given: None)
+    credit = search_order(release(14, 6), np.arange(14) % 2, 0, 30, SearchTally(), (0, b""), 14)
+    assert credit.tolist() == [1.0] * 14
 
 
 def test_what_is_not_determined_is_neither_searched_nor_counted(monkeypatch):
@@ -78,16 +95,16 @@ def test_records_with_the_same_values_share_the_credit():
 
 def test_the_search_stops_and_the_rest_counts_at_the_rate_of_what_was_tried(monkeypatch):
     """Two failures end the search. What was not found raises the upper end of the interval only."""
-    answers = iter([np.arange(14), None, None])
+    answers = iter([np.arange(16), None, None])
     monkeypatch.setattr(order_search, "branched_order", lambda *given: next(answers))
     tally, credits = SearchTally(), []
     for group in range(6):
-        tally.add_targets(group, 14)
-        credits.append(search_order(release(14, 4), same(14), 0, 30, tally, (group, b""), 14))
+        tally.add_targets(group, 16)
+        credits.append(search_order(release(16, 4), same(16), 0, 30, tally, (group, b""), 16))
     assert credits[0].mean() == 1
     assert credits[1] is credits[2] is None
     assert [c.mean() for c in credits[3:]] == pytest.approx([1 / 3] * 3)
     assert [tally.count(w)[0] for w in ("found", "not found", "not tried")] == [1, 2, 3]
     assert tally.open_share == pytest.approx((2 + 3 * 2 / 3) / 6)
-    assert search_order(release(14, 4), same(14), 0, 30, tally, (0, b""), 14) is None, "searched again without S"
-    assert tally.count("found") == (1, 14)
+    assert search_order(release(16, 4), same(16), 0, 30, tally, (0, b""), 16) is None, "searched again without S"
+    assert tally.count("found") == (1, 16)

@@ -5,22 +5,22 @@ With released rows [1, S, Y] and noise orthogonal to [1, S, X], the right order 
     Σ_i w_i s_i x_π(i)ᵀ = C_SY,      Σ_i w_i y_i x_π(i)ᵀ = (I − β) C_YS C_SS⁻¹ C_SY + β C_YY
 
 with rows centred and C their sums of products, which the release itself gives. All equations are combined into one number for
-each pair of rows, by fixed weights. Orders are searched by meeting in the middle: all ways to fill the first half of the rows
-are matched with all ways to fill the second half, which costs about √(n! 2ⁿ) instead of n!. What is found is checked against
-every equation.
+each pair of rows, by fixed weights. Orders are searched by meeting in the middle: for each half of the known rows, all ways to
+fill the first half of the released rows with them are matched with all ways to fill the second half with the others. This costs
+about √(n! 2ⁿ) instead of n!, and hardly any memory. What is found is checked against every equation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, combinations, permutations, product
 from typing import NamedTuple
 
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 
-_MOST_ROWS = 14
-_MOST_ORDERS = 1_000_000
-_BITS = 4
+_MOST_ORDERS = 10_000_000
 _ROUNDING = 1e-10
 _SPREAD = 4.0  # standard deviations of the error that printed digits leave in an equation
 
@@ -73,71 +73,78 @@ def order_credit(equations: Equations, same: Ints) -> Floats | None:
     """Probability that each known row is linked to the released row of the same position, orders sharing it equally.
 
     A known row is linked only to released rows with the same code. None if no order satisfies the equations, or if more than
-    a million do.
+    ten million satisfy the combined one.
     """
-    n = len(same)
-    size = np.maximum(np.abs(equations.terms).max(axis=(0, 1), initial=0.0), 1e-300)
-    mix = np.modf(np.sqrt(2.0) * np.arange(1, len(size) + 1))[0] + 0.5
-    mix /= np.maximum(size, equations.tolerance)
-    cost = equations.terms @ mix
-    orders = _orders(cost, float(equations.right @ mix), float(equations.tolerance @ mix), same)
-    if orders is None:
-        return None
-    rows = np.arange(n)
-    credit, found = np.zeros(n), 0
-    for part in np.array_split(orders, max(len(orders) // 20_000, 1)):
-        sums = equations.terms[rows, part].sum(axis=1)
-        good = part[(np.abs(sums - equations.right) <= equations.tolerance).all(axis=1)]
-        credit += (good == rows).sum(axis=0)
-        found += len(good)
+    rows = np.argsort(same, kind="stable")
+    half = len(rows) // 2
+    first, last = ((r, _within_codes(same[r])) for r in (rows[:half], rows[half:]))
+    terms, goal, room = _with_combined(equations)
+    credit, found, tried = np.zeros(len(rows)), 0, 0
+    for mine, others in _known_sets(same, rows):
+        left, right = _Filling(terms, *first, mine), _Filling(terms, *last, others)
+        pairs = _fitting_pairs(left.sums(0), right.sums(0), goal[0], room[0], _MOST_ORDERS - tried)
+        if pairs is None:
+            return None
+        i, j = pairs
+        tried += len(i)
+        for e in range(1, len(goal)):
+            if len(i):
+                good = np.abs(left.sums(e)[i] + right.sums(e)[j] - goal[e]) <= room[e]
+                i, j = i[good], j[good]
+        for side, at in ((left, i), (right, j)):
+            credit[side.rows] += (side.known[side.orders[at]] == side.rows).sum(axis=0)
+        found += len(i)
     return credit / found if found else None
 
 
-def _orders(cost: Floats, total: float, tolerance: float, same: Ints) -> Ints | None:
-    """Orders π (row i holds known row π(i), of the same code) with Σ cost[i, π(i)] = total, to the tolerance."""
-    n = len(cost)
-    half = n // 2
-    left, right = (_filled(cost, same, rows) for rows in (range(half), range(half, n)))
-    whole = (1 << n) - 1
-    order = np.lexsort((right[1], right[0]))
-    mask, summed, packed = (part[order] for part in right)
-    starts = np.flatnonzero(np.r_[True, mask[1:] != mask[:-1]])
-    ends = np.r_[starts[1:], len(mask)]
-    place = {int(m): k for k, m in enumerate(mask[starts])}
-    by = np.argsort(left[0], kind="stable")
-    bounds = np.flatnonzero(np.r_[True, np.diff(left[0][by]) != 0])
-    out, count = [], 0
-    for a, b in zip(bounds, [*bounds[1:], len(by)], strict=True):
-        k = place.get(whole ^ int(left[0][by[a]]))
-        if k is None:
-            continue
-        mine = by[a:b]
-        wanted = total - left[1][mine]
-        inside = summed[starts[k] : ends[k]]
-        low = np.searchsorted(inside, wanted - tolerance, side="left")
-        many = np.searchsorted(inside, wanted + tolerance, side="right") - low
-        count += int(many.sum())
-        if count > _MOST_ORDERS:
-            return None
-        if many.any():
-            at = np.repeat(low - np.r_[0, np.cumsum(many)[:-1]], many) + np.arange(many.sum())
-            out.append(np.repeat(left[2][mine], many) | packed[starts[k] + at])
-    if not out:
+class _Filling(NamedTuple):
+    """All ways to fill half of the released rows with certain known rows; `terms` has the equations first."""
+
+    terms: Floats
+    rows: Ints
+    orders: Ints
+    known: Ints
+
+    def sums(self, equation: int) -> Floats:
+        """The sum of the terms of an equation, for each way."""
+        cost = self.terms[equation][self.rows[:, None], self.known]
+        return np.asarray(cost[np.arange(len(self.rows)), self.orders].sum(axis=1))
+
+
+def _with_combined(equations: Equations) -> tuple[Floats, Floats, Floats]:
+    """Terms, sums and tolerances of all equations, equations first in the terms, with one in front that combines them."""
+    terms, right, tolerance = equations
+    size = np.maximum(np.abs(terms).max(axis=(0, 1), initial=0.0), 1e-300)
+    mix = (np.modf(np.sqrt(2.0) * np.arange(1, len(size) + 1))[0] + 0.5) / np.maximum(size, tolerance)
+    return (np.concatenate([(terms @ mix)[None], np.moveaxis(terms, 2, 0)]), np.r_[right @ mix, right],
+            np.r_[tolerance @ mix, tolerance])
+
+
+def _within_codes(codes: Ints) -> Ints:
+    """All orders of positions that move none to another code; equal codes stand together."""
+    blocks = [permutations(np.flatnonzero(codes == code).tolist()) for code in np.unique(codes)]
+    return np.array([[*chain(*order)] for order in product(*blocks)], dtype=np.int64).reshape(-1, len(codes))
+
+
+def _known_sets(same: Ints, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """The ways to share the known rows between the two halves of `rows`, so that each half keeps its codes."""
+    codes, half = same[rows], len(rows) // 2
+    both = rows[codes == codes[half]]  # the only code that both halves may have
+    before, after = rows[codes < codes[half]], rows[codes > codes[half]]
+    for some in combinations(both.tolist(), half - len(before)):
+        yield np.r_[before, np.array(some, dtype=np.int64)], np.r_[np.setdiff1d(both, some), after]
+
+
+def _fitting_pairs(left: Floats, right: Floats, total: float, tolerance: float, most: int) -> tuple[Ints, Ints] | None:
+    """Places i and j with left[i] + right[j] = total, to the tolerance; None if there are more than `most`."""
+    up, order = np.argsort(right), np.argsort(-left)
+    ordered, wanted = right[up], total - left[order]
+    low = np.searchsorted(ordered, wanted - tolerance, side="left")
+    many = np.searchsorted(ordered, wanted + tolerance, side="right") - low
+    if int(many.sum()) > most:
         return None
-    codes = np.concatenate(out)
-    return np.stack([(codes >> (_BITS * i)) & 15 for i in range(n)], axis=1)
-
-
-def _filled(cost: Floats, same: Ints, rows: range) -> tuple[Ints, Floats, Ints]:
-    """All ways to fill these rows with different known rows of the same code: which are used, the sum of costs, the order."""
-    used, summed, packed = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=np.int64)
-    for i in rows:
-        parts = []
-        for j in np.flatnonzero(same == same[i]):
-            free = (used >> j) & 1 == 0
-            parts.append((used[free] | (1 << int(j)), summed[free] + cost[i, j], packed[free] | (int(j) << (_BITS * i))))
-        used, summed, packed = (np.concatenate([p[k] for p in parts]) for k in range(3))
-    return used, summed, packed
+    place = np.repeat(low - np.r_[0, np.cumsum(many)[:-1]], many) + np.arange(many.sum())
+    return np.repeat(order, many), up[place]
 
 
 def unchanged_credit(x: Floats, y: Floats, same: Ints, own: Ints) -> Floats:

@@ -19,6 +19,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 if TYPE_CHECKING:
     from larvatus.stats.linkage.assignment import Costs
 
+_POINT, _LEAST_SHARE = 1e-4, 1e-3  # half the span of a single rank, and the least share of ranks within reach
 Ranks: TypeAlias = Sequence[tuple[Floats, Floats]]
 _THIN = 1e-9  # share of a column's variance that a residual has at least
 _BINS, _FINE = 80, 4000  # classes of moves, for their distribution and for the largest one
@@ -104,7 +105,8 @@ def learnt_rank_costs(
 ) -> Costs | None:
     """Costs of pairs by how far values moved in rank, column by column: −Σ log g_j(move), with g_j learnt from known pairs.
 
-    With `window`, every move up to the largest known one is as probable as any other, and farther ones nearly impossible.
+    With `window`, every move up to the largest known one is as probable as any other, and farther ones nearly impossible. Of
+    tied values each has one of their ranks: a move counts from the nearest of them, and less if few of them are near enough.
 
     Ranks are those among the released values, so a known value has one even if few records are known. A value that stayed
     the same is an event of its own: a mask may move every value, or leave most alone. A missing value says nothing. `half`
@@ -117,27 +119,65 @@ def learnt_rank_costs(
     columns = []
     for u, v, (before, after) in zip(x.T, y.T, ranks_of_pairs(x, y) if ranks is None else ranks, strict=True):
         gone = np.isnan(u), np.isnan(v)
-        moved = _move_codes(before[known], after[known], u[known] == v[known], gone[0][known] | gone[1][known], bins)
-        weights = [learn(moved[half[known] != side], bins) for side in (0, 1)]
-        columns.append((before, after, u, v, *gone, weights))
+        spans = _half_spans(u, v) if window else (np.zeros(len(u)), np.zeros(len(v)))
+        move = _nearest_move(after[known] - before[known], spans[0][known] + spans[1][known])
+        moved = _move_codes(move, u[known] == v[known], gone[0][known] | gone[1][known], bins)
+        others = [half[known] != side for side in (0, 1)]
+        weights = [learn(moved[other], bins) for other in others]
+        tied = window and any(span.any() for span in spans)
+        reach = [float(np.abs(move[other & (moved > 0)]).max(initial=0.0)) if tied else np.inf for other in others]
+        columns.append((before, after, *spans, u, v, *gone, weights, reach))
 
     def costs(a: Ints, b: Ints) -> Floats:
         out = np.zeros((len(a), len(b)))
         for side in (0, 1):
             rows = np.flatnonzero(half[a] == side)
-            for before, after, u, v, no_u, no_v, weights in columns:
+            for before, after, span_u, span_v, u, v, no_u, no_v, weights, reach in columns:
                 i = a[rows]
                 same = u[i][:, None] == v[b][None]
-                code = _move_codes(before[i][:, None], after[b][None], same, no_u[i][:, None] | no_v[b][None], bins)
+                middle = after[b][None] - before[i][:, None]
+                move = _nearest_move(middle, span_u[i][:, None] + span_v[b][None]) if window else middle
+                code = _move_codes(move, same, no_u[i][:, None] | no_v[b][None], bins)
                 out[rows] -= weights[side][code]
+                if np.isfinite(reach[side]):
+                    within = _log_share_within(reach[side], middle, span_u[i][:, None], span_v[b][None])
+                    out[rows] -= np.where(code > 0, within, 0.0)
         return out
 
     return costs
 
 
-def _move_codes(before: Floats, after: Floats, same: Bools, gone: Bools, bins: int) -> Ints:
+def _half_spans(u: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Half the share of the ranks that values of u and of v span beyond one, among those of v: tied values span several."""
+    there = np.sort(v[np.isfinite(v)])
+    counts = (np.searchsorted(there, np.nan_to_num(w), "right") - np.searchsorted(there, np.nan_to_num(w)) for w in (u, v))
+    before, after = (np.maximum(c - 1, 0) / (2 * max(len(there), 1)) for c in counts)
+    return before, after
+
+
+def _nearest_move(move: Floats, spans: Floats) -> Floats:
+    """The move between the nearest ranks of two sets of tied values, of which `move` is between the middles."""
+    return np.asarray(np.sign(move) * np.maximum(np.abs(move) - spans, 0.0))
+
+
+def _log_share_within(reach: float, middle: Floats, span_u: Floats, span_v: Floats) -> Floats:
+    """Logarithm of the share of pairs of ranks, of two sets of tied values, that are at most `reach` apart.
+
+    The ranks of a set are spread evenly over its span, so that their difference has the density of a trapezium.
+    """
+    a, b = np.maximum(span_u, _POINT), np.maximum(span_v, _POINT)
+
+    def below(limit: float) -> Floats:
+        at = limit - middle
+        corner = [np.maximum(at + c, 0.0) ** 2 for c in (a + b, a - b, b - a, -a - b)]
+        return np.asarray((corner[0] - corner[1] - corner[2] + corner[3]) / (8 * a * b))
+
+    return np.asarray(np.log(np.clip(below(reach) - below(-reach), _LEAST_SHARE, 1.0)))
+
+
+def _move_codes(move: Floats, same: Bools, gone: Bools, bins: int) -> Ints:
     """The class of a move of rank: 0 without a value, 1 for an equal value, and then the moves from -1 to 1."""
-    code = np.minimum(((after - before + 1) * (bins / 2)).astype(np.int64), bins - 1) + 2
+    code = np.minimum(((move + 1) * (bins / 2)).astype(np.int64), bins - 1) + 2
     return np.where(gone, 0, np.where(same, 1, code))
 
 

@@ -2,9 +2,10 @@
 
     z_ij = 1 if released row i holds known row j:   Σ_j z_ij = Σ_i z_ij = 1,   |Σ_ij t_e(i, j) z_ij − r_e| ≤ tolerance_e
 
-Annealing comes first, then branch and bound (HiGHS, through SciPy). Any z that satisfies the equations is a solution. A fixed
-random objective is minimised nevertheless: it leads the solver to corners of the relaxed problem, in far fewer steps. Work is
-limited by the number of nodes, so that results do not depend on the machine; the limit in seconds is for slow ones.
+Annealing comes first. If it fails, all orders of up to 15 records are tried. Branch and bound comes last (HiGHS, through
+SciPy). Any z that satisfies the equations is a solution. A fixed random objective is minimised nevertheless: it leads the
+solver to corners of the relaxed problem, in far fewer steps. Work is limited by the number of nodes, so that results do not
+depend on the machine; the limit in seconds is for slow ones.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.linkage.exact_orders import Equations
+from larvatus.stats.linkage.exact_orders import Equations, order_credit
 
 _NODES, _SECONDS = 300, 60.0  # of branch and bound in one sub-group
-_ATTEMPTS, _FAILURES = 4, 2  # of branch and bound in one release
+_ATTEMPTS, _FAILURES = 4, 2  # of longer searches in one release
 _SLACK = 1e-5  # the solver's own tolerance is 1e-6
 _SPARE_BITS = 10  # a wrong order then satisfies the equations with probability 1/1000
 _TELLS = 8.0  # tolerances by which random orders must spread for an equation to tell something
-_ALL_ORDERS = 14  # records of which all orders can be tried, given hours
+_ALL_ORDERS = 15  # records of which all orders are tried where annealing fails: 16 seconds, 2 for 14 records
 
 FOUND, NOT_FOUND, NOT_TRIED, BEYOND = OUTCOMES = ("found", "not found", "not tried", "beyond our searches")
 
@@ -32,7 +33,7 @@ FOUND, NOT_FOUND, NOT_TRIED, BEYOND = OUTCOMES = ("found", "not found", "not tri
 class SearchTally:
     """What the searches in the sub-groups of one release found, by sub-group and rows: outcome and targets.
 
-    Branch and bound stops after a few attempts, or fewer failures; other sub-groups are not tried.
+    Long searches stop after a few attempts, or fewer failures; other sub-groups are not tried.
     """
 
     outcomes: dict[tuple[int, bytes], tuple[str, int]] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class SearchTally:
 
     @property
     def rate(self) -> float:
-        """Share of records found by branch and bound, where it was tried."""
+        """Share of records found by long searches, where they were tried."""
         return float(np.mean(self.credits)) if self.credits else 0.0
 
     def count(self, outcome: str) -> tuple[int, int]:
@@ -108,8 +109,9 @@ def search_order(
 ) -> Floats | None:
     """Whether the order found links each known row to the released row of the same position; twins share the credit.
 
-    None if the equations do not determine the order, or if it is not found. Branch and bound is tried if it has prospects.
-    After its attempts, their rate counts for the other sub-groups. A sub-group that is searched again counts once.
+    None if the equations do not determine the order, or if it is not found. If annealing fails, a longer search is made if it
+    has prospects. After a few of them, their rate counts for the other sub-groups. A sub-group that is searched again counts
+    once.
     """
     from larvatus.stats.linkage.annealed_orders import annealed_order
 
@@ -119,18 +121,27 @@ def search_order(
     again, n = key in tally.outcomes, len(same)
     reach = n <= branched and information.within_reach(n)
     order = annealed_order(*equations, same) if n <= annealed else None
+    credit = None if order is None else _credit(order, equations, same)
     outcome = NOT_FOUND
-    if order is None and reach and not again:
+    if credit is None and reach and not again:
         if tally.goes_on:
-            order = branched_order(*equations, same)
-            tally.credits.append(0.0 if order is None else float(_credit(order, equations, same).mean()))
+            credit = _searched(equations, same)
+            tally.credits.append(0.0 if credit is None else float(credit.mean()))
         else:
             outcome = NOT_TRIED
-    found = FOUND if order is not None else outcome if reach else BEYOND
+    found = FOUND if credit is not None else outcome if reach else BEYOND
     tally.outcomes.setdefault(key, (found, targets))
-    if order is not None:
-        return _credit(order, equations, same)
+    if credit is not None:
+        return credit
     return np.full(n, max(tally.rate, 1 / n)) if outcome == NOT_TRIED else None
+
+
+def _searched(equations: Equations, same: Ints) -> Floats | None:
+    """Credits by all orders of few records, or by branch and bound; None if no order is found."""
+    credit = order_credit(equations, same) if len(same) <= _ALL_ORDERS else None
+    if credit is None and (order := branched_order(*equations, same)) is not None:
+        credit = _credit(order, equations, same)
+    return credit
 
 
 def _twins(equations: Equations, same: Ints) -> Ints:
