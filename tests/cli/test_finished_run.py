@@ -237,6 +237,37 @@ def test_an_internal_folder_of_another_run_is_refused(here, command, what, capsy
     assert contents(here) == before
 
 
+def another_figure(text: str) -> str:
+    """The record with another figure, as an editor or a disk may leave it."""
+    return text.replace('"value": 0.', '"value": 1.', 1)
+
+
+@pytest.mark.parametrize(("command", "file", "damage"), [
+    *((command, "run.json", another_figure) for command in COMMANDS),
+    *((command, "far.internal.json", lambda text: text.replace('"approved": null', '"approved": [7]')) for command in COMMANDS),
+    ("approve", "noise.internal.json", lambda text: text[:100]), ("export", "noise.internal.json", lambda text: "[" * 10**5),
+    ("export", "study.toml", lambda text: "[" + text),
+])
+def test_a_damaged_file_of_the_run_is_refused(here, command, file, damage, capsys):
+    path = Path("out/internal") / file
+    damaged = damage(path.read_text(encoding="utf-8"))
+    assert damaged != path.read_text(encoding="utf-8")
+    path.write_text(damaged, encoding="utf-8")
+    before = contents(here)
+    assert main(COMMANDS[command]) == 2
+    assert f"{file} is damaged. Restore it, or run the study again" in one_line(capsys.readouterr().err)
+    assert contents(here) == before
+
+
+def test_a_record_of_an_earlier_version_has_no_digest(here):
+    path = Path("out/internal/run.json")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    del record["digest"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert main([*APPROVAL, "-q"]) == 0
+    assert "digest" in json.loads(path.read_text(encoding="utf-8"))
+
+
 def test_a_pairing_file_of_another_run_is_refused(here, capsys):
     shutil.copy("other/internal/pairings/far.parquet", "out/internal/pairings/far.parquet")
     assert main(COMMANDS["check"]) == 2

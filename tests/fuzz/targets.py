@@ -30,6 +30,7 @@ from hypothesis import strategies as st
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
+import finished_runs  # noqa: E402
 import near_valid  # noqa: E402
 from hostile_values import PLAIN_COLUMNS, WORDS, damaged, numbers, plain, sentences, tables, texts  # noqa: E402
 from near_valid import damaged_member, edited, pairings, steps  # noqa: E402
@@ -407,6 +408,16 @@ def use_manifest(content: bytes) -> None:
     verify_files(path, [_released() / "out.csv"])
 
 
+def use_run(given: tuple[str, bytes]) -> None:
+    people()
+    finished_runs.use(folder(), *given)
+
+
+def _run_inputs() -> Any:
+    people()
+    return finished_runs.inputs(folder())
+
+
 def use_pairing(content: bytes) -> None:
     path = file_of("pairing.parquet", content)
     from larvatus.data.pairing import as_release
@@ -533,6 +544,7 @@ TARGETS: dict[str, Target] = {
         st.deferred(lambda: damaged(_manifest())), st.deferred(lambda: edited(json.loads(_manifest())).map(_json)),
         plain.map(_json),
     ), use_manifest),
+    "finished runs": Target(st.deferred(_run_inputs), use_run, quick=False),
     "pairing files": Target(
         st.deferred(lambda: st.one_of(damaged(_pairing()), pairings(_pairing()))), use_pairing, quick=False,
     ),

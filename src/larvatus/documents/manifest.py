@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from larvatus.core.errors import StudyError
+from larvatus.core.errors import ReadError, StudyError
 from larvatus.core.files import check_free, file_suffix, replace_file, stem_of_file, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.method_parsing import redacted_settings
@@ -66,7 +66,7 @@ def complete(before: Sequence[Path], target: Path, told: Mapping[str, Any], appr
     It starts from the first manifest of `before` that exists: an internal one, or the public one if that was removed. If an
     approval is replaced by another one, it goes to the list `earlier_approvals`.
     """
-    start = json.loads(next(p for p in before if p.is_file()).read_text(encoding="utf-8"))
+    start = read_manifest(next(p for p in before if p.is_file()))
     decided = dict(told)
     if approved:
         replaced = [start["approved"]] if start.get("approved") else []
@@ -100,12 +100,32 @@ def approvals_in(internal: Mapping[str, Path]) -> dict[str, Approval]:
     """The approvals in the internal manifests of releases, the earliest first."""
     found: list[Approval] = []
     for name, file in internal.items():
-        told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        told = read_manifest(file) if file.is_file() else {}
         approved = told.get("approved") or {}
         if approved.get("by"):
             reason, published = str(told.get("reason", told.get("why")) or ""), bool(told.get("published"))
             found.append(Approval(name, str(approved["by"]), str(approved.get("at") or ""), published, reason))
     return {a.release: a for a in sorted(found, key=lambda a: a.at)}
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A public or internal manifest in the folder of a run."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not _has_its_types(found):
+        raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.")
+    return found
+
+
+def _has_its_types(manifest: Mapping[str, Any]) -> bool:
+    """Whether the approval, the earlier ones and the dates are what a manifest holds."""
+    lists = [manifest.get(n) or [] for n in ("earlier_approvals", "dates")]
+    whole = all(isinstance(one, list) and all(isinstance(d, dict) for d in one) for one in lists)
+    return whole and isinstance(manifest.get("approved") or {}, dict) and all("column" in d for d in lists[1])
 
 
 def _now() -> str:

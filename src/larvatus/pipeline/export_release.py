@@ -19,7 +19,7 @@ from larvatus.data.labelling.labels import WRITTEN
 from larvatus.data.release import copy_paths
 from larvatus.documents.codebook import codebook_in_format, codebook_path, codebook_text
 from larvatus.documents.file_digests import describe_file, file_descriptions
-from larvatus.documents.manifest import manifest_paths
+from larvatus.documents.manifest import manifest_paths, read_manifest
 from larvatus.documents.setup_files import setup_path, write_setup
 from larvatus.documents.verification import verify_files
 from larvatus.engines._files.csv import Uses, stated_texts
@@ -69,7 +69,7 @@ def export(
 def _write_set(run: FinishedRun, one: FinishedRelease, path: Path) -> None:
     """Write the copies and their documents into the folder of the set, and compare them with their manifest."""
     targets, manifest = copy_paths(path, len(one.files)), manifest_paths(path)[0]
-    dates = json.loads(one.manifests[0].read_text(encoding="utf-8")).get("dates", ())
+    dates = read_manifest(one.manifests[0]).get("dates") or ()
     forms = {str(d["column"]): str(d["form"]) for d in dates if d.get("form")}
     for source, file in zip(one.paths, targets, strict=True):
         _write_copy(run, source, file, forms)
@@ -117,7 +117,7 @@ def _write_documents(run: FinishedRun, one: FinishedRelease, path: Path, targets
     """Write the codebook and, last of all, the public manifest with the hashes of the exported files."""
     candidate = next(c for c in run.comparison.candidates if c.name == one.name)
     write_text(codebook_path(path), codebook_text(codebook_in_format(candidate.codebook, file_suffix(path))), False)
-    told = json.loads(one.manifests[0].read_text(encoding="utf-8"))
+    told = read_manifest(one.manifests[0])
     told["files"] = file_descriptions(targets, [f["records"] for f in one.files])
     told["codebook"] = describe_file(codebook_path(path))
     write_text(manifest_paths(path)[0], json.dumps(told, indent=1, ensure_ascii=False) + "\n", False)

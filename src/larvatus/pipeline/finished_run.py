@@ -6,6 +6,7 @@ the study as it was carried out, and `internal/pairings/` has the pairing files.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,13 +31,13 @@ from larvatus.data.record_selection import with_records, write_ids
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.score import csv_text
 from larvatus.data.steps import key_steps_first
-from larvatus.documents.manifest import INSIDE, Approval, approvals_in, manifest_paths, pairing_path
+from larvatus.documents.manifest import INSIDE, Approval, approvals_in, manifest_paths, pairing_path, read_manifest
 from larvatus.documents.verification import verify_files
 from larvatus.pipeline.candidates.cache import candidate_of, plain_of
 from larvatus.study import Study
 
 RUN_RECORD, RUN_STUDY, RUN_LABELS, RUN_HOLDOUT = "run.json", "study.toml", "labels.json", "holdout.csv"
-_FORMAT = "larvatus run 1"
+_FORMAT, _DIGEST = "larvatus run 1", "digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class FinishedRelease:
             raise ManifestError(f"{name} does not match its manifest: {one['why']}. Nothing was written. Restore the file that "
                                 "the run wrote, or run the study again.")
         for file in (public, *([internal] if internal.is_file() else [])):
-            if _read(file).get("files") != list(self.files):
+            if read_manifest(file).get("files") != list(self.files):
                 raise ManifestError(f"{file} and {self.folder / INSIDE / RUN_RECORD} are not of the same run: they describe "
                                     "different files. Nothing was written. Restore the folder internal/ of this run.")
 
@@ -101,7 +102,10 @@ class FinishedRun:
         try:
             return (*own, *self.study().input_paths())
         except StudyError:  # the source was moved or changed
-            source = read_toml((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
+            try:
+                source = read_toml((inside / RUN_STUDY).read_text(encoding="utf-8")).get("source", "")
+            except ValueError:
+                raise _damaged(inside / RUN_STUDY) from None
             source = str(source.get("file", "") if isinstance(source, dict) else source)
             return (*own, *map(Path, paths_read(source if is_address(source) else inside / source)))
 
@@ -163,7 +167,7 @@ def write_run_record(
     for candidate in comparison.candidates:
         target = targets[candidate.name]
         manifest = next(m for p in (place, folder) if (m := manifest_paths(p / target)[0]).is_file())
-        releases.append({"name": candidate.name, "file": target.as_posix(), "files": _read(manifest)["files"]})
+        releases.append({"name": candidate.name, "file": target.as_posix(), "files": read_manifest(manifest)["files"]})
     _write_private(place / INSIDE / RUN_STUDY, study.with_paths_from((folder / INSIDE).absolute()).toml())
     write_record(place, {
         "format": _FORMAT, "row_order": row_order, "published": public, "releases": releases,
@@ -184,8 +188,13 @@ def write_labels(place: Path, labels: FileLabels) -> None:
 
 
 def write_record(place: Path, record: Mapping[str, Any]) -> None:
-    """Write the record of a run into the folder `internal/` of a place."""
-    _write_private(place / INSIDE / RUN_RECORD, json.dumps(record, ensure_ascii=False) + "\n")
+    """Write the record of a run, with a digest of it, into the folder `internal/` of a place."""
+    text = json.dumps({**record, _DIGEST: _digest(record)}, ensure_ascii=False)
+    _write_private(place / INSIDE / RUN_RECORD, text + "\n")
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -222,8 +231,12 @@ def _read(path: Path) -> dict[str, Any]:
         return found
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, TypeError):
-        raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
+    except (ValueError, TypeError, RecursionError):
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> ReadError:
+    return ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.")
 
 
 def open_run(folder: str | Path) -> FinishedRun:
@@ -260,6 +273,9 @@ def read_record(folder: Path) -> dict[str, Any]:
     record = _read(path)
     if record.get("format") != _FORMAT:
         raise ReadError(f"{path} is not a record of this version of larvatus. Run the study again into a new folder.")
+    digest = record.pop(_DIGEST, None)  # records of 0.2.0 have none
+    if digest is not None and digest != _digest(record):
+        raise _damaged(path)
     return record
 
 
@@ -273,8 +289,7 @@ def run_of_record(folder: Path, record: Mapping[str, Any]) -> FinishedRun:
         comparison = _comparison_of(record["comparison"])
         return FinishedRun(folder, releases, comparison, record["row_order"], record["published"], selection)
     except (KeyError, TypeError, ValueError, StudyError):
-        path = folder / INSIDE / RUN_RECORD
-        raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.") from None
+        raise _damaged(folder / INSIDE / RUN_RECORD) from None
 
 
 def write_reports(

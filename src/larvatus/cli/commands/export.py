@@ -33,7 +33,9 @@ def export(
     from larvatus.pipeline import export as export_release
     from larvatus.pipeline.finished_run import open_run, run_labels
 
-    terminal = Terminal(quiet, json)
+    terminal, run = Terminal(quiet, json), open_run(folder)
+    name = run.release(release).name
+    approved = name in run.approvals()
     files = export_release(folder, release, output, overwrite=overwrite, spreadsheet=spreadsheet)
     beside = f"{codebook_path(output)} and {manifest_paths(output)[0]}"
     terminal.say(f"{', '.join(map(str, files))}: written, matches its manifest\nTo be shared with it: {beside}")
@@ -41,9 +43,7 @@ def export(
         terminal.hint(lost)
     if (setup := setup_path(output, run_labels(folder))) is not None:
         terminal.hint(f"{setup} labels the release in the program of the source.")
-    run = open_run(folder)
-    name = run.release(release).name
-    if name not in run.approvals():
+    if not approved:
         terminal.say(f"Release {name!r} is not approved.")
         terminal.command("To approve it: ", approve_text(folder, name))
     terminal.data({"files": [str(f) for f in files]})

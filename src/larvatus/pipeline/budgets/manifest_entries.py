@@ -47,7 +47,7 @@ def read_entry(path: str | Path) -> BudgetEntry:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReadError(f"{file} cannot be read: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ReadError(f"{file} is not a manifest.") from None
     if not isinstance(manifest, dict) or "files" not in manifest:
         raise ReadError(f"{file} is not a manifest.")
