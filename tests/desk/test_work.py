@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from desk.running_desk import RunningDesk, running_desk
 from labelled_sample import read_spss, write_spss
 from larvatus.desk.study_edits import with_release, with_role
 from larvatus.desk.study_folder import StudyFolder
+from larvatus.desk.work import jobs, process
 
 LARVATUS = [sys.executable, "-m", "larvatus"]
 QUICK = {"attack": [{"method": "nearest_record"}], "measure": [{"method": "moments"}, {"method": "correlation"}]}
@@ -394,6 +396,13 @@ def test_a_closed_terminal_window_ends_the_desk(tmp_path: Path):
     finally:
         if made.poll() is None:
             made.kill()
+
+
+def test_what_the_worker_imports_for_a_job_is_there():
+    """A module of another name would be passed over, and each job would import it again."""
+    assert process._MODULES.keys() <= jobs.JOBS.keys()
+    for name in {name for names in process._MODULES.values() for name in names}:
+        assert importlib.util.find_spec(name) is not None, name
 
 
 def _session(process: Path) -> int:

@@ -7,10 +7,13 @@ ends, and the child is cancelled.
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
 import select
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -28,6 +31,12 @@ from larvatus.desk.refusals import Refusal
 _PAUSE = 0.15  # seconds between two reports of progress
 _TICK = 0.1
 _DONE, _FAILED, _CANCELLED = 0, 2, 130
+_READING = ("pandas", "pyarrow.parquet", "pyreadstat", "larvatus.pipeline.examine_source")
+_SCORING = (*_READING, "numba", "scipy.linalg", "larvatus.reporting.editions")
+_MODULES = {
+    **dict.fromkeys(("examine", "keys", "coarser", "training"), _READING),
+    **dict.fromkeys(("advise", "run", "search", "elsewhere"), _SCORING),
+}
 
 
 def serve_jobs() -> None:
@@ -41,6 +50,7 @@ def serve_jobs() -> None:
     while (line := waiting.next()) is not None:
         asked = json.loads(line)
         if "job" in asked:
+            _import_for(asked["job"])
             code = _run_beside(asked, answers, waiting)
             _say(answers, {"id": asked["id"], "ended": code})
 
@@ -49,6 +59,18 @@ def _preload() -> None:
     """Import what every job needs, so that a job starts at once; nothing here starts a thread."""
     import larvatus.desk.work.jobs
     import larvatus.pipeline.run_study  # noqa: F401
+
+
+def _import_for(job: str) -> None:
+    """Import here what the first job of a kind would import, so that the next ones have it.
+
+    The collector of garbage leaves alone what is there: it would make copies of its pages in each job.
+    """
+    for name in _MODULES.get(job, ()):
+        if name not in sys.modules:
+            with suppress(ImportError):
+                importlib.import_module(name)
+    gc.freeze()
 
 
 def _run_beside(asked: dict[str, Any], answers: int, waiting: _Lines) -> int:
