@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
+from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
@@ -31,6 +32,7 @@ ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
 
 
+_NO_DIGITS = 1e-12  # eigenvalue of a correlation matrix below which it is mostly rounding
 _UNLIKELY = 1e-9  # chance of a draw without any change below which drawing again is neglected
 
 
@@ -126,6 +128,9 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     first = check_first_steps(steps, release, original)
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
     parts = [_law_of_step(step, original) for step in first]
+    column = nearly_determined([s for s, part in zip(first, parts, strict=True) if part.fitted], original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     _, values = original_values(original, original.confidential)
     laws = []
     for rows in cells.rows():
@@ -158,7 +163,7 @@ def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Ma
 
 @dataclass(frozen=True, slots=True)
 class _StepLaw:
-    """The law of one step in every sub-group: linear, by factors, or between levels."""
+    """The law of one step in every sub-group: linear, by factors, or between levels; `fitted` if it has a model on S."""
 
     step: str
     columns: tuple[str, ...]
@@ -167,6 +172,7 @@ class _StepLaw:
     moves: Mapping[str, Sequence[Matrix]] | None = None
     zeros_kept: bool = False
     marks: Floats | None = None
+    fitted: bool = False
 
     def of_cell(self, group: int, rows: Ints, values: Mapping[str, Any]) -> list[RecordLaw]:
         if self.marks is not None and not self.marks[rows[0]]:
@@ -199,11 +205,14 @@ class _StepLaw:
 
 
 def _root_of(covariance: Matrix) -> Matrix:
-    """A factor R with RᵀR = covariance, taken on the correlation scale."""
+    """A factor R with RᵀR = covariance, taken on the correlation scale.
+
+    Directions with so little noise that the covariance has no digits of it count as if they had none.
+    """
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale)
+    return np.asarray(np.sqrt(np.where(values > _NO_DIGITS, values, 0.0))[:, None] * vectors.T * scale)
 
 
 def _by_factors(laws: Sequence[FactorLaw], group: int, x: Floats) -> list[RecordLaw]:
@@ -290,7 +299,7 @@ def _law_in_view(step: Mask, view: Microdata) -> _StepLaw:
         raise NoLaw(f"{name} does not draw each record on its own")
     law = step.law(view)
     if law is not None:
-        return _StepLaw(name, law.confidential, groups=law.groups, zeros_kept=law.zeros_kept)
+        return _StepLaw(name, law.confidential, groups=law.groups, zeros_kept=law.zeros_kept, fitted=bool(law.given))
     factors = step.factor_law(view)
     if factors is None:
         raise NoLaw(f"{name} states no law of its draws")
