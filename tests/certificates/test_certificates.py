@@ -393,6 +393,17 @@ def test_a_file_is_certified_in_the_sub_groups_in_which_it_was_masked(tmp_path):
     assert [(c.expected, c.upper) for c in there] == [(c.expected, c.upper) for c in here]
 
 
+def test_weights_that_are_not_released_may_not_enter_released_values():
+    """A mean that is weighted by secret weights depends on who is in the tail. Released weights are known like S."""
+    draws = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": draws.exponential(size=80), "w": draws.choice([1.0, 2.0], 80)})
+    steps = ["data_shuffling", "top_coding(tail=0.1, replacement='mean')"]
+    hidden, shown = (lv.certify(lv.read(frame, confidential=["a"], weight="w", release_weight=yes), steps) for yes in (False, True))
+    assert any("survey weight" in why for why in hidden.refusals)
+    assert hidden.whole_file.expected > 0.5
+    assert shown.whole_file.expected == pytest.approx(2 / 80)
+
+
 def test_a_release_must_be_paired():
     data = read(table("normal"))
     from dataclasses import replace
@@ -454,6 +465,10 @@ def test_noise_that_is_ranked_or_rounded_may_give_the_original_back_and_is_drawn
     for later in ("reverse_map", "rounding(base=1.0)"):
         found = certified([noise, later])
         assert found.whole_file.expected > plain / 0.95 or any("drawn again" in why for why in found.refusals)
+    whole = {"integers": ["a"]}
+    for given, again in ((data, True), (lv.read(frame + 0.5, confidential=["a"]), False)):
+        stated = lv.certify(given, lv.mask(given, noise, constraints=whole, secret=SECRET))
+        assert any("drawn again" in why for why in stated.refusals) == again
     weak, strong = (certified([f"additive_noise(variance={v})", "reverse_map"]) for v in (0.25, 1.0))
     assert any("drawn again" in why for why in weak.refusals)
     before = certified(["additive_noise(variance=1.0)"]).whole_file.expected

@@ -108,6 +108,7 @@ def check_first_steps(steps: Sequence[Mask], release: Release, original: Microda
     for step in steps:
         names = set(columns_of_step(step, original))
         if step.name() in PROCESSING and names <= seen:
+            _check_weight(step, original)
             continue
         if names & seen:
             raise NoLaw(f"{step.name()} masks a column that another step masked before it")
@@ -140,14 +141,25 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     later = [s for s in steps if s not in first]
     shared = cells.sizes[cells.code] > 1
     keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]
-            for n in _perhaps_changed_back(later, original, values)]
+            for n in _perhaps_changed_back(later, release, original, values)]
     return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
                         tuple(len(np.unique(codes_of(k))) for k in keys))
 
 
-def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Mapping[str, Any]) -> list[str]:
+def _check_weight(later: Mask, original: Microdata) -> None:
+    """Raise `NoLaw` if a later step uses survey weights that are not released: they are not known like S."""
+    weight = original.roles.weight
+    uses = getattr(later, "replacement", "") == "mean" and getattr(later, "weighted", None) is not False
+    if uses and weight is not None and weight not in original.known:
+        raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
+
+
+def _perhaps_changed_back(
+    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any]
+) -> list[str]:
     """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
     out = {n for n in original.confidential if original.table.columns[n].dates is not None}
+    out |= {n for n, unit in release.internals.units.items() if n in values and not _moved(values[n], unit)}
     for step in later:
         names = columns_of_step(step, original)
         if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
@@ -156,9 +168,13 @@ def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Ma
             out |= set(names)
             continue
         bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-        moved = {n: np.nan_to_num(round_to_base(values[n], b) - values[n]) for n, b in zip(names, bases, strict=True)}
-        out |= {n for n in names if not moved[n].any()}
+        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b)}
     return sorted(out)
+
+
+def _moved(x: Floats, base: float) -> bool:
+    """Whether rounding changes a value."""
+    return bool(np.nan_to_num(round_to_base(x, base) - x).any())
 
 
 @dataclass(frozen=True, slots=True)
