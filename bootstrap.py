@@ -181,12 +181,24 @@ def install(extras: frozenset[str]) -> None:
     """Install the package (editable) and its requirements at the tested versions."""
     what = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
     say(f"installing larvatus{what[1:]} into .venv (only if something changed; a minute or two the first time)")
-    pip = [str(PYTHON), "-m", "pip", "install", "--progress-bar", "off", "-c", "constraints.txt", "-e", what]
+    pip = [str(PYTHON), "-m", "pip", "install", "--no-compile", "--progress-bar", "off", "-c", "constraints.txt", "-e", what]
     ok, text = quiet(pip)
     if not ok:
         say(text.strip())
         sys.exit("The installation failed; see the output of pip above. Run the same command again to retry.")
+    ok, packages = quiet([str(PYTHON), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+    if ok:
+        compile_modules(packages.strip())
     compile_loops()
+
+
+def compile_modules(packages: str) -> None:
+    """Store the byte code of what was installed, on all cores, which pip does on one; tests of other packages are left out.
+
+    A file that cannot be compiled is no failure: pip passes over it too.
+    """
+    how = ["-q", "-j", str(os.cpu_count() or 1), "-x", r"site-packages[/\\].*[/\\]tests?[/\\]"]
+    quiet([str(PYTHON), "-W", "ignore", "-m", "compileall", *how, packages])
 
 
 def compile_loops() -> None:

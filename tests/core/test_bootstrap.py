@@ -1,8 +1,9 @@
-"""What `make test` sets for its tests: stored byte code, and temporary files in memory if there is room."""
+"""What `make test` sets up for its tests: stored byte code, and temporary files in memory if there is room."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,15 @@ def test_byte_code_is_stored_whatever_the_caller_wants(bootstrap, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert "PYTHONDONTWRITEBYTECODE" not in bootstrap.environment()
     assert os.environ["PYTHONDONTWRITEBYTECODE"] == "1"
+
+
+def test_what_was_installed_is_compiled_without_its_tests(bootstrap, monkeypatch, tmp_path):
+    """The folder of the project may be called tests, and one file that is no Python stops nothing."""
+    monkeypatch.setattr(bootstrap, "PYTHON", Path(sys.executable))
+    packages = tmp_path / "tests" / "site-packages"
+    (packages / "one" / "tests").mkdir(parents=True)
+    for name in ("one/__init__.py", "one/tests/test_it.py", "two.py"):
+        (packages / name).write_text("X = 1\n", encoding="utf-8")
+    (packages / "template.py").write_text("{{ no Python }\n", encoding="utf-8")
+    bootstrap.compile_modules(str(packages))
+    assert sorted(p.name.partition(".")[0] for p in packages.rglob("*.pyc")) == ["__init__", "two"]

@@ -31,16 +31,17 @@ class PlaceLaw:
         self._there = np.isfinite(shared).sum(axis=0)
         n = simulated.shape[1]
         others = np.unique(np.linspace(0, n, _SHIFTS + 2)[1:-1].astype(np.int64))
-        rows = np.arange(n)
         self._ratio = []
         for j in range(y.shape[1]):
+            rows = np.flatnonzero(self._there[:, j])[:: max(n // 500, 1)]
             random, own = np.zeros(_CLASSES + 2), np.zeros(_CLASSES + 2)
-            for i in rows[self._there[:, j] > 0][:: max(n // 500, 1)]:
-                m = self._there[i, j]
-                own += _shares(_classes(int(m)))
-                drawn = simulated[:, (i + others) % n, j].ravel()
-                places = np.searchsorted(self._sorted[i, j, :m], drawn[np.isfinite(drawn)])
-                random += _shares(_classes(int(m))[places])
+            for part in np.array_split(rows, len(rows) // 50 + 1):
+                m = self._there[part, j]
+                drawn = np.moveaxis(simulated[:, (part[:, None] + others) % n, j], 0, 1).reshape(len(part), -1)
+                below = (self._sorted[part, j, :, None] < drawn[:, None, :]).sum(axis=1)
+                for k, places, there in zip(m.tolist(), below, np.isfinite(drawn), strict=True):
+                    own += _shares(_classes(k))
+                    random += _shares(_classes(k)[places[there]])
             total = max(float(random.sum()), _PSEUDO)
             self._ratio.append(np.log((own + 1e-9) / (random + _PSEUDO / total)))
 
@@ -48,14 +49,24 @@ class PlaceLaw:
         """Logarithms of the ratios of every pair, records × rows."""
         out = np.zeros((len(records), len(rows)))
         for j, ratio in enumerate(self._ratio):
-            shown = self.y[rows, j]
-            there = np.isfinite(shown)
-            for k, i in enumerate(records):
-                m = self._there[i, j]
+            there = np.flatnonzero(np.isfinite(self.y[rows, j]))
+            shown = self.y[rows[there], j]
+            order = np.argsort(shown, kind="stable")
+            places = _numbers_below(self._sorted[records, j], shown[order])
+            counts, which = np.unique(self._there[records, j], return_inverse=True)
+            table = np.zeros((len(counts), self._sorted.shape[2] + 1))
+            for k, m in enumerate(counts.tolist()):
                 if m:
-                    places = np.searchsorted(self._sorted[i, j, :m], shown[there])
-                    out[k, there] += ratio[_classes(int(m))][places]
+                    table[k, : m + 1] = ratio[_classes(m)]
+            out[:, there[order]] += table[which[:, None], places]
         return out
+
+
+def _numbers_below(values: Floats, limits: Floats) -> Ints:
+    """How many of the values of each row are below each of the limits, which ascend; missing values are below none."""
+    rows, size = len(values), len(limits) + 1
+    first = np.searchsorted(limits, values, "right") + size * np.arange(rows)[:, None]
+    return np.cumsum(np.bincount(first.ravel(), minlength=rows * size).reshape(rows, size)[:, :-1], axis=1)
 
 
 def _with_neighbours(x: Floats, simulated: Floats) -> Floats:
