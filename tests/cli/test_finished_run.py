@@ -247,6 +247,7 @@ def another_figure(text: str) -> str:
     *((command, "far.internal.json", lambda text: text.replace('"approved": null', '"approved": [7]')) for command in COMMANDS),
     ("approve", "noise.internal.json", lambda text: text[:100]), ("export", "noise.internal.json", lambda text: "[" * 10**5),
     ("export", "study.toml", lambda text: "[" + text),
+    ("approve", "far.internal.json", lambda text: text.replace('"purpose": ""', '"purpose": "\\ud800"')),
 ])
 def test_a_damaged_file_of_the_run_is_refused(here, command, file, damage, capsys):
     path = Path("out/internal") / file

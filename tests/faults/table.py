@@ -55,7 +55,7 @@ def stored(path: Path) -> Iterator[Results]:
 
 def table(results: Results, faults: tuple[str, ...] = FAULTS) -> str:
     """Each cell is *survived of tried*; an empty one was not tried. Cells of older code are in brackets."""
-    code = newest(results)
+    code = next(iter(codes(results)), "")
     heads = ["command", "engine", "operations", "chosen", *faults]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for name in SCENARIOS:
@@ -65,9 +65,7 @@ def table(results: Results, faults: tuple[str, ...] = FAULTS) -> str:
                 lines.append(f"| {name} | {_SHOWN.get(engine, engine)} | {row['operations']} | {row.get('chosen', '')} | "
                              + " | ".join(cells) + " |")
     cells_of = [row[f] for row in results.values() for f in faults if f in row]
-    said = [f"{sum(c['survived'] for c in part):,} of {sum(c['tried'] for c in part):,} survived {which}."
-            for which, part in ((f"with code {code or 'unknown'}", [c for c in cells_of if c["code"] == code]),
-                                ("with older code (in brackets)", [c for c in cells_of if c["code"] != code])) if part]
+    said = [_survived([c for c in cells_of if c["code"] == one], one, one == code) for one in codes(results)]
     unreached = sum(c.get("unreached", 0) for c in cells_of)
     said += [f"{unreached:,} points were not reached and are not counted."] if unreached else []
     said += not_tried(results, faults)
@@ -88,10 +86,16 @@ def not_tried(results: Results, faults: tuple[str, ...] = FAULTS) -> list[str]:
             "", *rows]
 
 
-def newest(results: Results) -> str:
-    """The code of the package with which the last points were tried."""
+def codes(results: Results) -> list[str]:
+    """The codes of the package with which points were tried, the newest first."""
     cells = [c for row in results.values() for f in FAULTS if (c := row.get(f))]
-    return str(max(cells, key=lambda c: c.get("at", 0))["code"]) if cells else ""
+    return list(dict.fromkeys(str(c["code"]) for c in sorted(cells, key=lambda c: -c.get("at", 0))))
+
+
+def _survived(cells: Sequence[Cell], code: str, newest: bool) -> str:
+    which = f"code {code}" if code != "older" else "code before that"
+    counts = f"{sum(c['survived'] for c in cells):,} of {sum(c['tried'] for c in cells):,}"
+    return f"{counts} survived with {which}{'' if newest else ' (in brackets)'}."
 
 
 def _shown(cell: Cell | None, code: str) -> str:

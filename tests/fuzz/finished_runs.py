@@ -47,7 +47,8 @@ def _run(folder: Path) -> tuple[Path, dict[str, bytes]]:
 
 def inputs(folder: Path) -> Any:
     """A file of the run by name, and what it holds instead."""
-    return st.sampled_from(FILES).flatmap(lambda name: st.tuples(st.just(name), _contents(name, _run(folder)[1][name])))
+    _, whole = _run(folder)
+    return st.sampled_from(FILES).flatmap(lambda name: st.tuples(st.just(name), _contents(name, whole[name])))
 
 
 def _contents(name: str, content: bytes) -> Any:

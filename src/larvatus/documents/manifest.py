@@ -112,9 +112,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """A public or internal manifest in the folder of a run."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        _text(found).encode("utf-8")
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, nested too deeply, or half of a surrogate pair
         found = None
     if not isinstance(found, dict) or not _has_its_types(found):
         raise ReadError(f"{path} is damaged. Restore it, or run the study again into a new folder.")
