@@ -398,7 +398,8 @@ def test_weights_that_are_not_released_may_not_enter_released_values():
     draws = np.random.default_rng(2)
     frame = pd.DataFrame({"a": draws.exponential(size=80), "w": draws.choice([1.0, 2.0], 80)})
     steps = ["data_shuffling", "top_coding(tail=0.1, replacement='mean')"]
-    hidden, shown = (lv.certify(lv.read(frame, confidential=["a"], weight="w", release_weight=yes), steps) for yes in (False, True))
+    roles = {"confidential": ["a"], "weight": "w"}
+    hidden, shown = (lv.certify(lv.read(frame, release_weight=yes, **roles), steps) for yes in (False, True))
     assert any("survey weight" in why for why in hidden.refusals)
     assert hidden.whole_file.expected > 0.5
     assert shown.whole_file.expected == pytest.approx(2 / 80)

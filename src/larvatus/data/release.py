@@ -37,8 +37,8 @@ class ReleaseInternals:
     values: the same steps draw the same in two releases that share it. The other fields describe what an attack is given.
     `copies_averaged` is the number of copies of which the data are the average. `original_columns` maps the columns that
     come from `other_releases` (of the same records) to the original columns that they mask. `whole_wave` has the copies of
-    another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints rounded
-    columns after the steps.
+    another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints
+    rounded columns after the steps.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)
