@@ -106,7 +106,7 @@ class CategoryDisclosure(Attack):
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         released = list(data.confidential)  # also the columns of other releases
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
-        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random,
+        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses, release, random,
                                original)
                    for n in names]
         records = RecordPosteriors.of(joined, [CodedColumn(c.name, *c.codes, c.total[:, :-1]) for c in changes])
