@@ -20,7 +20,7 @@ from shrinking import Shrunk
 NOTHING_TO_ATTACK: dict[tuple[str, bool | None], set[str]] = {
     ("swap_chain", None): {"rank_swap", "random_swap", "record_swap"},  # no pairs unless asked for
     ("household_linkage", None): {"record_swap"},  # the sample has no households
-    ("exact_equations", True): {"sufficiency_based", "random_orthogonal"},  # ranks alone keep no equation
+    ("exact_equations", True): {"sufficiency_based", "random_orthogonal", "normal_model"},  # ranks alone keep no equation
     ("date_intervals", True): {"date_shift"},  # dates are collected ones again
 }
 FIRST = {m.values[0].name(): m.values[0] for m in reversed(ALL_MASKS)}

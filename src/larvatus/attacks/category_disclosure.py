@@ -66,8 +66,8 @@ class CategoryDisclosure(Attack):
     category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
     several confidential columns, also the most probable category given all released values of the record, as if they were
     independent given that category, and the category that most of its columns show; and the most probable one if the record has
-    the combination of categories of one of the other original records. Which numbers are missing, zero, whole or
-    round counts too, if it clearly tells something. The intruder also counts the released
+    the combination of categories of one of the other original records. Which numbers are missing, zero, whole, round
+    or repeated counts too, if it clearly tells something. The intruder also counts the released
     categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
     probabilities depend on whether the record is at risk. In a file of households or persons, the released categories of the
     other members or rows count: the intruder knows which ones belong together. Rows whose categories change slowly along a
@@ -81,7 +81,7 @@ class CategoryDisclosure(Attack):
     A rare category adds little to the share of right guesses, even if it is always true where it is shown. The details
     therefore list what each released category says about the original one: the share of its records that have that original
     category, with the lower end of its interval, if that end is at least twice the baseline (the better of frequency and S).
-    The largest lower end is the figure `worst_category`, which access tiers limit.
+    They do the same for the marks. The largest lower end is the figure `worst_category`, which access tiers limit.
 
     Look at it if a confidential column is categorical, such as a diagnosis. It says nothing about numbers.
 
@@ -106,7 +106,7 @@ class CategoryDisclosure(Attack):
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         released = list(data.confidential)  # also the columns of other releases
         witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
-        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses if len(released) > 1 else [], release, random,
+        changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses, release, random,
                                original)
                    for n in names]
         records = RecordPosteriors.of(joined, [CodedColumn(c.name, *c.codes, c.total[:, :-1]) for c in changes])
@@ -279,21 +279,37 @@ class _Changes:
         expected = frequency_baseline(tables)
         if self.fits is not None or (self.cells is not None and self.cells.original is not None):
             expected = np.maximum(expected, np.sum(reduce_groups(joined, self.columns, self._expected, np.add), axis=0))
-        table, shown = np.sum(tables, axis=0), (*self.levels, _BLANK)
+        return [*self._telling(np.sum(tables, axis=0), expected, (*self.levels, _BLANK)), *self._telling_marks(joined)]
+
+    def _telling_marks(self, joined: Microdata) -> list[Row]:
+        """The same for marks of the values of released columns."""
+        marks = [] if self.joint is None else [*self.joint.marks]
+        if not marks:
+            return []
+
+        def of_marks(group: int, block: Block) -> Floats:
+            return np.hstack([self._expected(group, block, mark) for mark, _ in marks])
+
+        expected = np.sum(reduce_groups(joined, self.columns, of_marks, np.add), axis=0)
+        shown = [f"{mark.name}, by its marks" for mark, _ in marks for _ in range(mark.size)]
+        return self._telling(np.hstack([table for _, table in marks]), expected, shown)
+
+    def _telling(self, table: Floats, expected: Floats, shown: Sequence[str]) -> list[Row]:
         return [
             {"variable": self.name, "released": shown[c], "original": self.levels[k], "records": int(table[:, c].sum()),
              "share": float(share), "low": float(low), "baseline": float(base)}
             for (k, c), share, low, base in zip(*telling_categories(table, expected), strict=True)
         ]
 
-    def _expected(self, group: int, block: Block) -> Floats:
-        """Sums of the predictions of each original category from S, by released category."""
+    def _expected(self, group: int, block: Block, mark: Witness | None = None) -> Floats:
+        """Sums of the predictions of each original category from S, by released category or by a mark."""
         x, y = self._both(block)
         k = len(self.total)
         there = x >= 0
         own = _indicators(x, k)
         prior = self._prior(group, block, own, np.maximum(self.by_group[group][:, -1] - own, 0.0))[there]
-        shown = _indicators(np.where(y >= 0, y, k), k + 1)[there]
+        codes, size = (np.where(y >= 0, y, k), k + 1) if mark is None else (mark.codes_of(block), mark.size)
+        shown = _indicators(codes, size)[there]
         return np.asarray((prior / prior.sum(axis=1, keepdims=True)).T @ shown)
 
     def _both(self, block: Block) -> tuple[Ints, Ints]:

@@ -174,7 +174,7 @@ class _StepEquations:
         """None if the intruder knows no column of the step, or not all sub-group columns."""
         groups = by.keys.joined.groups
         masked = step.data_masked(data)
-        design = exact_design(masked, step.noise.rare)
+        design = exact_design(masked, step.noise)
         same_groups = step.whole or groups.labels == data.groups.labels
         if design is None or not same_groups or not any(n in step.names for n in by.masked):
             return None
@@ -288,7 +288,7 @@ def _insiders(step: ExactStep, release: Microdata) -> Rows:
     from larvatus.stats.linkage.exact_orders import insiders_needed
 
     data = step.data_masked(release)
-    design = exact_design(data, step.noise.rare)
+    design = exact_design(data, step.noise)
     if design is None:
         return Rows()
     held = _held_by_group(data, design)

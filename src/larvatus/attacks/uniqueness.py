@@ -79,7 +79,7 @@ class Uniqueness(Attack):
     does not explain it: values drawn anew within the sub-group give such a count with a probability of at most 1 %. They name
     giants, values far from all others, that the release shows in whatever record. They count the records released in another
     row with all confidential values together, which also count as found with certainty. If the intruder has other releases,
-    they count the records that one of them lacks and whose values are what the two releases differ by.
+    they count the records that one of them lacks, or has in another sub-group, and whose values are what the two differ by.
 
     Look at it to count records that are alone in what is released. It takes the file as the population; for a sample see
     `key_risk`.

@@ -38,12 +38,13 @@ class ExactNoise:
 
     If `similarity` β is given, the noise is also orthogonal to X: given S, Cov(Y, X) = β Cov(X). If not, the residuals of X on
     S are rotated at random. With `weighted`, sums are weighted by the survey weight. If the study pools, categories of S
-    with up to `rare` records are joined to others.
+    with up to `rare` records are joined to others. Without `with_s` covariances with S are not exact.
     """
 
     similarity: Matrix | None = None
     weighted: bool = False
     rare: int = 2
+    with_s: bool = True
 
 
 def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:

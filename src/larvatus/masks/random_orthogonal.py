@@ -15,18 +15,15 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Block, Mask, Masked
-from larvatus.data.design import Design
+from larvatus.data.contracts import Mask, Masked
 from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.verbs import reduce_groups
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, omission_notes
 from larvatus.masks.linear.insiders import (
-    NARROW_INTERVAL,
-    groups_to_examine,
     insiders_notes,
     insiders_reason,
+    pinned_shares,
     rare_categories,
     refuse_pinned,
     smallest_for,
@@ -96,7 +93,7 @@ class RandomOrthogonal(Mask):
         data, design, held_notes = movable_records(split, present, self.name(), smallest, rare_categories(self.insiders))
         masked, outcomes = rotate_residuals(data, present, design, random)
         notes = [*_settled(data, outcomes, len(design.terms)), *omission_notes(current, split, "missing"), *held_notes]
-        refuse_pinned(data, _near(data, present, design, self.insiders), self.insiders, self.name())
+        refuse_pinned(data, pinned_shares(data, present, design, self.insiders), self.insiders, self.name())
         return Masked(masked, [*notes, *insiders_notes(self.insiders)])
 
     def law(self, original: Microdata) -> Law | None:
@@ -116,25 +113,6 @@ class RandomOrthogonal(Mask):
             "The records of the confidential columns were mixed by a random rotation. This step preserves their means, "
             "variances and correlations, with each other and with the unmasked columns, exactly."
         )
-
-
-def _near(data: Microdata, present: Sequence[tuple[str, ...]], design: Design, insiders: int) -> dict[int, float]:
-    """How often insiders come near the values of others, by sub-group, for the small ones."""
-    groups = groups_to_examine(data, insiders)
-    if not groups:
-        return {}
-
-    def look(group: int, block: Block) -> float | None:
-        from larvatus.stats.linear.insider_intervals import share_pinned
-
-        names = present[group]
-        if group not in groups or not names:
-            return None
-        return share_pinned(block.matrix(names), design.matrix(group, block), None, insiders, NARROW_INTERVAL)
-
-    columns = list(dict.fromkeys([*data.confidential, *design.columns]))
-    found = reduce_groups(data, columns, look, lambda one, other: one if other is None else other)
-    return {g: share for g, share in enumerate(found) if share is not None}
 
 
 def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:

@@ -111,10 +111,12 @@ def _condition_on_s(step: Mask, data: Microdata) -> Condition | None:
     return found if set(found.columns) <= visible else None
 
 
-def exact_design(data: Microdata, rare: int) -> Design | None:
+def exact_design(data: Microdata, noise: ExactNoise) -> Design | None:
     """The terms of S that the mask used, with rare categories pooled if the study pools."""
+    if not noise.with_s:
+        return Design(())
     try:
         design = design_of(data, data.non_confidential)
     except RolesError:
         return None
-    return with_pooled_levels(data, design, rare)[0] if data.sub_groups.pools else design
+    return with_pooled_levels(data, design, noise.rare)[0] if data.sub_groups.pools else design

@@ -102,7 +102,7 @@ def _design_of(step: ExactStep, data: Microdata, record: Ints) -> ExactDesign | 
     if step.noise.weighted:
         return None
     masked = step.data_masked(data) if step.rows_known else data
-    design = exact_design(masked, step.noise.rare)
+    design = exact_design(masked, step.noise)
     if design is None:
         return None
     names = list(step.names)

@@ -9,14 +9,23 @@ target. Columns that say the same of a record, each masked on its own, vote: tog
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from larvatus.attacks.scoring.outlying_records import MOST_HELD
-from larvatus.attacks.values.telling_marks import MARKS, MISSING_MARK, are_multiples, marks_of, odd_units, telling_table
-from larvatus.core.arrays import Floats, Ints
+from larvatus.attacks.values.telling_marks import (
+    MARKS,
+    MISSING_MARK,
+    are_multiples,
+    marks_of,
+    odd_units,
+    repeated_values,
+    telling_table,
+)
+from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS
@@ -56,6 +65,11 @@ class JointEvidence:
         used = [(w, table) for w, table in zip(witnesses, tables, strict=True) if not w.marks or telling_table(table)]
         return cls(was, codes, [w for w, _ in used], [table for _, table in used])
 
+    @property
+    def marks(self) -> Iterator[tuple[Witness, Floats]]:
+        """The marks that tell something, with their tables."""
+        return ((w, table) for w, table in zip(self.witnesses, self.tables, strict=True) if w.marks)
+
     def log_likelihood(self, block: Block, x: Ints) -> Floats:
         """L(k) of every record and category, without the record itself."""
         k = len(self.tables[0])
@@ -69,7 +83,6 @@ class JointEvidence:
             likely = (np.maximum(count, 0.0) + 1.0 / w.size) / (np.maximum(of, 0.0) + 1.0)
             out += np.where(there[:, None], np.log(likely), 0.0)
         return out
-
 
     def votes(self, block: Block, levels: Sequence[str], k: int) -> Floats:
         """The number of released columns of each record that show each category; columns are compared by their texts."""
@@ -92,12 +105,12 @@ class Witness:
     cuts: Floats | None
     texts: tuple[str, ...] = ()
     marks: bool = False
-    unit: float | None = None  # of which multiples are told apart from other values
+    has: Callable[[Floats], Bools] | None = None  # tells apart the values with a mark
 
     def codes_of(self, block: Mapping[str, Array] | Block) -> Ints:
         values = block[self.name]
-        if self.unit is not None:
-            return are_multiples(values, self.unit).astype(np.int64)
+        if self.has is not None:
+            return np.asarray(self.has(values), dtype=np.int64)
         if self.marks:
             return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         if self.levels is not None:
@@ -122,7 +135,10 @@ def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
             cuts = cuts[~np.isnan(cuts)]
             if len(cuts):
                 out.append(Witness(n, len(cuts) + 1, None, cuts))
-            odd = odd_units(collect(joined, [n])[2][n]) if joined.rows <= MOST_HELD else []
-            out += [Witness(n, 2, None, None, marks=True, unit=unit) for unit in odd]
+            if joined.rows <= MOST_HELD:
+                values = collect(joined, [n])[2][n]
+                odd: list[Callable[[Floats], Bools]] = [partial(are_multiples, unit=unit) for unit in odd_units(values)]
+                odd += [partial(np.isin, test_elements=those) for those in repeated_values(values)]
+                out += [Witness(n, 2, None, None, marks=True, has=has) for has in odd]
         out.append(Witness(n, MARKS, None, None, marks=True))
     return out

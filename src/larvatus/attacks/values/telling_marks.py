@@ -1,8 +1,9 @@
-"""Marks that a step leaves on the values it changed: missing or zero, whole numbers, multiples of 5, 10, 50, 100, or of 7.
+"""Marks that a step leaves on the values it changed: missing or zero, whole, multiples of 5, 10, 50, 100 or 7, repeated.
 
     mark of y:  0 finer than .01;  1 … 13 the coarsest unit of .01, .1, 1, 5, 10, 50, 100, 500, … 1,000,000 that divides y;
                 14 zero;  15 missing
     odd units of a column: 2 … 100 finest units; those are tried of which more than 1/b of the values are multiples
+    repeated values: those that three or more records have, and the most frequent ones: bounds of top coding, means of classes
 
 If a step was restricted by a condition on a confidential column, the mark tells whether the condition holds, however well that
 column is masked. The same is true of missing cells that are more frequent among some persons. A mark is used only if it is
@@ -30,6 +31,7 @@ _LEVEL = 1e-6  # probability that any mark is used although none is related to a
 _MOST = 40  # released columns of which marks are looked at
 _ODDEST, _ODD = 100, 6  # largest odd unit, in finest ones; odd units that are tried
 _CLEAR, _TIMES = 2.0, 10  # standard errors above 1/b; least multiple of an odd unit that the largest value must be
+_SHARED, _FREQUENT, _MOST_FREQUENT = 3, 5, 3  # records that share a value; those of a frequent one, and how many are tried
 _ON_GRID, _LEAST_VALUES, _SAMPLE = 0.99, 50, 100_000  # share of values that the finest unit divides; values that are counted
 
 
@@ -70,31 +72,45 @@ def odd_units(values: Floats) -> list[float]:
     return [unit for _, unit in sorted(found, reverse=True)[:_ODD]]
 
 
+def repeated_values(values: Floats) -> list[Floats]:
+    """Values other than zero that several records share: all of them, then the most frequent ones one by one."""
+    there = values[np.isfinite(values) & (values != 0)]
+    known, count = np.unique(there[:: max(1, len(there) // _SAMPLE)], return_counts=True)
+    often = np.argsort(-count, kind="stable")[: int((count >= _FREQUENT).sum())][:_MOST_FREQUENT]
+    shared = known[count >= _SHARED]
+    alone = [known[[k]] for k in often] if len(shared) > 1 else []
+    return [those for those in (shared, *alone) if 0 < len(those) < len(known)]
+
+
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
     """The data with a column for each released column with a telling mark: 1 if the value has it; these columns by name.
 
-    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, or missing. Files of
-    more than ten million records are not looked at.
+    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, missing or repeated.
+    Repeated values need to tell something about another column: about its own, the values themselves say as much. Files of more
+    than ten million records are not looked at.
     """
     if joined.rows > MOST_HELD:
         return joined, {}
     record, group, _ = collect(joined, ())
-    originals: list[tuple[Floats, Floats]] = []
+    originals: dict[str, tuple[Floats, Floats]] = {}
     used = list(released)[:_MOST] if before else []
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
-    limit = _quantile(len(before) * len(used) * (MARKS + _ODD))
+    limit = _quantile(len(before) * len(used) * (MARKS + _ODD + 1 + _MOST_FREQUENT))
     for name in used:
         values = collect(joined, [name])[2][name]
         marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         best, flag = 0.0, None
-        flags = _flags(marks)
-        flags += [are_multiples(values, unit) for unit in (odd_units(values) if values.dtype.kind == "f" else [])]
+        flags = [(has, before) for has in _flags(marks)]
+        if values.dtype.kind == "f":
+            others = [b for b in before if b != scratch("original", name)]
+            flags += [(are_multiples(values, unit), before) for unit in odd_units(values)]
+            flags += [(np.isin(values, those), others) for those in (repeated_values(values) if others else [])]
         if flags and not originals:
-            originals = [_centred_ranks(collect(joined, [b])[2][b], group) for b in before]
-        for has in flags:
+            originals = {b: _centred_ranks(collect(joined, [b])[2][b], group) for b in before}
+        for has, related in flags:
             away = _centred(has.astype(np.float64), group)
-            strength = max(_strength(away, x) for x in originals)
+            strength = max(_strength(away, originals[b]) for b in related)
             if strength > max(best, limit):
                 best, flag = strength, has.astype(np.float64)
         if flag is not None:

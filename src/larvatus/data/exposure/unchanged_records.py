@@ -28,7 +28,7 @@ _IN_SHORT = {
     TOLD_BY_BLANK: "missing values stand for a value: {where}", KEPT_DIFFERENCE: "a difference is released as it is: {where}",
     GIANT: "{where} can be read from the release", NEAR_ALONE: "{count} that the unmasked columns identify: a value nearly "
     "unchanged", NEAR_PAIR: "{count} with only one look-alike: a value nearly unchanged",
-    LEFT_OVER: "{count} that one of two releases lacks: their values are what the releases differ by",
+    LEFT_OVER: "{count} that one of two releases lacks or has in another sub-group: their values are the difference",
 }
 _MOST_NAMED = 3
 _RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
@@ -131,8 +131,9 @@ def unchanged_in_words(tables: Iterable[Rows]) -> tuple[str, ...]:
         out.append(f"{moved:,} {'record is' if moved == 1 else 'records are'} released in another row with all confidential "
                    "values together: whoever knows some of them can find the others.")
     if left := counts.get(LEFT_OVER, (0, 0.0))[0]:
-        out.append(f"{left:,} {'record is' if left == 1 else 'records are'} in one release and not in another one: values of "
-                   f"{'this record' if left == 1 else 'these records'} are what the two releases differ by.")
+        out.append(f"{left:,} {'record is' if left == 1 else 'records are'} in one release and not in another one, or in "
+                   f"another sub-group there: values of {'this record' if left == 1 else 'these records'} are what the two "
+                   "releases differ by.")
     for kind, others in ((NEAR_ALONE, "no other record"), (NEAR_PAIR, "only one other record")):
         near = counts.get(kind, (0, 0.0))[0]
         if near:

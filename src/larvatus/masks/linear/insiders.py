@@ -10,12 +10,14 @@ still come near (`stats.linear.insider_intervals`): a sub-group is refused in wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from larvatus.core.errors import MaskError
-from larvatus.data.design import design_of
+from larvatus.data.contracts import Block
+from larvatus.data.design import Design, design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import reduce_groups
 
 _LEAST = 2  # residual dimensions that any release needs
 NARROW_INTERVAL = 0.1  # standard deviations; a narrower interval gives a value away
@@ -23,9 +25,12 @@ _OFTEN = 0.1  # share of values with such an interval that is refused
 _MOST_RECORDS, _MOST_GROUPS = 64, 200  # of the sub-groups in which intervals are computed
 
 
-def smallest_for(data: Microdata, insiders: int, rotated: bool) -> int:
-    """Smallest sub-group in which more than this number of insiders are needed; r is the number of confidential columns."""
-    given, r = len(design_of(data, data.non_confidential).terms), len(data.confidential)
+def smallest_for(data: Microdata, insiders: int, rotated: bool, with_s: bool = True) -> int:
+    """Smallest sub-group in which more than this number of insiders are needed; r is the number of confidential columns.
+
+    `with_s` says whether covariances with S are exact too.
+    """
+    given, r = len(design_of(data, data.non_confidential).terms) if with_s else 0, len(data.confidential)
     if insiders == 0:
         return 1 + given + _LEAST
     halves = 2 * insiders + (r + 1) + (0 if rotated else 2 * r)  # twice the number that m must exceed
@@ -58,6 +63,25 @@ def groups_to_examine(data: Microdata, insiders: int) -> frozenset[int]:
     """The smallest sub-groups, in which insiders may come near the values of others without computing them."""
     small = sorted((n, g) for g, n in enumerate(data.groups.sizes) if n <= _MOST_RECORDS)
     return frozenset(g for _, g in small[:_MOST_GROUPS]) if insiders else frozenset()
+
+
+def pinned_shares(data: Microdata, present: Sequence[tuple[str, ...]], design: Design, insiders: int) -> dict[int, float]:
+    """How often insiders come near the values of others if residuals are rotated, by sub-group, for the small ones."""
+    groups = groups_to_examine(data, insiders)
+    if not groups:
+        return {}
+
+    def look(group: int, block: Block) -> float | None:
+        from larvatus.stats.linear.insider_intervals import share_pinned
+
+        names = present[group]
+        if group not in groups or not names:
+            return None
+        return share_pinned(block.matrix(names), design.matrix(group, block), None, insiders, NARROW_INTERVAL)
+
+    columns = list(dict.fromkeys([*data.confidential, *design.columns]))
+    found = reduce_groups(data, columns, look, lambda one, other: one if other is None else other)
+    return {g: share for g, share in enumerate(found) if share is not None}
 
 
 def refuse_pinned(data: Microdata, shares: Mapping[int, float], insiders: int, method: str) -> None:
