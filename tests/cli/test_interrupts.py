@@ -216,7 +216,7 @@ def test_a_study_in_a_compiled_loop(place):
     place.check_clean()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_study_in_two_processes_ends_both(place, number):
     (place.folder / "study.toml").write_text(STUDY.format(attack="letting_attack"))
     process = place.started("run", "study.toml", "-o", "out", "--jobs", "2")

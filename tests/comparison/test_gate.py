@@ -439,7 +439,7 @@ def test_a_limit_on_the_worst_category_can_be_stated():
         assert judged.meets_limits is met
 
 
-@pytest.mark.parametrize("window", [0.15, 0.5])
+@pytest.mark.parametrize("window", [pytest.param(0.15, marks=pytest.mark.slow), 0.5])
 def test_a_pairwise_swap_passes_no_tier(window: float):
     frame = pd.DataFrame(np.random.default_rng(3).lognormal(size=(120, 4)), columns=list("abcd"))
     data = lv.read(frame, confidential=list("abcd"))

@@ -156,7 +156,7 @@ def test_given_s_the_new_values_have_nothing_to_do_with_the_old(kind):
 
 
 @pytest.mark.parametrize("levels", [2, 3])
-@pytest.mark.parametrize("share", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("share", [0.0, pytest.param(0.6, marks=pytest.mark.slow), 0.9])
 def test_mean_ranks_at_the_levels_of_a_nominal_s_are_kept(levels, share):
     """In expectation, but for the thousandth that is given up so that a level wholly inside ties has an effect at all.
 

@@ -195,7 +195,10 @@ def read_region(frame: pd.DataFrame, person: str | None = "person") -> lv.Microd
                    sub_groups=["region"], nominal=["sex"], person=person)
 
 
-@pytest.mark.parametrize("step", ["data_shuffling", "rank_swap(window=0.3)", "sufficiency_based"])
+@pytest.mark.parametrize("step", [
+    "data_shuffling", "sufficiency_based",
+    pytest.param("rank_swap(window=0.3)", marks=pytest.mark.slow),  # it keeps the same values as a shuffle
+])
 def test_a_file_released_again_with_a_few_more_persons(step: str) -> None:
     """Eight persons are new. What both releases of their region differ by is their income: (8, 0, 8) of 8.
 
