@@ -15,18 +15,22 @@ import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
 from larvatus.certificates.determined_columns import nearly_determined
+from larvatus.certificates.unchanged_columns import (
+    chance_of_rounding_back,
+    columns_perhaps_unchanged,
+    densest_factor,
+    densest_noise,
+)
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
 from larvatus.data.households.record_units import record_units
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
-from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.steps import TAKEN, columns_of_step, is_key_step, mark_records, view_of_step
 from larvatus.data.verbs import as_one_group, take_rows
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise, no_values
-from larvatus.stats.noise.rounding import round_to_base
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
@@ -44,14 +48,14 @@ class NoLaw(LarvatusError):
 class ReleasedLaws:
     """The law of each cell, the cells, and whether each released row depends on its own record's draws only.
 
-    `sets` belongs to columns that later steps might change back into the original: the records that share their cell with
-    others, in sets of equal values.
+    `back` belongs to columns that later steps might change back into the original: the number of sets of equal values, of
+    records that share their cell with others, and a bound on the chance.
     """
 
     laws: tuple[JointLaw, ...]
     cells: CandidateCells
     row_by_row: bool
-    sets: tuple[int, ...] = ()
+    back: tuple[tuple[int, float], ...] = ()
 
 
 def masking_steps(release: Release, original: Microdata) -> list[Mask]:
@@ -139,11 +143,13 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
-    shared = cells.sizes[cells.code] > 1
-    keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]
-            for n in _perhaps_changed_back(later, release, original, values)]
-    return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
-                        tuple(len(np.unique(codes_of(k))) for k in keys))
+    shared, back = cells.sizes[cells.code] > 1, []
+    for name, base in columns_perhaps_unchanged(later, ROW_WISE_STEPS, release, original, values).items():
+        x = values[name].astype(np.float64)
+        densest = next(part.densest(name, cells.group, x) for part in parts if name in part.columns)
+        sets = codes_of([cells.code[shared].astype(np.float64), np.nan_to_num(x[shared])])
+        back.append((len(np.unique(sets)), chance_of_rounding_back(x, base, densest)))
+    return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS, tuple(back))
 
 
 def _check_weight(later: Mask, original: Microdata) -> None:
@@ -152,29 +158,6 @@ def _check_weight(later: Mask, original: Microdata) -> None:
     uses = getattr(later, "replacement", "") == "mean" and getattr(later, "weighted", None) is not False
     if uses and weight is not None and weight not in original.known:
         raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
-
-
-def _perhaps_changed_back(
-    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any]
-) -> list[str]:
-    """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
-    out = {n for n in original.confidential if original.table.columns[n].dates is not None}
-    out |= {n for n, unit in release.internals.units.items() if n in values and not _moved(values[n], unit)}
-    for step in later:
-        names = columns_of_step(step, original)
-        if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
-            continue  # values that are not cut keep their noise, and a column of one value does not count
-        if step.name() not in ROW_WISE_STEPS:
-            out |= set(names)
-            continue
-        bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b)}
-    return sorted(out)
-
-
-def _moved(x: Floats, base: float) -> bool:
-    """Whether rounding changes a value."""
-    return bool(np.nan_to_num(round_to_base(x, base) - x).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +186,16 @@ class _StepLaw:
         if self.factors is not None:
             return _by_factors([self.factors[n] for n in there], group, x)
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
+
+    def densest(self, name: str, group: Ints, x: Floats) -> Floats:
+        """The highest density of each record's noise in a column; infinite where it has none, or none is known."""
+        if self.factors is not None:
+            out = densest_factor(self.factors[name], group, x)
+        else:
+            found = [densest_noise(g, self.columns.index(name)) for g in self.groups]
+            out = np.array(found)[group] if found else np.full(len(x), np.inf)
+        left = (self.marks == 0 if self.marks is not None else False) | (self.zeros_kept & (x == 0))
+        return np.where(left, np.inf, out)
 
     def _changes(self, value: float) -> bool:
         missing = value < 0 if self.moves is not None else bool(np.isnan(value))

@@ -173,7 +173,8 @@ def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int
     Whoever guesses at a row of equal value would then be right once in every set of equal values. The bounds in blocks
     say how rare this number of links is.
     """
-    out = sum(min(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means) for sets in found.sets)
+    out = sum(min(chance, *(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means))
+              for sets, chance in found.back)
     if out > _OFTEN:
         raise NoLaw("a draw that later steps change back is drawn again, perhaps often with so few records")
     return out
