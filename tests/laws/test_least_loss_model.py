@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import larvatus as lv
 from larvatus.core.errors import StudyError
+from larvatus.stats.linear.fit_on_s import FitOnS
 from larvatus.stats.linear.least_loss import (
     directions_of,
     information_in,
@@ -65,6 +66,27 @@ def test_nothing_is_kept_at_no_bits_and_all_directions_are_alike_if_columns_are(
 def test_shared_directions_are_kept_most():
     b = least_loss_similarities(np.array([0.1, 1.0, 3.0]), 2.0)
     assert b[0] < b[1] < b[2]
+
+
+def test_the_stated_law_is_that_of_pooled_categories(monkeypatch):
+    """Two categories of S with one or two records are pooled by the mask: its matrices are those that the law states."""
+    draws = np.random.default_rng(3)
+    s = np.array(["r", "q", "q"] + ["u", "v"] * 30)
+    a = draws.normal(size=63) + np.where(s == "q", 5.0, 0.0)
+    frame = pd.DataFrame({"g": 1, "s": s, "a": a, "b": a + draws.exponential(size=63) + np.where(s == "r", 9.0, 0.0)})
+    data = lv.read(frame, confidential=["a", "b"], non_confidential=["s"], sub_groups=lv.SubGroups(columns=["g"], small="pool"))
+    used, weights_of = [], FitOnS.noise_weights
+
+    def watched(fit: FitOnS, beta: np.ndarray) -> np.ndarray:
+        used.append((beta, weights_of(fit, beta) * fit.scale[-2:]))
+        return weights_of(fit, beta)
+
+    monkeypatch.setattr(FitOnS, "noise_weights", watched)
+    release = lv.mask(data, "least_loss_model(bits=1.0)", secret=SECRET)
+    beta, root = used[-1]
+    law = release.steps[0].law(data).groups[0]
+    assert law.on_x == pytest.approx(beta, abs=1e-9)
+    assert law.covariance == pytest.approx(root.T @ root, abs=1e-9)
 
 
 def normal_file(n: int, seed: int) -> pd.DataFrame:

@@ -16,14 +16,13 @@ _THIN = 1e-4  # spread within cells, in SDs of the column, below which a model m
 
 
 def nearly_determined(steps: Sequence[Mask], original: Microdata, cells: CandidateCells) -> str:
-    """The name of a column that hardly varies among records of equal S and that a model may release as it is; or empty.
+    """The name of a column that hardly varies among records of equal S and that a model on S may release as it is; or empty.
 
-    Models are fitted within sub-groups, or patterns of missing values in them. Noise and ranks depend on no such decision,
-    and masks that draw each record on its own state their law.
+    Models are fitted within sub-groups, or patterns of missing values in them. Ranks depend on no such decision.
     """
     for step in steps:
         names = [n for n in columns_of_step(step, original) if original.table.columns[n].kind == "number"]
-        if step.permutes or step.record_wise or not names or not step.model_copy(update={"where": None}).forgets_pairing():
+        if step.permutes or not names:
             continue
         _, values = original_values(original, names)
         patterns = [np.isnan(np.asarray(values[n], dtype=np.float64)).astype(np.float64) for n in names]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
+from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
@@ -31,6 +32,7 @@ ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
 
 
+_NO_DIGITS = 1e-12  # eigenvalue of a correlation matrix below which it is mostly rounding
 _UNLIKELY = 1e-9  # chance of a draw without any change below which drawing again is neglected
 
 
@@ -106,6 +108,7 @@ def check_first_steps(steps: Sequence[Mask], release: Release, original: Microda
     for step in steps:
         names = set(columns_of_step(step, original))
         if step.name() in PROCESSING and names <= seen:
+            _check_weight(step, original)
             continue
         if names & seen:
             raise NoLaw(f"{step.name()} masks a column that another step masked before it")
@@ -126,6 +129,9 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     first = check_first_steps(steps, release, original)
     cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
     parts = [_law_of_step(step, original) for step in first]
+    column = nearly_determined([s for s, part in zip(first, parts, strict=True) if part.fitted], original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     _, values = original_values(original, original.confidential)
     laws = []
     for rows in cells.rows():
@@ -135,14 +141,25 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     later = [s for s in steps if s not in first]
     shared = cells.sizes[cells.code] > 1
     keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]
-            for n in _perhaps_changed_back(later, original, values)]
+            for n in _perhaps_changed_back(later, release, original, values)]
     return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
                         tuple(len(np.unique(codes_of(k))) for k in keys))
 
 
-def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Mapping[str, Any]) -> list[str]:
+def _check_weight(later: Mask, original: Microdata) -> None:
+    """Raise `NoLaw` if a later step uses survey weights that are not released: they are not known like S."""
+    weight = original.roles.weight
+    uses = getattr(later, "replacement", "") == "mean" and getattr(later, "weighted", None) is not False
+    if uses and weight is not None and weight not in original.known:
+        raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
+
+
+def _perhaps_changed_back(
+    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any]
+) -> list[str]:
     """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
     out = {n for n in original.confidential if original.table.columns[n].dates is not None}
+    out |= {n for n, unit in release.internals.units.items() if n in values and not _moved(values[n], unit)}
     for step in later:
         names = columns_of_step(step, original)
         if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
@@ -151,14 +168,18 @@ def _perhaps_changed_back(later: Sequence[Mask], original: Microdata, values: Ma
             out |= set(names)
             continue
         bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-        moved = {n: np.nan_to_num(round_to_base(values[n], b) - values[n]) for n, b in zip(names, bases, strict=True)}
-        out |= {n for n in names if not moved[n].any()}
+        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b)}
     return sorted(out)
+
+
+def _moved(x: Floats, base: float) -> bool:
+    """Whether rounding changes a value."""
+    return bool(np.nan_to_num(round_to_base(x, base) - x).any())
 
 
 @dataclass(frozen=True, slots=True)
 class _StepLaw:
-    """The law of one step in every sub-group: linear, by factors, or between levels."""
+    """The law of one step in every sub-group: linear, by factors, or between levels; `fitted` if it has a model on S."""
 
     step: str
     columns: tuple[str, ...]
@@ -167,6 +188,7 @@ class _StepLaw:
     moves: Mapping[str, Sequence[Matrix]] | None = None
     zeros_kept: bool = False
     marks: Floats | None = None
+    fitted: bool = False
 
     def of_cell(self, group: int, rows: Ints, values: Mapping[str, Any]) -> list[RecordLaw]:
         if self.marks is not None and not self.marks[rows[0]]:
@@ -199,11 +221,14 @@ class _StepLaw:
 
 
 def _root_of(covariance: Matrix) -> Matrix:
-    """A factor R with RᵀR = covariance, taken on the correlation scale."""
+    """A factor R with RᵀR = covariance, taken on the correlation scale.
+
+    Directions with so little noise that the covariance has no digits of it count as if they had none.
+    """
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale)
+    return np.asarray(np.sqrt(np.where(values > _NO_DIGITS, values, 0.0))[:, None] * vectors.T * scale)
 
 
 def _by_factors(laws: Sequence[FactorLaw], group: int, x: Floats) -> list[RecordLaw]:
@@ -290,7 +315,7 @@ def _law_in_view(step: Mask, view: Microdata) -> _StepLaw:
         raise NoLaw(f"{name} does not draw each record on its own")
     law = step.law(view)
     if law is not None:
-        return _StepLaw(name, law.confidential, groups=law.groups, zeros_kept=law.zeros_kept)
+        return _StepLaw(name, law.confidential, groups=law.groups, zeros_kept=law.zeros_kept, fitted=bool(law.given))
     factors = step.factor_law(view)
     if factors is None:
         raise NoLaw(f"{name} states no law of its draws")

@@ -36,6 +36,7 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
     found: dict[str, ColumnPrivacy] = {}
     first: dict[str, Mask] = {}
     base = {n: 1 / UNITS[kind.unit] for n in original.confidential if (kind := original.table.columns[n].dates) is not None}
+    base |= {n: max(unit, base.get(n, 0.0)) for n, unit in release.internals.units.items()}
     for step in masking_steps(release, original):
         names = columns_of_step(step, original)
         if step.name() in ROW_WISE_STEPS and set(names) <= set(found):

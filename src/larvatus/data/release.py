@@ -37,7 +37,8 @@ class ReleaseInternals:
     values: the same steps draw the same in two releases that share it. The other fields describe what an attack is given.
     `copies_averaged` is the number of copies of which the data are the average. `original_columns` maps the columns that
     come from `other_releases` (of the same records) to the original columns that they mask. `whole_wave` has the copies of
-    another wave with all its records, also those of persons that this file lacks.
+    another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints rounded
+    columns after the steps.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)
@@ -46,6 +47,7 @@ class ReleaseInternals:
     original_columns: Mapping[str, str] = field(default_factory=dict)
     other_releases: tuple[Release, ...] = ()
     whole_wave: tuple[Microdata, ...] = ()
+    units: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

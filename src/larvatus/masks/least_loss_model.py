@@ -24,7 +24,7 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import count_present
 from larvatus.masks.linear.model_draws import draw_from_model
-from larvatus.masks.linear.models import fits_of, linear_law
+from larvatus.masks.linear.models import design_of_model, fits_of, linear_law
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.fit_on_s import FitOnS
@@ -80,7 +80,7 @@ class LeastLossModel(Mask):
         if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
             return None
         present = [names] * len(original.groups)
-        fits = fits_of(original, present, design_of(original, original.non_confidential))
+        fits = fits_of(original, present, design_of_model(original))
         return linear_law(original, self._similarities(fits, present))
 
     def change_clause(self) -> str:

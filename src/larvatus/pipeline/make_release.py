@@ -128,7 +128,7 @@ def mask(
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
-    internals = ReleaseInternals(row_random=order, draws=stream_key(secret, "draws", context))
+    internals = ReleaseInternals(row_random=order, draws=stream_key(secret, "draws", context), units=asked.units())
     return Release(label, tuple(current), told_steps, tuple(notes), internals=internals, rules=table,
                    unmasked=unmasked_reasons(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
 

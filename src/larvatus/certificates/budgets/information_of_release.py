@@ -87,10 +87,8 @@ def _equal_rows(release: Release, cells: CandidateCells) -> float:
 def _of_steps(
     first: Sequence[Mask], release: Release, original: Microdata, cells: CandidateCells
 ) -> tuple[str, float, LinearInformation | None]:
-    column = nearly_determined(first, original, cells)
-    if column:
-        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
     forgetting = [s for s in first if s.forgets_pairing()]
+    _check_determined(forgetting, original, cells)
     if forgetting and chance_of_equal_draw(release, original, cells) > RARELY_EQUAL:
         raise NoLaw("a draw that leaves a column unchanged is drawn again, perhaps with so few records")
     if len(forgetting) == len(first):
@@ -117,12 +115,21 @@ def _of_steps(
         if law is None:
             rest += _of_factors(step, view, values, cells)
             continue
+        if law.given:
+            _check_determined([step], original, cells)
         made = _of_law(law, values, cells, step.name())
         linear.append(made[:3])
         excess += made[3]
     joined = _side_by_side(linear, values, cells, excess, rest)
     nats = rest if joined is None else nats_of(joined)
     return LAW, nats, joined
+
+
+def _check_determined(models: Sequence[Mask], original: Microdata, cells: CandidateCells) -> None:
+    """Raise `NoLaw` if a model on S may release a column as it is."""
+    column = nearly_determined(models, original, cells)
+    if column:
+        raise NoLaw(f"S nearly determines {column}, which may be released as it is")
 
 
 def nats_of(linear: LinearInformation) -> float:

@@ -106,6 +106,12 @@ def rotate_residuals(
     return map_groups(data, rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
+def design_of_model(original: Microdata, rare: int = 2) -> Design:
+    """The design of S as masks use it: if the study pools, categories with up to `rare` records are joined to others."""
+    plain = design_of(original, original.non_confidential)
+    return with_pooled_levels(original, plain, rare)[0] if original.sub_groups.pools else plain
+
+
 def linear_law(
     original: Microdata, beta: Matrix | Sequence[Matrix], weight: str | None = None, shape: NoiseLaw = "normal",
     orthogonal: bool = False, rare: int = 2,
@@ -123,8 +129,7 @@ def linear_law(
     names = original.confidential
     if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
         return None
-    plain = design_of(original, original.non_confidential)
-    design = with_pooled_levels(original, plain, rare)[0] if original.sub_groups.pools else plain
+    design = design_of_model(original, rare)
     p = len(names)
     betas = [beta] * len(original.groups) if isinstance(beta, np.ndarray) else list(beta)
 

@@ -17,7 +17,9 @@ from larvatus.core.arrays import Floats, Ints, Matrix
 
 _HALF = np.sqrt(3.0)
 _NARROW = np.sqrt(0.4)
-_SURE = 1e-9  # noise that a direction without noise is taken to have, in SDs of the column
+_SURE = 1e-14  # noise that a direction without noise is taken to have, in SDs of the column: less than the last digits
+_APART = 1e3  # between values of columns without noise, in SDs
+_ROUNDING = 4 * np.finfo(float).eps
 
 
 class RecordLaw(Protocol):
@@ -93,8 +95,15 @@ def _log_density(shape: str, r: Floats) -> Floats:
 def added_noise(values: Matrix, root: Matrix, shape: str) -> AddedNoise | None:
     """The law of values + rootᵀ u; None if the draws u cannot be recovered from the noise.
 
-    Directions that get no noise are kept with noise so small that records that differ there are told apart.
+    Directions that get no noise are kept with noise so small that records that differ there are told apart. Columns without
+    noise tell all their values apart.
     """
+    noisy = (root != 0).any(axis=0)
+    if not noisy.all():
+        codes = [np.unique(x, return_inverse=True)[1].reshape(-1) for x in values[:, ~noisy].T if np.ptp(x) > 0]
+        rest = added_noise(values[:, noisy], root[:, noisy], shape) if noisy.any() else no_values(len(values))
+        return rest and AddedNoise(np.column_stack([rest.points, *(_APART * c for c in codes)]),
+                                   (*rest.shapes, *("normal",) * len(codes)))
     sd = np.maximum(values.std(axis=0), np.sqrt((root**2).sum(axis=0)))
     sd = np.where(sd > 0, sd, 1.0)
     left, size, right = np.linalg.svd(root / sd, full_matrices=True)
@@ -105,8 +114,10 @@ def added_noise(values: Matrix, root: Matrix, shape: str) -> AddedNoise | None:
     if shape != "normal":
         turn = turn @ left[:, :rank].T
     still = right[rank:].T / sd[:, None] / _SURE
-    still = still[:, np.ptp(values @ still, axis=0) > 1.0] if still.shape[1] else still
-    return AddedNoise(values @ np.hstack([turn, still]), (shape,) * rank + ("normal",) * still.shape[1])
+    centred = values - values.mean(axis=0)
+    at, doubt = centred @ still, _ROUNDING * (np.abs(values) @ np.abs(still))  # of the numbers themselves
+    still = still[:, (at - doubt).max(axis=0) > (at + doubt).min(axis=0) + 1.0]
+    return AddedNoise(centred @ np.hstack([turn, still]), (shape,) * rank + ("normal",) * still.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +133,9 @@ class RandomFactor:
         return np.asarray(self.values / np.sqrt(self._sd(self.values) ** 2).mean(axis=0))
 
     def _sd(self, x: Floats) -> Floats:
-        sd = np.hypot(self.noise_sd, self.factor_sd * x)
-        return np.asarray(np.maximum(sd, _SURE * np.maximum(self.values.std(axis=0), 1e-300)))
+        sd, every = (np.hypot(self.noise_sd, self.factor_sd * v) for v in (x, self.values))
+        least = np.where(every > 0, every, np.inf).min(axis=0)
+        return np.asarray(np.where(sd > 0, sd, _SURE * np.where(np.isfinite(least), least, 1.0)))
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Floats:
         x = self.values[rows]
@@ -133,8 +145,9 @@ class RandomFactor:
         x = self.values[rows]
         sd = self._sd(x)
         out = np.zeros((len(released), len(rows)))
-        for k in range(x.shape[1]):
-            out -= ((released[:, k : k + 1] - x[:, k]) / sd[:, k]) ** 2 / 2 + np.log(sd[:, k])
+        with np.errstate(over="ignore"):
+            for k in range(x.shape[1]):
+                out -= ((released[:, k : k + 1] - x[:, k]) / sd[:, k]) ** 2 / 2 + np.log(sd[:, k])
         return out
 
 
