@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
+from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
 from larvatus.certificates.determined_columns import nearly_determined
+from larvatus.certificates.unchanged_columns import chance_of_small_draws, values_alike, widths_of_change
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
@@ -45,13 +46,15 @@ class ReleasedLaws:
     """The law of each cell, the cells, and whether each released row depends on its own record's draws only.
 
     `sets` belongs to columns that later steps might change back into the original: the records that share their cell with
-    others, in sets of equal values.
+    others, in sets of values so near that they may change places unnoticed. `small_draws` bounds the chance that noise
+    alone leaves a column unchanged.
     """
 
     laws: tuple[JointLaw, ...]
     cells: CandidateCells
     row_by_row: bool
     sets: tuple[int, ...] = ()
+    small_draws: float = 0.0
 
 
 def masking_steps(release: Release, original: Microdata) -> list[Mask]:
@@ -139,11 +142,11 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
-    shared = cells.sizes[cells.code] > 1
-    keys = [[cells.code[shared].astype(np.float64), np.nan_to_num(values[n][shared].astype(np.float64))]
-            for n in _perhaps_changed_back(later, release, original, values)]
+    shared, alike, widths = cells.sizes[cells.code] > 1, values_alike(original, cells), widths_of_change(original, cells)
+    back = _perhaps_changed_back(later, release, original, values, widths)
+    noise = {n: sd for part in parts for n, sd in part.noise_sd(cells, values).items()}
     return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
-                        tuple(len(np.unique(codes_of(k))) for k in keys))
+                        tuple(len(np.unique(alike[n][shared])) for n in back), chance_of_small_draws(widths, noise))
 
 
 def _check_weight(later: Mask, original: Microdata) -> None:
@@ -155,11 +158,12 @@ def _check_weight(later: Mask, original: Microdata) -> None:
 
 
 def _perhaps_changed_back(
-    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any]
+    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any],
+    widths: Mapping[str, Floats],
 ) -> list[str]:
     """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
     out = {n for n in original.confidential if original.table.columns[n].dates is not None}
-    out |= {n for n, unit in release.internals.units.items() if n in values and not _moved(values[n], unit)}
+    out |= {n for n, unit in release.internals.units.items() if n in widths and not _moved(values[n], unit, widths[n])}
     for step in later:
         names = columns_of_step(step, original)
         if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
@@ -168,13 +172,13 @@ def _perhaps_changed_back(
             out |= set(names)
             continue
         bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b)}
+        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b, widths[n])}
     return sorted(out)
 
 
-def _moved(x: Floats, base: float) -> bool:
-    """Whether rounding changes a value."""
-    return bool(np.nan_to_num(round_to_base(x, base) - x).any())
+def _moved(x: Floats, base: float, width: Floats) -> bool:
+    """Whether rounding changes a value, by more than may count as no change."""
+    return bool((np.nan_to_num(np.abs(round_to_base(x, base) - x)) > width).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +207,23 @@ class _StepLaw:
         if self.factors is not None:
             return _by_factors([self.factors[n] for n in there], group, x)
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
+
+    def noise_sd(self, cells: CandidateCells, values: Mapping[str, Any]) -> dict[str, Floats]:
+        """The SD of the noise of each number; 0 where none is added."""
+        if self.moves is not None:
+            return {}
+        out = {}
+        for j, name in enumerate(self.columns):
+            x = np.nan_to_num(values[name])
+            if self.factors is not None:
+                law = self.factors[name]
+                factor = law.bias_sd if law.bias == "normal" else np.sqrt(np.log1p(law.bias_sd**2)) / (1 + law.bias_sd**2)
+                sd = np.hypot(law.noise_sd[cells.group], factor * x)
+            else:
+                sd = np.sqrt(np.maximum([g.covariance[j, j] for g in self.groups], 0.0))[cells.group]
+            masked = ~np.isnan(values[name]) & ~((x == 0) & self.zeros_kept)
+            out[name] = np.where(masked & (True if self.marks is None else self.marks == 1), sd, 0.0)
+        return out
 
     def _changes(self, value: float) -> bool:
         missing = value < 0 if self.moves is not None else bool(np.isnan(value))
