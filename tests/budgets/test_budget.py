@@ -296,3 +296,14 @@ def test_the_same_secret_with_another_s_counts_as_telling_everything():
     assert any("same secret" in note for note in found.notes)
     other = [pairs[0], made(read(moved), "additive_noise(variance=8.0)", secret=1, name="corrected")]
     assert lv.budget(other, key=KEY).bits < found.most / 4
+
+
+@pytest.mark.parametrize("step", ["correlated_noise(variance=0.5)", "linear_model(similarity=0.8)"])
+def test_small_differences_between_columns_count_like_large_ones(step):
+    """Columns that are one but for 1e-8 of it have noise as small as these differences: a release tells all the same."""
+    draws = np.random.default_rng(1)
+    a = draws.normal(size=100)
+    near, equal = (pd.DataFrame({"g": 1, "a": a, "b": 2 * a + far * draws.normal(size=100), "c": 3 * a}) for far in (1e-8, 0.0))
+    told, small = (lv.budget(made(read(frame), step), key=KEY).bits for frame in (near, equal))
+    assert told > 5
+    assert small < 1

@@ -380,6 +380,23 @@ def test_rows_in_the_original_order_have_no_certificate(tmp_path):
     assert "the stated steps, and nothing else, made the file" in shuffled.whole_file.assumptions
 
 
+def test_columns_without_a_role_tell_rows_apart(tmp_path):
+    """Someone added a number of the person to the released file: no bound on it holds, with steps or without."""
+    data = read(table("normal"))
+    lv.mask(data, "rounding(base=4.0)", secret=SECRET).write(tmp_path / "r.parquet", pairing=tmp_path / "p.parquet")
+    plain = lv.certify(data, tmp_path / "r.parquet", pairing=tmp_path / "p.parquet")
+    assert plain.whole_file.expected < 1
+    pd.read_parquet(tmp_path / "r.parquet").assign(number=np.arange(120)).to_parquet(tmp_path / "more.parquet")
+    for steps in ([], ["rounding(base=4.0)"]):
+        found = lv.certify(data, tmp_path / "more.parquet", pairing=tmp_path / "p.parquet", steps=steps)
+        assert all(c.expected == c.upper == 1 and not c.exact for c in found)
+        assert any("columns without a role, which may tell rows apart: number" in why for why in found.refusals)
+    scoring = lv.Scoring(attacks=["nearest_record"], measures="moments", certify=True)
+    file = {"name": "file", "file": str(tmp_path / "more.parquet"), "pairing": str(tmp_path / "p.parquet")}
+    compared = lv.compare(data, [file], scoring=scoring)
+    assert compared.candidates[0].certificates.whole_file.expected == 1
+
+
 def test_a_file_is_certified_in_the_sub_groups_in_which_it_was_masked(tmp_path):
     """Pooled sub-groups share the scale of the noise: a file has the certificate of the release that it was written from."""
     draws = np.random.default_rng(3)
@@ -398,7 +415,8 @@ def test_weights_that_are_not_released_may_not_enter_released_values():
     draws = np.random.default_rng(2)
     frame = pd.DataFrame({"a": draws.exponential(size=80), "w": draws.choice([1.0, 2.0], 80)})
     steps = ["data_shuffling", "top_coding(tail=0.1, replacement='mean')"]
-    hidden, shown = (lv.certify(lv.read(frame, confidential=["a"], weight="w", release_weight=yes), steps) for yes in (False, True))
+    roles = {"confidential": ["a"], "weight": "w"}
+    hidden, shown = (lv.certify(lv.read(frame, release_weight=yes, **roles), steps) for yes in (False, True))
     assert any("survey weight" in why for why in hidden.refusals)
     assert hidden.whole_file.expected > 0.5
     assert shown.whole_file.expected == pytest.approx(2 / 80)

@@ -19,6 +19,7 @@ KNOWS: Mapping[str, str] = {
 ROW_BY_ROW = ("the intruder judges each released row on its own, by a rule that does not depend on the release (in expectation "
               "also any other rule, if the other records are a random draw from the file's own distribution)")
 STATED_STEPS = "the stated steps, and nothing else, made the file"
+NO_BOUND = "none"
 IN_ORDER = "the rows are in the original order, which gives every link away"
 
 
@@ -123,11 +124,11 @@ class Certificates(tuple[Certificate, ...]):
         """The same under one more assumption."""
         return self._changed(replace(c, assumptions=(*c.assumptions, more)) for c in self)
 
-    def of_rows_in_order(self) -> Certificates:
-        """The certificates of a file with its rows in the original order: there is no bound on links."""
-        out = self._changed(replace(c, expected=1.0, upper=1.0, estimate=1.0, exact=False, proof=IN_ORDER, upper_proof="",
+    def without_bound(self, why: str) -> Certificates:
+        """The certificates of a file that may give every link away by something other than its masked values."""
+        out = self._changed(replace(c, expected=1.0, upper=1.0, estimate=1.0, exact=False, proof=NO_BOUND, upper_proof="",
                                     assumptions=()) for c in self)
-        out.refusals, out.normal_law = (IN_ORDER, *self.refusals), None
+        out.refusals, out.normal_law = (why, *self.refusals), None
         return out
 
     def _changed(self, certificates: Iterable[Certificate]) -> Certificates:

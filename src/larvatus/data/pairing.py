@@ -16,8 +16,8 @@ from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairings.pairing_files import check_pairing
-from larvatus.data.release import Release
-from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.release import Release, ReleaseInternals
+from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import as_one_group, moments_by_group
 
@@ -80,13 +80,20 @@ def _read_release(
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)
             notes.append(Note("rows are paired by position, and no unmasked column is available to check this", "warning"))
-        return Release(label, (in_records_of(released, data),), notes=tuple(notes))
+        told = ReleaseInternals(kept_order=pairing is None and roles.record_id is None, undeclared=_undeclared(names, data))
+        return Release(label, (in_records_of(released, data),), notes=tuple(notes), internals=told)
     except PairingError:
         if must_pair:
             raise
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), is_paired=False)
+
+
+def _undeclared(names: Sequence[str], data: Microdata) -> tuple[str, ...]:
+    """Columns of a file that have no role, or that are never released."""
+    declared = {*released_columns(data.roles, data.sub_groups), data.roles.record_id}
+    return tuple(n for n in names if n not in declared)
 
 
 def _absent_columns(data: Microdata, names: Sequence[str]) -> list[Note]:
@@ -144,7 +151,9 @@ def _of_copies(copies: Sequence[Release]) -> Release:
             first.data.table.pair(other.data.table, {n: n for n in other.data.confidential})
     notes = dict.fromkeys(n for c in copies for n in c.notes)
     label = first.name if len(copies) == 1 else f"{first.name} and {len(copies) - 1} more"
-    return Release(label, tuple(c for one in copies for c in one.copies), notes=tuple(notes), is_paired=paired)
+    undeclared = tuple(dict.fromkeys(n for c in copies for n in c.internals.undeclared))
+    told = ReleaseInternals(kept_order=any(c.internals.kept_order for c in copies), undeclared=undeclared)
+    return Release(label, tuple(c for one in copies for c in one.copies), notes=tuple(notes), is_paired=paired, internals=told)
 
 
 def _confirms(released: Microdata) -> bool:

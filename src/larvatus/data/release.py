@@ -37,8 +37,9 @@ class ReleaseInternals:
     values: the same steps draw the same in two releases that share it. The other fields describe what an attack is given.
     `copies_averaged` is the number of copies of which the data are the average. `original_columns` maps the columns that
     come from `other_releases` (of the same records) to the original columns that they mask. `whole_wave` has the copies of
-    another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints rounded
-    columns after the steps.
+    another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints
+    rounded columns after the steps. Of a file, `kept_order` tells that it was paired by position, and `undeclared` are its
+    columns without a role.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)
@@ -48,6 +49,8 @@ class ReleaseInternals:
     other_releases: tuple[Release, ...] = ()
     whole_wave: tuple[Microdata, ...] = ()
     units: Mapping[str, float] = field(default_factory=dict)
+    kept_order: bool = False
+    undeclared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

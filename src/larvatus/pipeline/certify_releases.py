@@ -12,7 +12,7 @@ from larvatus.certificates.privacy_of_release import privacy_of
 from larvatus.core.errors import PairingError
 from larvatus.data.accepted_types import ReleaseLike, StepLike
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.certificate import STATED_STEPS, Certificates
+from larvatus.data.certificate import IN_ORDER, STATED_STEPS, Certificates
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
@@ -20,6 +20,7 @@ from larvatus.data.pairing import as_release
 from larvatus.data.pairings.released_keys import with_released_keys
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
+from larvatus.data.roles import column_list
 from larvatus.pipeline.apply_step import in_workable_groups
 from larvatus.pipeline.make_release import mask
 
@@ -33,7 +34,8 @@ def certify(
     There is one bound for each kind of intruder: who knows one record, and who knows all records but not the pairing. No
     attack is run. If steps are given in place of a release, one is made with a new secret. Of a file, `steps` states
     how it was made; without them its bound is weaker. A file that is paired by position shows which row is whose: it
-    needs its pairing file. What is proved, and where it ends: docs/science/certificates.md.
+    needs its pairing file. Columns without a role may tell rows apart, so a file with such columns has no bound. What is
+    proved, and where it ends: docs/science/certificates.md.
 
     Examples:
         >>> import larvatus as lv
@@ -47,12 +49,10 @@ def certify(
     if _is_steps(release):
         return certificates_of(data, mask(data, release))  # type: ignore[arg-type]
     made = as_release(data, release, pairing)
-    kept = not isinstance(release, Release) and pairing is None and data.roles.record_id is None
     if not steps or made.steps:
-        return certificates_of(data, made, row_order="keep" if kept else "random")
+        return certificates_of(data, made)
     masks = [with_records(m, None, data.roles.record_id) for m in all_of(Mask, list(steps))]
-    found = certificates_of(data, _made_by(data, made, masks), row_order="keep" if kept else "random")
-    return found.assuming(STATED_STEPS)
+    return certificates_of(data, _made_by(data, made, masks)).assuming(STATED_STEPS)
 
 
 def certificates_of(data: Microdata, release: Release, row_order: Literal["random", "keep"] = "random") -> Certificates:
@@ -62,7 +62,12 @@ def certificates_of(data: Microdata, release: Release, row_order: Literal["rando
     original = in_groups_of(with_released_keys(data, release), release.data)
     found = certify_release(original, release)
     found.privacy = privacy_of(release, original)
-    return found.of_rows_in_order() if row_order == "keep" else found
+    if row_order == "keep" or release.internals.kept_order:
+        return found.without_bound(IN_ORDER)
+    undeclared = release.internals.undeclared
+    if undeclared:
+        return found.without_bound(f"the file has columns without a role, which may tell rows apart: {column_list(undeclared)}")
+    return found
 
 
 def _made_by(data: Microdata, release: Release, steps: Sequence[Mask]) -> Release:

@@ -167,13 +167,10 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
     return replace(made, notes=(*made.notes, *kept))
 
 
-def _order_of_rows(work: Work, job: Job) -> Literal["random", "keep"]:
+def _order_of_rows(work: Work, job: Job, release: Release) -> Literal["random", "keep"]:
     """The order of the rows in the released file. A file that is paired by position has the original one."""
-    planned = job.given if isinstance(job.given, PlannedRelease) else None
-    if planned is not None and planned.file is None:
-        return work.row_order
-    paired = work.data.roles.record_id is not None or (isinstance(job.given, Release) if planned is None else planned.pairing)
-    return "random" if paired else "keep"
+    made = isinstance(job.given, PlannedRelease) and job.given.file is None
+    return work.row_order if made else "keep" if release.internals.kept_order else "random"
 
 
 def _judgeable(work: Work, release: Release) -> Release:
@@ -244,7 +241,7 @@ class _Bench:
             self.open(asked.job, asked.release)
         held = self.held[asked.job.place]
         if asked.part == "certify":
-            return certificates_of(self.work.data, held.release, _order_of_rows(self.work, asked.job))
+            return certificates_of(self.work.data, held.release, _order_of_rows(self.work, asked.job, held.release))
         if asked.part == "later":
             return held.measured.run_later(asked.kind, asked.found)
         outcome = held.attacked.run(asked.place) if asked.part == "attack" else held.measured.run(asked.place)
@@ -332,7 +329,7 @@ class _Candidates:
         )))
         candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
         entry = work.budget.entry(work.data, release) if work.budget and release.is_paired else None
-        if entry is not None and _order_of_rows(work, job) == "keep":
+        if entry is not None and _order_of_rows(work, job, release) == "keep":
             entry = in_original_order(entry)
         total = work.budget.total(entry) if work.budget and entry else None
         candidate = replace(candidate, certificates=certificates, budget=total)

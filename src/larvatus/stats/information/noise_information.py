@@ -19,6 +19,7 @@ from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.stats.noise.laws import MIXTURE_SHARE, MIXTURE_WIDE
 
 _NO_NOISE = 1e-7  # noise that is narrower than this, relative to the widest direction, is no noise
+_ROUNDING = 64 * np.finfo(float).eps
 
 
 def gaussian_nats(covariance: Matrix, precision: Matrix) -> float:
@@ -39,17 +40,20 @@ def _strengths(covariance: Matrix, precision: Matrix) -> Floats:
     return np.asarray(np.maximum(np.linalg.eigvalsh((inner + inner.T) / 2), 0.0))
 
 
-def precision_of(on_x: Matrix, root: Matrix, deviations: Matrix) -> Matrix | None:
+def precision_of(on_x: Matrix, root: Matrix, deviations: Matrix, largest: float = 1.0) -> Matrix | None:
     """Bᵀ Ω⁻¹ B for noise rootᵀ u (root: draws × columns); None if X varies in a direction without noise.
 
-    `deviations` has the values of X less the means of their candidates, records × columns.
+    `deviations` has the values of X less the means of their candidates, records × columns. Differences within the rounding of
+    the `largest` value, in the same units, are none.
     """
     _, sizes, right = np.linalg.svd(root, full_matrices=True)
     widest = float(sizes.max(initial=0.0))
     wide = np.zeros(len(right), dtype=bool)
     wide[: len(sizes)] = sizes > _NO_NOISE * max(widest, 1e-300)
     silent = right[~wide] @ on_x
-    if np.abs(deviations @ silent.T).max(initial=0.0) > 10 * _NO_NOISE:
+    size = max(largest, float(np.abs(deviations).max(initial=0.0)))
+    doubt = _ROUNDING * size * np.sqrt(max(len(deviations), 1)) * np.abs(silent).sum(axis=1)  # means are rounded, too
+    if (np.abs(deviations @ silent.T) > doubt).any():
         return None
     inner = (right[: len(sizes)][wide[: len(sizes)]] / sizes[wide[: len(sizes)], None]) @ on_x
     return np.asarray(inner.T @ inner)
