@@ -79,3 +79,16 @@ def test_columns_that_cannot_change_within_cells_do_not_count():
     data = lv.read(frame, confidential=["a", "b"], non_confidential=["s"])
     release = lv.mask(data, "additive_noise", secret=SECRET)
     assert chance_of_equal_draw(release, data, candidate_cells(release)) == pytest.approx(1 / 36)
+
+
+def test_values_that_fall_on_codes_of_missing_values_depend_on_other_records():
+    """Such a value becomes the nearest one of another record, so rows are not independent. The whole file is bounded still."""
+    draws = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": draws.integers(0, 30, 60).astype(float)})
+    frame.loc[5, "a"] = 99
+    noise, rounding = "additive_noise(variance=4.0)", "rounding(base=0.5)"
+    for codes, steps, alone in (([99], [noise], True), ([99], [noise, rounding], False), ([(90, 99)], [noise], False),
+                                ([], [noise, rounding], True)):
+        data = lv.read(frame, confidential=["a"], missing={"a": codes} if codes else {})
+        found = laws_of(lv.mask(data, steps, secret=SECRET), data)
+        assert found.row_by_row == alone, (codes, steps)

@@ -20,6 +20,7 @@ from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
 from larvatus.data.households.record_units import record_units
+from larvatus.data.labelling.code_collisions import code_ranges
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.per_column import per_column
@@ -145,7 +146,8 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     shared, alike, widths = cells.sizes[cells.code] > 1, values_alike(original, cells), widths_of_change(original, cells)
     back = _perhaps_changed_back(later, release, original, values, widths)
     noise = {n: sd for part in parts for n, sd in part.noise_sd(cells, values).items()}
-    return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS,
+    alone = {s.name() for s in later} <= ROW_WISE_STEPS and not _may_meet_codes(release, original, later)
+    return ReleasedLaws(tuple(laws), cells, alone,
                         tuple(len(np.unique(alike[n][shared])) for n in back), chance_of_small_draws(widths, noise))
 
 
@@ -155,6 +157,16 @@ def _check_weight(later: Mask, original: Microdata) -> None:
     uses = getattr(later, "replacement", "") == "mean" and getattr(later, "weighted", None) is not False
     if uses and weight is not None and weight not in original.known:
         raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
+
+
+def _may_meet_codes(release: Release, original: Microdata, later: Sequence[Mask]) -> bool:
+    """Whether masked values may fall on codes of missing values: they are then moved to a value that another record has.
+
+    Values that nothing rounds do not fall on a single number.
+    """
+    rounded = {*release.internals.units, *(n for step in later for n in columns_of_step(step, original))}
+    codes = {n: code_ranges(original.roles.missing.get(n, ())) for n in original.numeric(original.confidential)}
+    return any(low < high or n in rounded for n, ranges in codes.items() for low, high in ranges)
 
 
 def _perhaps_changed_back(
@@ -209,7 +221,7 @@ class _StepLaw:
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
 
     def noise_sd(self, cells: CandidateCells, values: Mapping[str, Any]) -> dict[str, Floats]:
-        """The SD of the noise of each number; 0 where none is added."""
+        """Standard deviations of the noise by column and record; 0 where none is added."""
         if self.moves is not None:
             return {}
         out = {}
