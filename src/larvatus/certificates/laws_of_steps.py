@@ -221,7 +221,7 @@ class _StepLaw:
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
 
     def noise_sd(self, cells: CandidateCells, values: Mapping[str, Any]) -> dict[str, Floats]:
-        """Standard deviations of the noise by column and record; 0 where none is added."""
+        """Standard deviations of the noise by column and record, or 0."""
         if self.moves is not None:
             return {}
         out = {}
