@@ -62,7 +62,7 @@ def test_noise_that_may_be_too_small_to_count(step):
     """The bound on that chance is above its frequency in 20,000 draws, within 5 standard errors."""
     data = read([1e8, 9e7, 9.5e7])
     release = lv.mask(data, step, secret=SECRET)
-    chance = laws_of(release, data).small_draws
+    chance = laws_of(release, data).back[0][1]
     x = np.array([1e8, 9e7, 9.5e7])
     width, draws = 1e-7 * x.std(ddof=1), np.random.default_rng(1)
     if "bias_sd" in step:
@@ -71,7 +71,7 @@ def test_noise_that_may_be_too_small_to_count(step):
         moved = 3.0 * (draws.laplace(size=(20_000, 3)) / np.sqrt(2) if "laplace" in step else draws.normal(size=(20_000, 3)))
     seen = (np.abs(moved) <= width).all(axis=1).mean()
     assert 1e-4 < seen <= chance + 5 * np.sqrt(seen / 20_000)
-    assert laws_of(lv.mask(read(GIANT), "additive_noise", secret=SECRET), read(GIANT)).small_draws < 1e-30
+    assert laws_of(lv.mask(read(GIANT), "additive_noise", secret=SECRET), read(GIANT)).back[0][1] < 1e-30
 
 
 def test_columns_that_cannot_change_within_cells_do_not_count():

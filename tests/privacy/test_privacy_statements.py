@@ -114,6 +114,10 @@ def test_rounding_that_may_give_every_value_back_leaves_no_statement():
     assert of(few, noise).epsilon == pytest.approx(5000 * math.sqrt(2) / 900)
     assert "too likely in a after rounding" in of(few, noise, "rounding(base=1000.0)").reason
     assert of(many, noise, "rounding(base=1000.0)").epsilon == of(few, noise).epsilon
+    whole, fine = {"integers": ["a"]}, noise.replace("900.0", "0.5")
+    stated = lv.certify(few, lv.mask(few, fine, constraints=whole, secret=SECRET)).privacy
+    assert "too likely in a after rounding" in stated.reason
+    assert lv.certify(many, lv.mask(many, fine, constraints=whole, secret=SECRET)).privacy.epsilon == of(many, fine).epsilon
 
 
 def test_persons_and_keys_that_are_masked_by_confidential_values_leave_no_statement():

@@ -15,7 +15,14 @@ import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
 from larvatus.certificates.determined_columns import nearly_determined
-from larvatus.certificates.unchanged_columns import chance_of_small_draws, values_alike, widths_of_change
+from larvatus.certificates.unchanged_columns import (
+    chance_of_no_move,
+    columns_perhaps_unchanged,
+    densest_factor,
+    densest_noise,
+    values_alike,
+    widths_of_change,
+)
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
@@ -23,12 +30,10 @@ from larvatus.data.households.record_units import record_units
 from larvatus.data.labelling.code_collisions import code_ranges
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
-from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.steps import TAKEN, columns_of_step, is_key_step, mark_records, view_of_step
 from larvatus.data.verbs import as_one_group, take_rows
 from larvatus.stats.link_bounds.record_laws import JointLaw, LevelLaw, RandomFactor, RecordLaw, added_noise, no_values
-from larvatus.stats.noise.rounding import round_to_base
 
 ROW_WISE_STEPS = frozenset({"rounding"})  # later steps that treat each released row on its own, by fixed settings
 PROCESSING = ROW_WISE_STEPS | {"top_coding", "recoding", "reverse_map"}  # later steps that read only draws of a record
@@ -46,16 +51,14 @@ class NoLaw(LarvatusError):
 class ReleasedLaws:
     """The law of each cell, the cells, and whether each released row depends on its own record's draws only.
 
-    `sets` belongs to columns that later steps might change back into the original: the records that share their cell with
-    others, in sets of values so near that they may change places unnoticed. `small_draws` bounds the chance that noise
-    alone leaves a column unchanged.
+    `back` belongs to columns that may come out unchanged, and would be drawn again: the number of sets of values so near that
+    they may change places unnoticed, of records that share their cell with others, and a bound on the chance.
     """
 
     laws: tuple[JointLaw, ...]
     cells: CandidateCells
     row_by_row: bool
-    sets: tuple[int, ...] = ()
-    small_draws: float = 0.0
+    back: tuple[tuple[int, float], ...] = ()
 
 
 def masking_steps(release: Release, original: Microdata) -> list[Mask]:
@@ -143,12 +146,15 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
-    shared, alike, widths = cells.sizes[cells.code] > 1, values_alike(original, cells), widths_of_change(original, cells)
-    back = _perhaps_changed_back(later, release, original, values, widths)
-    noise = {n: sd for part in parts for n, sd in part.noise_sd(cells, values).items()}
+    shared, back, widths = cells.sizes[cells.code] > 1, [], widths_of_change(original, cells)
+    bases = columns_perhaps_unchanged(later, ROW_WISE_STEPS, release, original, values, widths)
+    alike = values_alike(original, cells)
+    for name, part in ((n, p) for p in parts if p.moves is None for n in p.columns):
+        densest = part.densest(name, cells.group, values[name])
+        chance = chance_of_no_move(values[name], bases.get(name, 0.0), densest, widths[name])
+        back.append((len(np.unique(alike[name][shared])), chance))
     alone = {s.name() for s in later} <= ROW_WISE_STEPS and not _may_meet_codes(release, original, later)
-    return ReleasedLaws(tuple(laws), cells, alone,
-                        tuple(len(np.unique(alike[n][shared])) for n in back), chance_of_small_draws(widths, noise))
+    return ReleasedLaws(tuple(laws), cells, alone, tuple(back))
 
 
 def _check_weight(later: Mask, original: Microdata) -> None:
@@ -167,30 +173,6 @@ def _may_meet_codes(release: Release, original: Microdata, later: Sequence[Mask]
     rounded = {*release.internals.units, *(n for step in later for n in columns_of_step(step, original))}
     codes = {n: code_ranges(original.roles.missing.get(n, ())) for n in original.numeric(original.confidential)}
     return any(low < high or n in rounded for n, ranges in codes.items() for low, high in ranges)
-
-
-def _perhaps_changed_back(
-    later: Sequence[Mask], release: Release, original: Microdata, values: Mapping[str, Any],
-    widths: Mapping[str, Floats],
-) -> list[str]:
-    """Columns that may come out as they were, because noise was rounded or ranked: then they are drawn again."""
-    out = {n for n in original.confidential if original.table.columns[n].dates is not None}
-    out |= {n for n, unit in release.internals.units.items() if n in widths and not _moved(values[n], unit, widths[n])}
-    for step in later:
-        names = columns_of_step(step, original)
-        if step.name() == "top_coding" and None in (getattr(step, "bound", None), getattr(step, "lower_bound", None)):
-            continue  # values that are not cut keep their noise, and a column of one value does not count
-        if step.name() not in ROW_WISE_STEPS:
-            out |= set(names)
-            continue
-        bases = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-        out |= {n for n, b in zip(names, bases, strict=True) if not _moved(values[n], b, widths[n])}
-    return sorted(out)
-
-
-def _moved(x: Floats, base: float, width: Floats) -> bool:
-    """Whether rounding changes a value, by more than may count as no change."""
-    return bool((np.nan_to_num(np.abs(round_to_base(x, base) - x)) > width).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,22 +202,15 @@ class _StepLaw:
             return _by_factors([self.factors[n] for n in there], group, x)
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
 
-    def noise_sd(self, cells: CandidateCells, values: Mapping[str, Any]) -> dict[str, Floats]:
-        """Standard deviations of the noise by column and record, or 0."""
-        if self.moves is not None:
-            return {}
-        out = {}
-        for j, name in enumerate(self.columns):
-            x = np.nan_to_num(values[name])
-            if self.factors is not None:
-                law = self.factors[name]
-                factor = law.bias_sd if law.bias == "normal" else np.sqrt(np.log1p(law.bias_sd**2)) / (1 + law.bias_sd**2)
-                sd = np.hypot(law.noise_sd[cells.group], factor * x)
-            else:
-                sd = np.sqrt(np.maximum([g.covariance[j, j] for g in self.groups], 0.0))[cells.group]
-            masked = ~np.isnan(values[name]) & ~((x == 0) & self.zeros_kept)
-            out[name] = np.where(masked & (True if self.marks is None else self.marks == 1), sd, 0.0)
-        return out
+    def densest(self, name: str, group: Ints, x: Floats) -> Floats:
+        """The highest density of each record's noise in a column; infinite where it has none, or none is known."""
+        if self.factors is not None:
+            out = densest_factor(self.factors[name], group, x)
+        else:
+            found = [densest_noise(g, self.columns.index(name)) for g in self.groups]
+            out = np.array(found)[group] if found else np.full(len(x), np.inf)
+        left = (self.marks == 0 if self.marks is not None else False) | (self.zeros_kept & (x == 0))
+        return np.where(left, np.inf, out)
 
     def _changes(self, value: float) -> bool:
         missing = value < 0 if self.moves is not None else bool(np.isnan(value))

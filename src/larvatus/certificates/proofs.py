@@ -152,13 +152,13 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
 
 
 def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int) -> float:
-    """A bound on the chance that later steps change a column back into the original, which is then drawn again.
+    """A bound on the chance that a column comes out unchanged, and is then drawn again.
 
     Whoever guesses at a row with a value alike would then be right once in every set of values alike. The bounds in blocks
-    say how rare this number of links is. Noise itself may also be too small to count as a change.
+    say how rare this number of links is.
     """
-    rare = [min(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means) for sets in found.sets]
-    out = found.small_draws + sum(rare)
+    out = sum(min(chance, *(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means))
+              for sets, chance in found.back)
     if out > _OFTEN:
         raise NoLaw("a draw that later steps change back is drawn again, perhaps often with so few records")
     return out
