@@ -11,7 +11,7 @@ import larvatus as lv
 from larvatus.certificates.certify import certify_release
 from larvatus.certificates.laws_of_steps import _law_of_step, transitions_of
 from larvatus.certificates.proofs import EQUAL_S
-from larvatus.certificates.unchanged_columns import chance_of_rounding_back
+from larvatus.certificates.unchanged_columns import chance_of_no_move
 from larvatus.core.discovery import discover
 from larvatus.core.errors import LarvatusError, PairingError
 from larvatus.data.alignment import in_groups_of
@@ -516,7 +516,7 @@ def test_how_often_a_value_is_rounded_to_itself(step):
     for name in "ab":
         x = frame[name].to_numpy()
         densest = part.densest(name, np.zeros(30, int), x)
-        bound = np.array([chance_of_rounding_back(x[[i]], 1.0, densest[[i]]) for i in range(30)])
+        bound = np.array([chance_of_no_move(x[[i]], 1.0, densest[[i]], np.zeros(1)) for i in range(30)])
         share = np.mean([b[name] for b in back], axis=0).mean()
         assert share <= bound.mean() + 5 * 0.5 / np.sqrt(300 * 30)
         assert bound.mean() < 0.9

@@ -30,6 +30,7 @@ def test_steps_are_certified_and_printed(people, capsys):
     said = capsys.readouterr().out
     assert "An intruder who knows one person's record and the mask links at most 1.1\xa0%" in said
     assert "whole file" in said
+    assert "A limit for this release fails with probability 0.0001 at most." in said
 
 
 def test_a_file_is_certified_with_the_steps_that_made_it(people, tmp_path, capsys):

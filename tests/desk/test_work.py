@@ -234,6 +234,7 @@ def test_certificates_and_the_budget_are_shown_beside_the_attacks(desk: RunningD
     assert "What all releases tell together" in page
     assert "no intruder who knows one person" in page, "the map says it, too"
     assert "Differential privacy: none" in page
+    assert "the released rows are in random order" in page, "the bounds are shown with their assumptions"
     desk.act(place, "run/certify")
     assert "certify" not in study.plain
 

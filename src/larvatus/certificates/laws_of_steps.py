@@ -13,18 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, codes_of, original_values
+from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
 from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.unchanged_columns import (
-    chance_of_rounding_back,
+    chance_of_no_move,
     columns_perhaps_unchanged,
     densest_factor,
     densest_noise,
+    values_alike,
+    widths_of_change,
 )
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError
 from larvatus.data.contracts import Mask
 from larvatus.data.households.record_units import record_units
+from larvatus.data.labelling.code_collisions import code_ranges
 from larvatus.data.laws import FactorLaw, GroupLaw, keeps_zeros
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
@@ -48,8 +51,8 @@ class NoLaw(LarvatusError):
 class ReleasedLaws:
     """The law of each cell, the cells, and whether each released row depends on its own record's draws only.
 
-    `back` belongs to columns that later steps might change back into the original: the number of sets of equal values, of
-    records that share their cell with others, and a bound on the chance.
+    `back` belongs to columns that may come out unchanged, and would be drawn again: the number of sets of values so near that
+    they may change places unnoticed, of records that share their cell with others, and a bound on the chance.
     """
 
     laws: tuple[JointLaw, ...]
@@ -143,13 +146,15 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
-    shared, back = cells.sizes[cells.code] > 1, []
-    for name, base in columns_perhaps_unchanged(later, ROW_WISE_STEPS, release, original, values).items():
-        x = values[name].astype(np.float64)
-        densest = next(part.densest(name, cells.group, x) for part in parts if name in part.columns)
-        sets = codes_of([cells.code[shared].astype(np.float64), np.nan_to_num(x[shared])])
-        back.append((len(np.unique(sets)), chance_of_rounding_back(x, base, densest)))
-    return ReleasedLaws(tuple(laws), cells, {s.name() for s in later} <= ROW_WISE_STEPS, tuple(back))
+    shared, back, widths = cells.sizes[cells.code] > 1, [], widths_of_change(original, cells)
+    bases = columns_perhaps_unchanged(later, ROW_WISE_STEPS, release, original, values, widths)
+    alike = values_alike(original, cells)
+    for name, part in ((n, p) for p in parts if p.moves is None for n in p.columns):
+        densest = part.densest(name, cells.group, values[name])
+        chance = chance_of_no_move(values[name], bases.get(name, 0.0), densest, widths[name])
+        back.append((len(np.unique(alike[name][shared])), chance))
+    alone = {s.name() for s in later} <= ROW_WISE_STEPS and not _may_meet_codes(release, original, later)
+    return ReleasedLaws(tuple(laws), cells, alone, tuple(back))
 
 
 def _check_weight(later: Mask, original: Microdata) -> None:
@@ -158,6 +163,16 @@ def _check_weight(later: Mask, original: Microdata) -> None:
     uses = getattr(later, "replacement", "") == "mean" and getattr(later, "weighted", None) is not False
     if uses and weight is not None and weight not in original.known:
         raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
+
+
+def _may_meet_codes(release: Release, original: Microdata, later: Sequence[Mask]) -> bool:
+    """Whether masked values may fall on codes of missing values: they are then moved to a value that another record has.
+
+    Values that nothing rounds do not fall on a single number.
+    """
+    rounded = {*release.internals.units, *(n for step in later for n in columns_of_step(step, original))}
+    codes = {n: code_ranges(original.roles.missing.get(n, ())) for n in original.numeric(original.confidential)}
+    return any(low < high or n in rounded for n, ranges in codes.items() for low, high in ranges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, candidate_cells, codes_of, original_values, released_rows
+from larvatus.certificates.candidates import CandidateCells, candidate_cells, released_rows
 from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
@@ -33,6 +33,7 @@ from larvatus.certificates.laws_of_steps import (
     records_by_step,
     zeros_kept_by,
 )
+from larvatus.certificates.unchanged_columns import chance_of_equal_draw
 from larvatus.core.arrays import Ints
 from larvatus.data.certificate import ROW_BY_ROW
 from larvatus.data.contracts import Mask
@@ -105,23 +106,6 @@ def _follows_from_record(steps: Sequence[Mask]) -> bool:
     return all(s.alone and not s.random and s.where is None for s in steps)
 
 
-def chance_of_equal_draw(release: Release, original: Microdata, cells: CandidateCells) -> float:
-    """A bound on the chance that some column of a copy keeps all its values: all orders within cells are equally likely.
-
-    In a cell of k records with m_v values v it is at most Π m_v! / k! per column. Columns that cannot change do not count.
-    """
-    from scipy.special import gammaln
-
-    _, values = original_values(original, original.confidential)
-    every = gammaln(cells.sizes + 1.0).sum()
-    out = 0.0
-    for x in values.values():
-        equal = np.bincount(codes_of([cells.code.astype(np.float64), np.nan_to_num(x.astype(np.float64))]))
-        log_chance = float(gammaln(equal + 1.0).sum() - every)
-        out += float(np.exp(log_chance)) if log_chance < 0 else 0.0
-    return len(release.copies) * out
-
-
 def _of_sets(sizes: Ints, false_alarm: float, proof: str, exact: bool) -> Bound:
     """One expected link for each set of records that nothing distinguishes."""
     records, alone, sets = int(sizes.sum()), int((sizes == 1).sum()), int((sizes > 1).sum())
@@ -168,9 +152,9 @@ def score_bound(found: ReleasedLaws, false_alarm: float) -> Bound:
 
 
 def _drawn_again(found: ReleasedLaws, means: Sequence[SampledMean], records: int) -> float:
-    """A bound on the chance that later steps change a column back into the original, which is then drawn again.
+    """A bound on the chance that a column comes out unchanged, and is then drawn again.
 
-    Whoever guesses at a row of equal value would then be right once in every set of equal values. The bounds in blocks
+    Whoever guesses at a row with a value alike would then be right once in every set of values alike. The bounds in blocks
     say how rare this number of links is.
     """
     out = sum(min(chance, *(chance_of_sum(sets, m.upper * records, m.blocks, m.largest) for m in means))

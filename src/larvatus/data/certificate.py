@@ -57,7 +57,7 @@ class Certificate:
     upper_proof: str = ""
 
     def sentence(self) -> str:
-        """The bound in one sentence."""
+        """The bound in one sentence; the limit for one release fails with probability `false_alarm`."""
         most = f"at most {share(self.expected)} of records in expectation, and at most {share(self.upper)} in this release"
         if self.expected >= 1:
             most = "all records: no smaller bound is proved"

@@ -26,7 +26,8 @@ from larvatus.certificates.laws_of_steps import (
     transitions_of,
     zeros_kept_by,
 )
-from larvatus.certificates.proofs import EQUAL_S, RARELY_EQUAL, chance_of_equal_draw
+from larvatus.certificates.proofs import EQUAL_S, RARELY_EQUAL
+from larvatus.certificates.unchanged_columns import chance_of_equal_draw
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import LarvatusError, MachineError
 from larvatus.data.budgets.release_information import GroupInformation, LinearInformation, ReleaseInformation

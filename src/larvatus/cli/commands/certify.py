@@ -19,6 +19,7 @@ def certify(
         original: the confidential file
         released: the released file, with the steps that made it (--step); without a file, the steps are certified
     """
+    from larvatus.data.certificate import FALSE_ALARM
     from larvatus.pipeline import certify as certificates_of
 
     if not released and not step:
@@ -32,6 +33,8 @@ def certify(
             found = certificates_of(data, step or ())
     for one in found:
         terminal.say(one.sentence())
+    if any(one.upper < 1 for one in found):
+        terminal.say(f"A limit for this release fails with probability {FALSE_ALARM:g} at most.")
     terminal.table(list(found.summary()), "\nCertificates: bounds on the share of records linked")
     if found.normal_law is not None:
         terminal.say(f"\nIf the columns were normal, the best intruder who knows one record would link {found.normal_law:.2%}. "

@@ -47,7 +47,7 @@ def column_changes(released: Microdata, original: Microdata) -> tuple[ColumnChan
     if not names:
         return ()
     spread = _spreads(original, names)
-    limits = [{n: ALIKE * _deviation(part[j]) for j, n in enumerate(names)} for part in spread]
+    limits = _limits(spread, names)
     place = {label: g for g, label in enumerate(original.groups.labels)}
     joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
     read = [*names, *(scratch("original", n) for n in names)]
@@ -55,6 +55,15 @@ def column_changes(released: Microdata, original: Microdata) -> tuple[ColumnChan
     same, present = np.sum(joined.reduce(read, _counts(released, original, there), np.add), axis=0).T
     varies = np.any([s[:, _HIGH] - s[:, _LOW] > list(most.values()) for s, most in zip(spread, limits, strict=True)], axis=0)
     return tuple(ColumnChange(n, int(same[j]), int(present[j]), bool(varies[j])) for j, n in enumerate(names))
+
+
+def limits_of_change(original: Microdata, names: Sequence[str]) -> list[dict[str, float]]:
+    """For each sub-group, how much the values of each column may change and still count as unchanged, rounding errors aside."""
+    return _limits(_spreads(original, names), names)
+
+
+def _limits(spread: Sequence[NDArray[np.float64]], names: Sequence[str]) -> list[dict[str, float]]:
+    return [{n: ALIKE * _deviation(part[j]) for j, n in enumerate(names)} for part in spread]
 
 
 def _counts(

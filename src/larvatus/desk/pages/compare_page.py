@@ -27,7 +27,7 @@ from larvatus.reporting.board.subject import Subject, subject_of
 from larvatus.reporting.board.unmasked_success import success_without_mask
 from larvatus.reporting.charts.risk_map import PHONE, draw_risk_map
 from larvatus.reporting.figures.registry import pictures
-from larvatus.reporting.page.blocks import Figure, NotesList, ReportTable
+from larvatus.reporting.page.blocks import Figure, NotesList, Paragraph, ReportTable
 from larvatus.reporting.sections.certificates import certificates_story
 
 _FEWEST_RECORDS = math.ceil((1.96 / INTERVAL_ABOVE) ** 2)  # with fewer, the interval of a correlation is too wide
@@ -72,7 +72,8 @@ def proved_parts(subject: Subject) -> list[dict[str, Any]]:
     stories = [story for story in (certificates_story(subject), budget_story(subject)) if story is not None]
     return [{
         "title": story.title, "finding": story.finding, "tables": [b for b in story.picture if isinstance(b, ReportTable)],
-        "notes": [text for b in story.below if isinstance(b, NotesList) for _, text in b.items],
+        "notes": [*(b.text for b in story.beside if isinstance(b, Paragraph)),
+                  *(text for b in story.below if isinstance(b, NotesList) for _, text in b.items)],
     } for story in stories]
 
 

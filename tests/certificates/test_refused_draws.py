@@ -1,0 +1,94 @@
+"""Draws that leave a column unchanged are refused: whoever knows that finds more, and certificates count it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from larvatus.certificates.candidates import candidate_cells
+from larvatus.certificates.laws_of_steps import laws_of
+from larvatus.certificates.unchanged_columns import chance_of_equal_draw, values_alike
+from larvatus.data.microdata import collect
+from sample import SECRET
+
+GIANT = [1e9, 0.0, 1.0, 2.5, 3.0, 5.0]
+
+
+def read(values: list[float], **roles: list[str]) -> lv.Microdata:
+    return lv.read(pd.DataFrame({"a": values}), confidential=["a"], **roles)
+
+
+@pytest.mark.parametrize("step", ["data_shuffling", "latin_hypercube"])
+def test_a_giant_that_is_never_in_its_own_place(step):
+    """Beside a giant no other value counts as changed. So the giant always moves, and everybody else guesses at its row.
+
+    The giant is found among the five other rows once in five releases, and each of the five others at the row of the giant:
+    a fifth of the records in expectation, not a sixth.
+    """
+    data = read(GIANT)
+    bound = lv.certify(data, step).whole_file
+    for k in range(25):
+        released = collect(lv.mask(data, step, secret=SECRET + bytes([k])).data, ["a"])[2]["a"]
+        assert int(np.argmax(released)) != 0  # so one of the five others is right, whoever it is
+    others_at_its_row, giant_at_another = 1.0, 1 / 5
+    assert bound.expected == pytest.approx((others_at_its_row + giant_at_another) / 6)
+    assert not bound.exact
+
+
+def test_values_alike_are_those_that_may_change_places_unnoticed():
+    data = read([*GIANT, 400.0])
+    cells = candidate_cells(lv.mask(data, "additive_noise", secret=SECRET))
+    alike = values_alike(data, cells)["a"]
+    assert len(set(alike[1:6])) == 1
+    assert len(set(alike)) == 3
+    assert len(set(values_alike(read([0.0, 1.0, 2.0, 2.0, 9.0]), candidate_cells(
+        lv.mask(read([0.0, 1.0, 2.0, 2.0, 9.0]), "additive_noise", secret=SECRET)))["a"])) == 4
+
+
+def test_ranked_noise_in_which_only_a_giant_can_change():
+    """The giant is likely to stay the largest, and the draw is refused then: nothing is proved."""
+    found = lv.certify(read([*GIANT, 4.0, 7.0]), ["additive_noise(variance=4.0)", "reverse_map"])
+    assert any("drawn again" in why for why in found.refusals)
+    plain = lv.certify(read([*range(40)]), ["additive_noise(variance=4.0)", "reverse_map"])
+    assert not any("drawn again" in why for why in plain.refusals)
+
+
+@pytest.mark.parametrize("step", ["additive_noise(scale=3.0)", "additive_noise(scale=3.0, noise='laplace')",
+                                  "bias_and_noise(bias_sd=3e-8, noise_ratio=0.0)",
+                                  "bias_and_noise(bias_sd=3e-8, noise_ratio=0.0, bias='lognormal')"])
+def test_noise_that_may_be_too_small_to_count(step):
+    """The bound on that chance is above its frequency in 20,000 draws, within 5 standard errors."""
+    data = read([1e8, 9e7, 9.5e7])
+    release = lv.mask(data, step, secret=SECRET)
+    chance = laws_of(release, data).back[0][1]
+    x = np.array([1e8, 9e7, 9.5e7])
+    width, draws = 1e-7 * x.std(ddof=1), np.random.default_rng(1)
+    if "bias_sd" in step:
+        moved = 3e-8 * x * draws.normal(size=(20_000, 3))
+    else:
+        moved = 3.0 * (draws.laplace(size=(20_000, 3)) / np.sqrt(2) if "laplace" in step else draws.normal(size=(20_000, 3)))
+    seen = (np.abs(moved) <= width).all(axis=1).mean()
+    assert 1e-4 < seen <= chance + 5 * np.sqrt(seen / 20_000)
+    assert laws_of(lv.mask(read(GIANT), "additive_noise", secret=SECRET), read(GIANT)).back[0][1] < 1e-30
+
+
+def test_columns_that_cannot_change_within_cells_do_not_count():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0, 9.0, 8.0], "b": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0], "s": list("uuuvvv")})
+    data = lv.read(frame, confidential=["a", "b"], non_confidential=["s"])
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    assert chance_of_equal_draw(release, data, candidate_cells(release)) == pytest.approx(1 / 36)
+
+
+def test_values_that_fall_on_codes_of_missing_values_depend_on_other_records():
+    """Such a value becomes the nearest one of another record, so rows are not independent. The whole file is bounded still."""
+    draws = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": draws.integers(0, 30, 60).astype(float)})
+    frame.loc[5, "a"] = 99
+    noise, rounding = "additive_noise(variance=4.0)", "rounding(base=0.5)"
+    for codes, steps, alone in (([99], [noise], True), ([99], [noise, rounding], False), ([(90, 99)], [noise], False),
+                                ([], [noise, rounding], True)):
+        data = lv.read(frame, confidential=["a"], missing={"a": codes} if codes else {})
+        found = laws_of(lv.mask(data, steps, secret=SECRET), data)
+        assert found.row_by_row == alone, (codes, steps)
