@@ -85,7 +85,8 @@ def repeated_values(values: Floats) -> list[Floats]:
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
     """The data with a column for each released column with a telling mark: 1 if the value has it; these columns by name.
 
-    Of the marks of a released column, the most telling one is taken: a unit that divides the value, zero, missing or repeated.
+    The mark of missing values is taken if it tells something. Of the other marks of a released column, the most telling one is
+    taken: a unit that divides the value, zero or repeated.
     Repeated values need to tell something about another column: about its own, the values themselves say as much. Files of more
     than ten million records are not looked at.
     """
@@ -100,7 +101,7 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
     for name in used:
         values = collect(joined, [name])[2][name]
         marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
-        best, flag = 0.0, None
+        best, flag, blank = 0.0, None, marks == MISSING_MARK
         flags = [(has, before) for has in _flags(marks)]
         if values.dtype.kind == "f":
             others = [b for b in before if b != scratch("original", name)]
@@ -111,7 +112,10 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
         for has, related in flags:
             away = _centred(has.astype(np.float64), group)
             strength = max(_strength(away, originals[b]) for b in related)
-            if strength > max(best, limit):
+            if strength > limit and (has == blank).all():
+                named[f"blanks of {name}"] = scratch("blank", name)
+                made[scratch("blank", name)] = has.astype(np.float64)
+            elif strength > max(best, limit) and not (has != blank).all():
                 best, flag = strength, has.astype(np.float64)
         if flag is not None:
             named[name] = scratch("mark", name)
