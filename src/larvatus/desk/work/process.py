@@ -64,9 +64,10 @@ def _preload() -> None:
 def _import_for(job: str) -> None:
     """Import here what the first job of a kind would import, so that the next ones have it.
 
-    The collector of garbage leaves alone what is there: it would make copies of its pages in each job.
+    No module starts a thread of Python, and the memory pool of pyarrow handles a fork itself. The collector of garbage leaves
+    alone what is there: it would make copies of its pages in each job.
     """
-    for name in _MODULES.get(job, ()):
+    for name in _MODULES.get(job, ()) if can_supervise() else ():
         if name not in sys.modules:
             with suppress(ImportError):
                 importlib.import_module(name)
