@@ -95,7 +95,7 @@ class ValueDisclosure(Attack):
         joined = together.joined
         local = with_local_means(joined, names, list(before))
         joined = local.joined
-        released = (*released, *common.values(), *marks.values(), *together.named, *local.named.values())
+        released = (*released, *common.values(), *marks, *together.named, *local.named.values())
         design = design_of(joined, joined.known, frequent=True)
         columns = list(dict.fromkeys([*before, *released, *design.columns, *readings.values()]))
         groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
@@ -130,7 +130,7 @@ class ValueDisclosure(Attack):
             details={"interval_width": _widths(joined, names, parts),
                      **({"regression_width": _widths(joined, names, by_regression)} if readings else {}),
                      "outliers": outliers, **levels_read(joined, names)}, by_record=near,
-            notes=(*decoded, *ordered, *_said(list(common)), *_marked(list(marks)), *_read(list(readings)),
+            notes=(*decoded, *ordered, *_said(list(common)), *_marked([*dict.fromkeys(marks.values())]), *_read(list(readings)),
                    *_averaged(together), *_near(list(local.named)),
                    *intruder.fields_without_effect("known", "keys", "file", "error", "presence", "guesses")),
         )

@@ -83,7 +83,7 @@ def repeated_values(values: Floats) -> list[Floats]:
 
 
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
-    """The data with a column for each released column with a telling mark: 1 if the value has it; these columns by name.
+    """The data with columns for telling marks: 1 if the value has it; and the released column that each belongs to.
 
     The mark of missing values is taken if it tells something. Of the other marks of a released column, the most telling one is
     taken: a unit that divides the value, zero or repeated.
@@ -113,13 +113,11 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
             away = _centred(has.astype(np.float64), group)
             strength = max(_strength(away, originals[b]) for b in related)
             if strength > limit and (has == blank).all():
-                named[f"blanks of {name}"] = scratch("blank", name)
-                made[scratch("blank", name)] = has.astype(np.float64)
+                made[scratch("blank", name)], named[scratch("blank", name)] = has.astype(np.float64), name
             elif strength > max(best, limit) and not (has != blank).all():
                 best, flag = strength, has.astype(np.float64)
         if flag is not None:
-            named[name] = scratch("mark", name)
-            made[named[name]] = flag
+            made[scratch("mark", name)], named[scratch("mark", name)] = flag, name
     if not made:
         return joined, {}
     return map_rows(joined, lambda g, b: {n: v[np.searchsorted(record, b.record)] for n, v in made.items()}, (),
