@@ -1,7 +1,8 @@
-"""A signal that asks a process to end is obeyed, also one that comes while an object is finalised."""
+"""A signal that asks a process to end is obeyed, also where Python drops exceptions: in finalisers, and while it is divided."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,43 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_in_a_finaliser_is_obeyed(number, code):
     ran = subprocess.run([sys.executable, "-c", CODE, str(int(number))], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (code, "")
+
+
+DIVIDED = """
+import os, signal, sys, time
+from larvatus.core.remains import report_to
+from larvatus.core.supervision import obey_signals
+
+sent = []
+
+def disturb():
+    if not sent:
+        sent.append(1)
+        os.kill(os.getpid(), int(sys.argv[1]))
+        for _ in range(1000): pass
+
+os.register_at_fork(**{sys.argv[2]: disturb})
+report_to(os.open(os.devnull, os.O_WRONLY))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+obey_signals()
+try:
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(20)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no process is divided here")
+@pytest.mark.parametrize("moment", ["before", "after_in_parent"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_while_the_process_is_divided_is_obeyed(number, code, moment):
+    """The module `logging` holds its lock then: a job of the desk that was cancelled at that moment went on."""
+    command = [sys.executable, "-c", DIVIDED, str(int(number)), moment]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stderr) == (code, "")
 
 

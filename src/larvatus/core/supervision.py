@@ -19,6 +19,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from types import FrameType
 from typing import NoReturn
 
@@ -31,6 +32,7 @@ _AGAIN = 0.02
 _DRAIN = 0.5  # seconds in which the last reports of killed processes are awaited
 _WATCH = 1.0
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_DIVIDING: list[bool] = [False]  # whether this process is being divided: exceptions are dropped then
 _OBEYED: list[int] = []  # signals of this process; a library may replace the exception that they raise by one of its own
 
 
@@ -92,16 +94,17 @@ def _leave(code: int) -> NoReturn:
 def obey_signals() -> None:
     """Turn signals that ask a process to end into SystemExit, and in a supervised process interrupts into KeyboardInterrupt.
 
-    A signal that comes twice at once is obeyed once. One that comes while an object is finalised is sent again a moment later:
-    Python would print the exception and go on.
+    A signal that comes twice at once is obeyed once. One that comes while an object is finalised, or while the process is
+    divided and libraries prepare for it, is sent again a moment later: Python would print the exception and go on.
     """
     if threading.current_thread() is not threading.main_thread():
         return
+    _watch_divisions()
     last: dict[int, float] = {}
     _OBEYED.clear()
 
     def obey(number: int, frame: FrameType | None) -> None:
-        if _in_finalizer(frame):
+        if _DIVIDING[0] or _is_exception_dropped(frame):
             again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
             again.daemon = True
             again.start()
@@ -125,9 +128,28 @@ def obeyed_signal() -> int | None:
     return _OBEYED[-1] if _OBEYED else None
 
 
-def _in_finalizer(frame: FrameType | None) -> bool:
+@cache
+def _watch_divisions() -> None:
+    """Note when this process is divided. Our functions are the first to be called before it, and the last after it."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_begin_division, after_in_parent=_end_division, after_in_child=_end_division)
+
+
+def _begin_division() -> None:
+    _DIVIDING[0] = True
+
+
+def _end_division() -> None:
+    _DIVIDING[0] = False
+
+
+_DROPPING = {weakref.finalize.__call__.__code__, _begin_division.__code__, _end_division.__code__}
+
+
+def _is_exception_dropped(frame: FrameType | None) -> bool:
+    """Whether Python prints an exception that is raised here, and goes on."""
     while frame is not None:
-        if frame.f_code is weakref.finalize.__call__.__code__ or frame.f_code.co_name == "__del__":
+        if frame.f_code in _DROPPING or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False
