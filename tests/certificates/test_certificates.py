@@ -539,3 +539,30 @@ def test_columns_that_s_nearly_determines_are_released_with_all_their_digits():
         assert any("S nearly determines a" in why for why in lv.certify(data, model).refusals)
     exact = lv.read(frame.assign(a=np.where(g == 0, 3 * s, digits)), **roles)
     assert not any("nearly" in why for why in lv.certify(exact, step).refusals)
+
+
+@pytest.mark.parametrize("step", ["data_shuffling", "rounding(base=1000.0)", "additive_noise(variance=400.0)"])
+def test_codes_that_say_why_a_value_is_missing_are_known(step, tmp_path):
+    """Each record keeps its code. With two codes, empty cells and values, nobody who knows a record links fewer than four."""
+    a = ["-8", "-9"] * 10 + ["", ""] + ["1", "7", "5", "3", "2", "9"]
+    source = tmp_path / "source.csv"
+    source.write_text("a,b\n" + "".join(f"{v},{k}\n" for k, v in enumerate(a)))
+    for columns in (["a"], ["a", "b"]):
+        data = lv.read(str(source), confidential=columns, missing={"a": [-8, -9]})
+        release = lv.mask(data, step, secret=SECRET)
+        made = lv.certify(data, release)
+        out, pairing = tmp_path / f"{len(columns)}.csv", tmp_path / f"{len(columns)}.parquet"
+        release.write(out, pairing=pairing)
+        if columns == ["a", "b"]:
+            made = [*made, *lv.certify(data, str(out), pairing=str(pairing), steps=[step])]
+        assert all(one.expected >= one.chance - 1e-12 and one.chance == pytest.approx(4 / 28) for one in made)
+
+
+def test_microaggregation_promises_nothing_if_codes_of_missing_values_tell_records_apart():
+    """Groups of three with codes -8, -8 and -9: the last one is alone."""
+    for codes, promised in (([-8, -8, -9], False), ([-8, -8, -8], True)):
+        frame = pd.DataFrame({"a": [*codes * 4, *range(12)], "b": np.arange(24.0) ** 2})
+        data = lv.read(frame, confidential=["a", "b"], missing={"a": sorted(set(codes))})
+        release = lv.mask(data, "microaggregation(k=3)", secret=SECRET)
+        assert (release.frame().groupby(["a", "b"]).size().min() >= 3) == promised
+        assert any(note.promise for note in release.notes) == promised

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 
@@ -49,9 +50,10 @@ def candidate_cells(
 ) -> CandidateCells:
     """Cells of equal S: sub-groups, columns released as they are, and the patterns of cells that the steps keep.
 
-    A missing value stays missing, so its place is known. So is that of a zero in the columns of steps that keep zeros. Places
-    are those in the original, if it is given: a later step, such as rounding, may make more zeros. If steps mask `chosen`
-    records, the intruder is told which ones, and the values of the others are known like S.
+    A missing value stays missing, so its place is known, and so is the code that says why it is missing. So is the place of a
+    zero in the columns of steps that keep zeros. Places are those in the original, if it is given: a later step, such as
+    rounding, may make more zeros. If steps mask `chosen` records, the intruder is told which ones, and the values of the others
+    are known like S.
     """
     data = release.data
     columns = data.table.columns
@@ -67,6 +69,7 @@ def candidate_cells(
     keys: list[Floats] = [group.astype(np.float64)]
     keys += [_number(values[n]) for n in dict.fromkeys(given)]
     keys += [_missing(values[n], kinds[n]).astype(np.float64) for n in masked]
+    keys += _reasons(data, {n: _missing(values[n], kinds[n]) for n in names})
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
     for some in chosen:
         keys += [some.marks, *(np.where(some.marks == 1, 0.0, _number(values[n])) for n in some.columns)]
@@ -80,6 +83,7 @@ def released_rows(release: Release) -> Ints:
         names = [n for n in copy.released if n in copy.table.columns]
         _, group, values = collect(copy, names)
         keys += [group.astype(np.float64), *(_number(values[n]) for n in names)]
+        keys += _reasons(copy, {n: _missing(values[n], copy.table.columns[n].kind) for n in names})
     return codes_of(keys)
 
 
@@ -96,6 +100,15 @@ def codes_of(keys: Sequence[Floats]) -> Ints:
         part = np.unique(key, return_inverse=True)[1].reshape(-1)
         code = np.unique(code * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1].reshape(-1)
     return code
+
+
+def _reasons(data: Microdata, gone: Mapping[str, Bools]) -> list[Floats]:
+    """For each column with codes of missing values, which one each missing cell has: they are released as they are."""
+    marks = {n: code_column(n) for n in gone if code_column(n) in data.table.columns}
+    if not marks:
+        return []
+    found = collect(data, list(marks.values()))[2]
+    return [np.where(gone[n], found[mark].astype(np.float64), _MISSING) for n, mark in marks.items()]
 
 
 def _missing(values: Floats, kind: str) -> Bools:

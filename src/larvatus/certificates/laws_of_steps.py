@@ -15,6 +15,7 @@ import numpy as np
 
 from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
 from larvatus.certificates.determined_columns import nearly_determined
+from larvatus.certificates.steps_that_refuse import step_that_may_refuse
 from larvatus.certificates.unchanged_columns import (
     chance_of_no_move,
     columns_perhaps_unchanged,
@@ -146,14 +147,22 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         made = [part for step in parts for part in step.of_cell(group, rows, values)]
         laws.append(JointLaw(tuple(made) or (no_values(len(rows)),), len(rows)))
     later = [s for s in steps if s not in first]
+    refuses = step_that_may_refuse(later, original, values, [n for part in parts for n in part.around_values()])
+    if refuses:
+        raise NoLaw(f"{refuses} refuses some draws, so those of the release are not all that the mask may draw")
     shared, back, widths = cells.sizes[cells.code] > 1, [], widths_of_change(original, cells)
     bases = columns_perhaps_unchanged(later, ROW_WISE_STEPS, release, original, values, widths)
-    alike = values_alike(original, cells)
-    for name, part in ((n, p) for p in parts if p.moves is None for n in p.columns):
-        densest = part.densest(name, cells.group, values[name])
-        chance = chance_of_no_move(values[name], bases.get(name, 0.0), densest, widths[name])
+    codes = _columns_that_meet_codes(release, original, later)
+    bases |= dict.fromkeys(codes, np.inf)  # a value on a code takes that of another record, perhaps its own one
+    alike, changed = values_alike(original, cells), {n for step in later for n in columns_of_step(step, original)}
+    for name, part in ((n, p) for p in parts for n in p.columns):
+        if part.moves is None:
+            densest = part.densest(name, cells.group, values[name])
+            chance = chance_of_no_move(values[name], bases.get(name, 0.0), densest, widths[name])
+        else:
+            chance = 1.0 if name in changed else 0.0  # new labels may be those of other levels
         back.append((len(np.unique(alike[name][shared])), chance))
-    alone = {s.name() for s in later} <= ROW_WISE_STEPS and not _may_meet_codes(release, original, later)
+    alone = {s.name() for s in later} <= ROW_WISE_STEPS and not codes
     return ReleasedLaws(tuple(laws), cells, alone, tuple(back))
 
 
@@ -165,14 +174,14 @@ def _check_weight(later: Mask, original: Microdata) -> None:
         raise NoLaw(f"{later.name()} uses the survey weight, which is not released")
 
 
-def _may_meet_codes(release: Release, original: Microdata, later: Sequence[Mask]) -> bool:
-    """Whether masked values may fall on codes of missing values: they are then moved to a value that another record has.
+def _columns_that_meet_codes(release: Release, original: Microdata, later: Sequence[Mask]) -> list[str]:
+    """Columns whose masked values may fall on codes of missing values: they are then moved to a value that another record has.
 
     Values that nothing rounds do not fall on a single number.
     """
     rounded = {*release.internals.units, *(n for step in later for n in columns_of_step(step, original))}
     codes = {n: code_ranges(original.roles.missing.get(n, ())) for n in original.numeric(original.confidential)}
-    return any(low < high or n in rounded for n, ranges in codes.items() for low, high in ranges)
+    return [n for n, ranges in codes.items() if any(low < high or n in rounded for low, high in ranges)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +210,11 @@ class _StepLaw:
         if self.factors is not None:
             return _by_factors([self.factors[n] for n in there], group, x)
         return [self._linear(self.groups[group], [self.columns.index(n) for n in there], x)]
+
+    def around_values(self) -> tuple[str, ...]:
+        """Columns that get noise around their own values, with even chances of more and less."""
+        plain = bool(self.groups) and not self.fitted and not any(g.intercept.any() for g in self.groups)
+        return self.columns if plain and all(np.array_equal(g.on_x, np.eye(len(g.on_x))) for g in self.groups) else ()
 
     def densest(self, name: str, group: Ints, x: Floats) -> Floats:
         """The highest density of each record's noise in a column; infinite where it has none, or none is known."""

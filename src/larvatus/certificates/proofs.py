@@ -35,7 +35,7 @@ from larvatus.certificates.laws_of_steps import (
 )
 from larvatus.certificates.unchanged_columns import chance_of_equal_draw
 from larvatus.core.arrays import Ints
-from larvatus.data.certificate import ROW_BY_ROW
+from larvatus.data.certificate import GIVEN_DRAWS, ROW_BY_ROW
 from larvatus.data.contracts import Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -56,7 +56,6 @@ _SEED = 71
 INDEPENDENT = "the mask draws each record on its own, by the law that its settings state"
 EQUAL_S = "equal S, and a mask that uses no value of a single record"
 SHUFFLED_ROWS = "the released rows are in random order"
-GIVEN_DRAWS = "the expectation is over the order of the rows; the draws of this release are given"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ KNOWS: Mapping[str, str] = {
 }
 ROW_BY_ROW = ("the intruder judges each released row on its own, by a rule that does not depend on the release (in expectation "
               "also any other rule, if the other records are a random draw from the file's own distribution)")
+GIVEN_DRAWS = "the expectation is over the order of the rows; the draws of this release are given"
+ANOTHER_RELEASE = ("the release was made with a new secret for this certificate only; other draws may have other figures, so "
+                   "certify the release itself")
 STATED_STEPS = "the stated steps, and nothing else, made the file"
 NO_BOUND = "none"
 IN_ORDER = "the rows are in the original order, which gives every link away"

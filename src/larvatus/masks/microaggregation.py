@@ -19,6 +19,7 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import reserved_names, scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, reduce_groups
@@ -175,10 +176,10 @@ class Microaggregation(Mask):
         columns = data.table.columns
         apart = {*columns} - {*reserved_names(columns), *parts[0], *data.roles.identifiers}
         apart -= {data.roles.record_id, data.roles.person, data.roles.household, *(() if mixed else data.groups.columns)}
-        if apart or self.where is not None:
+        if apart or self.where is not None or _several_codes(data, parts[0]):
             return Note(
-                f"at least {self.k} records share their values of {', '.join(parts[0])}, but other columns of the file, or "
-                "records that were not selected, may tell them apart: no limit to linkage is claimed",
+                f"at least {self.k} records share their values of {', '.join(parts[0])}, but other columns of the file, codes "
+                "of missing values, or records that were not selected, may tell them apart: no limit to linkage is claimed",
             )
         return Note(
             f"probabilistic k-anonymity: at least {self.k} records share their values, so linkage by them succeeds with "
@@ -190,6 +191,20 @@ class Microaggregation(Mask):
 def _mixed(data: Microdata) -> bool:
     """Whether records of several declared sub-groups are masked together."""
     return any(len(held) > 1 for held in data.groups.declared)
+
+
+def _several_codes(data: Microdata, names: Sequence[str]) -> bool:
+    """Whether missing values of a column have different codes, or a code and none: these are released as they are."""
+    coded = [n for n in names if code_column(n) in data.table.columns]
+    if not coded:
+        return False
+
+    def codes(group: int, block: Block) -> set[tuple[str, int]]:
+        return {(n, int(c)) for n in coded for c in np.unique(block[code_column(n)][np.isnan(block[n])])}
+
+    read = [*coded, *map(code_column, coded)]
+    found = set[tuple[str, int]]().union(*reduce_groups(data, read, codes, lambda a, b: a | b))
+    return len({n for n, _ in found}) < len(found)
 
 
 def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:

@@ -12,7 +12,7 @@ from larvatus.certificates.privacy_of_release import privacy_of
 from larvatus.core.errors import PairingError
 from larvatus.data.accepted_types import ReleaseLike, StepLike
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.certificate import IN_ORDER, STATED_STEPS, Certificates
+from larvatus.data.certificate import ANOTHER_RELEASE, GIVEN_DRAWS, IN_ORDER, STATED_STEPS, Certificates
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata, check_microdata
@@ -47,7 +47,9 @@ def certify(
     """
     check_microdata(data)
     if _is_steps(release):
-        return certificates_of(data, mask(data, release))  # type: ignore[arg-type]
+        found = certificates_of(data, mask(data, release))  # type: ignore[arg-type]
+        given = any(GIVEN_DRAWS in one.assumptions for one in found)
+        return found.assuming(ANOTHER_RELEASE) if given else found
     made = as_release(data, release, pairing)
     if not steps or made.steps:
         return certificates_of(data, made)
