@@ -55,7 +55,8 @@ def credit_by_nearness(
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
         same = same_rows([block[c] for c in keys.exact], n)
-        everywhere = np.zeros(n, dtype=np.int64)
+        everywhere = same_rows([block[c] for c in keys.reasons], n) if keys.reasons else np.zeros(n, dtype=np.int64)
+        fitting = same_rows([block[c] for c in (*keys.exact, *keys.reasons)], n) if keys.reasons else same
         success, x_alone = np.full((2, m, len(targets)), np.nan)
         s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)
         if soft is not None and keys.soft and len(targets):
@@ -64,7 +65,7 @@ def credit_by_nearness(
         for part in parts(group, block) if len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
             at = np.searchsorted(targets, own)
-            success[:, at] = _linked(part, own, same, guesses, power)
+            success[:, at] = _linked(part, own, fitting, guesses, power)
             if alone is None or not keys.soft:
                 x_alone[:, at] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, at]
         for part in alone(group, block) if alone is not None and keys.soft and len(targets) else ():
@@ -76,7 +77,8 @@ def credit_by_nearness(
             out |= dict(zip(names[figure], credit, strict=True))
         return Block(block.record[targets], out)
 
-    found = gather_groups(keys.joined, link, list(dict.fromkeys([*columns, *keys.exact, TARGET])), [*chain(*names.values())])
+    read = list(dict.fromkeys([*columns, *keys.exact, *keys.reasons, TARGET]))
+    found = gather_groups(keys.joined, link, read, [*chain(*names.values())])
     far = _with_outlyingness(keys)
     limit = remember(far, "outlying limit", [OUTLYING], lambda: outlying_limit(far, OUTLYING))
     back = with_table(data, data.table.pair(far.table, {TARGET: TARGET, OUTLYING: OUTLYING}))
