@@ -1,8 +1,8 @@
 """Codes of missing values stay in their cells: -8 refused, -9 does not know. An intruder who knows them compares them.
 
 300 records in three sub-groups, three columns, .4 of the cells missing with one of five codes: guesses among the records of a
-sub-group with the same codes find .43. The standard error of a share of 300 records is at most .029. Each test asks for .3: false
-alarm below 1e-5 for each secret.
+sub-group with the same codes find .43. The standard error of a share of 300 records is at most .029. Each test asks for .3, so
+false alarms are rarer than 1e-5 for each secret.
 """
 
 from __future__ import annotations
