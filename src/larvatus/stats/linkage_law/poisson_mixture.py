@@ -8,7 +8,7 @@ beyond twelve spreads are left out. Densities come from Loader's saddle-point fo
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, pi, sqrt
+from math import exp, lgamma, log, pi
 
 import numpy as np
 from scipy import special
