@@ -291,8 +291,7 @@ logging.warning("of another library")
 def test_the_traceback_of_py4j_is_not_printed(silent):
     """It logs some of them without a name of its own. Nothing else is kept from being printed."""
     pytest.importorskip("py4j")
-    silence = "from larvatus.engines._spark.sheltered import collect_rows
-from larvatus.engines._spark.silenced_threads import silence_py4j\nsilence_py4j()" if silent else ""
+    silence = "from larvatus.engines._spark.silenced_threads import silence_py4j\nsilence_py4j()" if silent else ""
     code = WITHOUT_JAVA.format(silence=silence)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "Error" in ran.stdout

@@ -1,7 +1,8 @@
 """Calls to a Spark Connect server that an interrupt cannot spoil.
 
-Python raises an interrupt between any two instructions. Within the code of gRPC it could leave a lock of the channel taken, and all
-later calls of the session would wait for ever. So another thread makes the call, and the one that can be interrupted only waits.
+Python raises an interrupt between any two instructions. Within the code of gRPC it could leave a lock of the channel taken, and
+all later calls of the session would wait for ever. So another thread makes the call, and the one that can be interrupted only
+waits.
 """
 
 from __future__ import annotations
