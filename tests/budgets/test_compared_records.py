@@ -19,8 +19,8 @@ RELEASES = 300
 
 
 def test_a_giant_of_another_cell_does_not_hide_differences():
-    """b is nearly 2a, and noise keeps b − 2a. Its two values in a cell differ by 1e-5: far less than the last digits of a giant in
-    another cell count, and more than the noise has. Whoever pairs the two rows by it is right in more than half of all releases.
+    """b is nearly 2a, and noise keeps b − 2a. Its two values in a cell differ by 1e-5, about as much as the last digits of a
+    giant in another cell. Whoever pairs the two rows by it is right in more than half of all releases.
     """
     frame = pd.DataFrame({"a": [0.75, -0.25, -1e8], "b": [1.5, -0.5 + 1.2e-5, -2e8], "s": [0.0, 0.0, 1.0]})
     data = lv.read(frame, confidential=["a", "b"], non_confidential=["s"])

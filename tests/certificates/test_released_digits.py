@@ -1,4 +1,4 @@
-"""Unmasked columns are released with all their digits, and floats that are compared have 15: no cell may join records by that."""
+"""Unmasked columns are released with all their digits. The floats that are compared have 15: cells must not join records."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_rounding_that_may_give_every_value_back_leaves_no_statement():
 
 
 def test_roundings_add_up():
-    """Two roundings give a zero back if the noise is below the mean of both bases: 11 of 2,000 draws of this file were refused."""
+    """Two roundings give a zero back if the noise is below the mean of both bases: 11 of 2,000 draws were refused."""
     noise = "additive_noise(noise='laplace', scale=0.4, bounds={a = [0, 2]})"
     data = lv.read(pd.DataFrame({"a": np.eye(1, 1000)[0] * 2}), confidential=["a"])
     assert of(data, noise, "rounding(base=2.0)").epsilon == pytest.approx(2 * math.sqrt(2) / 0.4)
@@ -129,7 +129,7 @@ def test_roundings_add_up():
 
 
 def test_codes_that_give_values_back_leave_no_statement():
-    """Two values, and codes for all others: half of the noise gives each value back. 5 of 7,248 draws of this file were refused."""
+    """Two values, and codes for all others: half of the noise gives each value back. 5 of 7,248 draws were refused."""
     noise = "additive_noise(noise='laplace', scale=68.0, bounds={a = [0, 10]})"
     a = [0.0, 10.0] * 6
     coded = lv.read(pd.DataFrame({"a": [*a, -9.0, 99.0]}), confidential=["a"], missing={"a": [(-1e6, -1.0), (11.0, 1e6)]})

@@ -36,8 +36,8 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
         refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")
     finer = columns_with_more_digits(release)
     if finer:
-        refusals.insert(0, f"S: {finer[0]} is released with more digits than are compared, so it may tell all records apart. If "
-                           f"its values repeat, declare it categorical (nominal = [{finer[0]!r}])")
+        refusals.insert(0, f"S: {finer[0]} is released with more digits than are compared, so it may tell all records apart. "
+                           f"If its values repeat, declare it categorical (nominal = [{finer[0]!r}])")
     chance = candidate_cells(release).chance
     out = Certificates([
         _certificate("single target", [*single, *whole], chance, release.data.rows, false_alarm),

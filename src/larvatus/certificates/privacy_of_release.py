@@ -64,8 +64,8 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
 def _may_stay(original: Microdata, first: Mapping[str, Mask], base: Mapping[str, float]) -> str:
     """A column of which all values may come back to themselves, whatever they are, and after what; empty if there is none.
 
-    After rounding to the bases b₁, b₂, … the noise is (b₁ + b₂ + …) / 2 at most. A value on a code of missing values takes that of
-    another record, which may be its own one; no interval is likelier than one of the same width around 0.
+    After rounding to the bases b₁, b₂, … the noise is (b₁ + b₂ + …) / 2 at most. A value on a code of missing values takes that
+    of another record, which may be its own one. No interval is likelier than one of the same width around 0.
     """
     present = dict(zip(original.confidential, count_present(original).sum(axis=0).tolist(), strict=True))
     for name, step in first.items():

@@ -80,8 +80,8 @@ def _rivals(rho: Floats, z: Floats) -> Rivals:
 def _distances(rho: Floats, x: Floats) -> tuple[Floats, Floats]:
     """For each target, values of the own record's Q = Σ (ρ_i ε_i − √(1 − ρ_i²) x_i)², and the widths of their intervals.
 
-    Q = near + σ log(1 + e^v) with equal steps of v: near is below every Q that is likely, and σ is the standard deviation of Q. The
-    law of Q is smooth on the log scale close to `near`, and on its own scale elsewhere.
+    Q = near + σ log(1 + e^v) with equal steps of v: near is below every Q that is likely, and σ is the standard deviation of Q.
+    The law of Q is smooth on the log scale close to `near`, and on its own scale elsewhere.
     """
     middle = (rho**2 + (1 - rho**2) * x**2).sum(axis=1)
     spread = np.sqrt((2 * rho**4 + 4 * rho**2 * (1 - rho**2) * x**2).sum(axis=1))
