@@ -58,3 +58,15 @@ def test_values_that_floats_tell_apart_have_cells(s):
     """Six values of two records each; -0.0 and 0.0 are two values in frames and in Parquet."""
     found = lv.certify(read(s), lv.mask(read(s), "additive_noise(variance=9.0)", secret=SECRET))
     assert found.single_target.chance == (2 / RECORDS if pa.types.is_floating(s.type) else 0.5)
+
+
+@pytest.mark.parametrize("s", [
+    pa.array([np.float16("nan"), None] * 6, pa.float16()),
+    pa.DictionaryArray.from_arrays(pa.array([0, None] * 6, pa.int32()), pa.array([float("nan")])),
+], ids=["half", "dictionary"])
+def test_nan_is_missing(s):
+    """They are one value of S, so the release has one."""
+    data = read(s)
+    release = lv.mask(data, "data_shuffling", secret=SECRET)
+    assert lv.certify(data, release).single_target.chance == 1 / RECORDS
+    assert release.to_arrow()["s"].null_count == RECORDS

@@ -65,13 +65,33 @@ def as_released(name: str, column: Any, roles: Roles, sub_groups: SubGroups) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+        plain = column.cast(column.type.value_type)
+        return _missing_not_nan(plain).dictionary_encode().cast(column.type) if _nan(plain).any() else column
     if not pa.types.is_floating(column.type):
         return column
     if is_named(name, column.type, roles, sub_groups) and not pa.types.is_float16(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))
-    if pa.types.is_float16(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return _missing_not_nan(column)
+
+
+def _missing_not_nan(column: Any) -> Any:
+    """Floats with missing values in place of NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_float16(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    values = np.array([np.nan if v is None else v for v in column.to_pylist()], dtype=np.float16)
+    return pa.chunked_array([pa.array(values, mask=np.isnan(values), type=pa.float16())])
+
+
+def _nan(column: Any) -> NDArray[np.bool_]:
+    """Which values are NaN and not missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(pc.is_nan(column.cast(pa.float32())), False).to_numpy(), dtype=bool)
 
 
 def is_dictionary(kind: Any) -> bool:
