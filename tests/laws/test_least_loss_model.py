@@ -17,6 +17,8 @@ from larvatus.stats.linear.least_loss import (
     least_loss_similarities,
     loss_of,
 )
+from larvatus.stats.linkage_law.equal_correlations import rivals
+from larvatus.stats.linkage_law.link_probability import link_probability
 from sample import SECRET
 
 
@@ -141,6 +143,15 @@ def test_the_chosen_mask_meets_the_limit_and_can_be_run():
     assert release.steps[0].bits == pytest.approx(frontier.chosen.bits, abs=1e-3)
     assert lv.certify(data, release).normal_law == pytest.approx(frontier.chosen.links, abs=0.004)
     assert "least loss" in frontier.plot()._repr_svg_()
+
+
+def test_the_least_loss_for_its_bits_is_not_always_the_least_for_its_links():
+    """The science page states this limit: one direction alone links as many of 100 candidates, and loses less."""
+    m, candidates = np.array([1.9, 0.1]), np.array([100.0])
+    chosen, other = least_loss_similarities(m, 1.014, 0.0), np.array([0.899, 0.0])
+    links = link_probability(chosen, candidates)
+    assert rivals(other[0], 1).link_probability(candidates)[0] < links.value[0] + 5 * links.standard_error[0]
+    assert loss_of(other, m, 0.0) < 0.9 * loss_of(chosen, m, 0.0)
 
 
 @pytest.mark.parametrize(("settings", "said"), [

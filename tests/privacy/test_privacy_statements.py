@@ -120,6 +120,27 @@ def test_rounding_that_may_give_every_value_back_leaves_no_statement():
     assert lv.certify(many, lv.mask(many, fine, constraints=whole, secret=SECRET)).privacy.epsilon == of(many, fine).epsilon
 
 
+def test_roundings_add_up():
+    """Two roundings give a zero back if the noise is below the mean of both bases: 11 of 2,000 draws were refused."""
+    noise = "additive_noise(noise='laplace', scale=0.4, bounds={a = [0, 2]})"
+    data = lv.read(pd.DataFrame({"a": np.eye(1, 1000)[0] * 2}), confidential=["a"])
+    assert of(data, noise, "rounding(base=2.0)").epsilon == pytest.approx(2 * math.sqrt(2) / 0.4)
+    assert "too likely in a after rounding" in of(data, noise, "rounding(base=0.999)", "rounding(base=2.0)").reason
+
+
+def test_codes_that_give_values_back_leave_no_statement():
+    """Two values, and codes for all others: half of the noise gives each value back. 5 of 7,248 draws were refused."""
+    noise = "additive_noise(noise='laplace', scale=68.0, bounds={a = [0, 10]})"
+    a = [0.0, 10.0] * 6
+    coded = lv.read(pd.DataFrame({"a": [*a, -9.0, 99.0]}), confidential=["a"], missing={"a": [(-1e6, -1.0), (11.0, 1e6)]})
+    plain = lv.read(pd.DataFrame({"a": a}), confidential=["a"])
+    one = lv.read(pd.DataFrame({"a": [*a, -99.0]}), confidential=["a"], missing={"a": [-99.0]})
+    assert "too likely in a with its codes of missing values" in of(coded, noise, "rounding(base=10.0)").reason
+    assert "with its codes" in of(one, noise, "rounding(base=10.0)").reason
+    for found in (of(plain, noise, "rounding(base=10.0)"), of(one, noise)):
+        assert found.epsilon == pytest.approx(10 * math.sqrt(2) / 68)
+
+
 def test_persons_and_keys_that_are_masked_by_confidential_values_leave_no_statement():
     """A person's values are masked once if they are equal, and one by one if one of them differs."""
     frame = people().assign(k=np.arange(300) % 7 * 1.0, who=np.repeat([f"p{i}" for i in range(100)], 3))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.data.contracts import Column
 from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
@@ -53,7 +54,7 @@ def candidate_cells(
     A missing value stays missing, so its place is known, and so is the code that says why it is missing. So is the place of a
     zero in the columns of steps that keep zeros. Places are those in the original, if it is given: a later step, such as
     rounding, may make more zeros. If steps mask `chosen` records, the intruder is told which ones, and the values of the others
-    are known like S.
+    are known like S. If S has more digits in the source than its numbers have, every record counts as a cell of its own.
     """
     data = release.data
     columns = data.table.columns
@@ -67,7 +68,7 @@ def candidate_cells(
         values |= collect(original, there)[2]
         kinds |= {n: original.table.columns[n].kind for n in there}
     keys: list[Floats] = [group.astype(np.float64)]
-    keys += [_number(values[n]) for n in dict.fromkeys(given)]
+    keys += [key for n in dict.fromkeys(given) for key in _as_released(values[n], columns[n])]
     keys += [_missing(values[n], kinds[n]).astype(np.float64) for n in masked]
     keys += _reasons(data, {n: _missing(values[n], kinds[n]) for n in names})
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
@@ -82,9 +83,15 @@ def released_rows(release: Release) -> Ints:
     for copy in release.copies:
         names = [n for n in copy.released if n in copy.table.columns]
         _, group, values = collect(copy, names)
-        keys += [group.astype(np.float64), *(_number(values[n]) for n in names)]
+        keys += [group.astype(np.float64), *(key for n in names for key in _as_released(values[n], copy.table.columns[n]))]
         keys += _reasons(copy, {n: _missing(values[n], copy.table.columns[n].kind) for n in names})
     return codes_of(keys)
+
+
+def columns_with_more_digits(release: Release) -> list[str]:
+    """Unmasked columns that are released with more digits than the numbers that are compared here."""
+    columns = release.data.table.columns
+    return [n for n in (*release.data.sub_groups.columns, *release.data.known) if n in columns and columns[n].rounded]
 
 
 def original_values(original: Microdata, names: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
@@ -114,6 +121,14 @@ def _reasons(data: Microdata, gone: Mapping[str, Bools]) -> list[Floats]:
 def _missing(values: Floats, kind: str) -> Bools:
     """Which values are missing: a category without a value has a code below zero."""
     return np.asarray(values < 0 if kind == "nominal" else np.isnan(np.asarray(values, dtype=np.float64)))
+
+
+def _as_released(values: Floats, column: Column) -> list[Floats]:
+    """Keys that are equal only if the released cells are: -0.0 is not 0.0, and digits that no float has may differ."""
+    plain = _number(values)
+    if column.rounded:
+        return [np.arange(len(plain), dtype=np.float64)]
+    return [plain, np.signbit(plain).astype(np.float64)] if column.kind == "number" else [plain]
 
 
 def _number(values: Floats) -> Floats:

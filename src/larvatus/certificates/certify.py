@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.certificates.candidates import candidate_cells
+from larvatus.certificates.candidates import candidate_cells, columns_with_more_digits
 from larvatus.certificates.laws_of_steps import NoLaw, laws_of
 from larvatus.certificates.normal_forecast import normal_forecast
 from larvatus.certificates.proofs import Bound, equal_rows, equal_s, pairs_revealed, score_bound
@@ -34,6 +34,10 @@ def certify_release(original: Microdata, release: Release, false_alarm: float = 
     exact_equations = [s.name() for s in release.steps if s.exact_noise(release.data.confidential) is not None]
     if exact_equations and whole[0].expected >= 1 and len(whole) == 1:
         refusals.append(f"whole file: {exact_equations[0]} keeps equations exactly, which only the true pairing satisfies")
+    finer = columns_with_more_digits(release)
+    if finer:
+        refusals.insert(0, f"S: {finer[0]} is released with more digits than are compared, so it may tell all records apart. "
+                           f"If its values repeat, declare it categorical (nominal = [{finer[0]!r}])")
     chance = candidate_cells(release).chance
     out = Certificates([
         _certificate("single target", [*single, *whole], chance, release.data.rows, false_alarm),

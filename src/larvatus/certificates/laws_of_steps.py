@@ -250,7 +250,7 @@ def _root_of(covariance: Matrix) -> Matrix:
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    return np.asarray(np.sqrt(np.where(values > _NO_DIGITS, values, 0.0))[:, None] * vectors.T * scale)
+    return np.asarray(np.sqrt(np.where(values > _NO_DIGITS, values, 0.0))[:, None] * vectors.T * sd)
 
 
 def _by_factors(laws: Sequence[FactorLaw], group: int, x: Floats) -> list[RecordLaw]:

@@ -3,8 +3,9 @@
     loss(bits) = min ℓ(B)  subject to  −½ log₂ det(I − B Bᵀ) ≤ bits       (`stats/linear/least_loss`)
     links(bits) = Σ_g (n_g / n) P(link; b_g, candidates)                  (the linkage law: a forecast for normal columns)
 
-Both are monotone in bits, so the bits for a stated share of links follow by halving. A release of the step is then attacked
-and certified like any other.
+Both are monotone in bits, so the bits for a stated share of links follow by halving. The loss is the least for these bits in
+every sub-group. Another mask with more bits may have the same links and less loss. A release of the step is then attacked and
+certified like any other.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class LinearFrontier:
     """The best linear masks of a file, and the one that meets the limit on links if there is one.
 
     - `points`: masks from no information to much
-    - `chosen`: the mask with the least loss whose forecast meets the limit; `step` is that mask as a step of a release
+    - `chosen`: of these masks, the one with the most bits whose forecast meets the limit; `step` is that mask as a step of a
+      release. Its loss is the least for its bits, which is not always the least for its links
 
     Examples:
         >>> import larvatus as lv

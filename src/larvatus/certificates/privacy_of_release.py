@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from larvatus.certificates.laws_of_steps import ROW_WISE_STEPS, NoLaw, check_all_masked, check_plain, masking_steps
 from larvatus.data.contracts import Mask
 from larvatus.data.dates.date_numbers import UNITS
+from larvatus.data.exposure.value_changes import ALIKE
+from larvatus.data.labelling.code_collisions import code_ranges
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
 from larvatus.data.privacy.privacy_loss import ColumnPrivacy, PrivacyStatement
@@ -36,12 +38,12 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
     found: dict[str, ColumnPrivacy] = {}
     first: dict[str, Mask] = {}
     base = {n: 1 / UNITS[kind.unit] for n in original.confidential if (kind := original.table.columns[n].dates) is not None}
-    base |= {n: max(unit, base.get(n, 0.0)) for n, unit in release.internals.units.items()}
+    base |= {n: unit + base.get(n, 0.0) for n, unit in release.internals.units.items()}
     for step in masking_steps(release, original):
         names = columns_of_step(step, original)
         if step.name() in ROW_WISE_STEPS and set(names) <= set(found):
             stated = per_column("rounding.base", getattr(step, "base", 0.0), names).tolist()
-            base |= {n: max(b, base.get(n, 0.0)) for n, b in zip(names, stated, strict=True)}
+            base |= {n: b + base.get(n, 0.0) for n, b in zip(names, stated, strict=True)}
             continue
         if set(names) & set(found):
             return PrivacyStatement(reason=f"{step.name()} masks a column that another step masked before it")
@@ -55,22 +57,26 @@ def privacy_of(release: Release, original: Microdata) -> PrivacyStatement:
         return PrivacyStatement(reason=f"{left[0]} is released without such a mask")
     still = _may_stay(original, first, base)
     if still:
-        return PrivacyStatement(reason=f"a draw that changes nothing is refused, which is too likely in {still} after rounding")
+        return PrivacyStatement(reason=f"a draw that changes nothing is refused, which is too likely in {still}")
     return PrivacyStatement(tuple(found.values()))
 
 
 def _may_stay(original: Microdata, first: Mapping[str, Mask], base: Mapping[str, float]) -> str:
-    """A column of which all values may be rounded back to themselves: whatever they are, the noise must be half a base at most.
+    """A column of which all values may come back to themselves, whatever they are, and after what; empty if there is none.
 
-    Empty if there is none.
+    After rounding to the bases b₁, b₂, … the noise is (b₁ + b₂ + …) / 2 at most. A value on a code of missing values takes that
+    of another record, which may be its own one. No interval is likelier than one of the same width around 0.
     """
     present = dict(zip(original.confidential, count_present(original).sum(axis=0).tolist(), strict=True))
-    for name, width in base.items():
-        step = first.get(name)
-        if step is None or not hasattr(step, "scale"):
+    for name, step in first.items():
+        if not hasattr(step, "scale"):
             continue
-        names = columns_of_step(step, original)
-        sd = per_column("additive_noise.scale", step.scale, names)[names.index(name)]
-        if chance_of_small_noise(getattr(step, "noise", "normal"), float(sd), width / 2) ** present[name] > _NEVER:
-            return name
+        names, width = columns_of_step(step, original), base.get(name, 0.0)
+        sd = float(per_column("additive_noise.scale", step.scale, names)[names.index(name)])
+        low, high = step.bounds[name]  # type: ignore[attr-defined]
+        dated = original.table.columns[name].dates is not None
+        codes = [] if dated else [end - start + width for start, end in code_ranges(original.roles.missing.get(name, ()))]
+        widths = [width + 2 * ALIKE * (high - low), *codes]
+        if sum(chance_of_small_noise(getattr(step, "noise", "normal"), sd, w / 2) for w in widths) ** present[name] > _NEVER:
+            return f"{name} after rounding" if not any(codes) else f"{name} with its codes of missing values"
     return ""

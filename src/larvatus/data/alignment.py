@@ -14,7 +14,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import GroupLabel, GroupSettlement
-from larvatus.data.verbs import reduce_groups, settle_groups, with_table
+from larvatus.data.verbs import reduce_groups, settle_groups, take_rows, with_table
 
 _GROUP = scratch("sub-group")
 
@@ -69,6 +69,12 @@ def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
         return original
     declared = (*groups.declared, *((label,) for label in alone))
     return settle_groups(original, GroupSettlement(target, (*groups.labels, *alone), declared))
+
+
+def released_records(original: Microdata, released: Microdata) -> Microdata:
+    """The original records that were released, in the sub-groups of the original."""
+    kept = np.concatenate([block.record for _, block in released.table.blocks(())])
+    return take_rows(original, lambda g, block: np.isin(block.record, kept), ())
 
 
 def in_records_of(released: Microdata, original: Microdata) -> Microdata:

@@ -47,7 +47,8 @@ class Column:
     `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
     `replaced` is true for a weight that a step has changed: the new values are released, not those of the source. `noisy` is
     true for a weight with random noise: an intruder who knows the weight compares it by distance.
-    `dates` is given if the numbers are dates, counted in days since 1 January 1970.
+    `dates` is given if the numbers are dates, counted in days since 1 January 1970. `rounded` is true if the source has more
+    digits than the numbers, and they are released: values that are equal here may differ in the release.
 
     Examples:
         >>> import larvatus as lv
@@ -66,6 +67,7 @@ class Column:
     replaced: bool = False
     noisy: bool = False
     dates: DateKind | None = None
+    rounded: bool = False
 
     @property
     def kind_for_people(self) -> str:

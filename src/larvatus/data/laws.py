@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from larvatus.core.arrays import Floats, Matrix
+from larvatus.data.alignment import released_records
 from larvatus.data.microdata import Microdata
-from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, take_rows
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group
 
 BiasLaw = Literal["normal", "lognormal", "gamma"]
 NoiseLaw = Literal["normal", "uniform", "laplace", "mixture"]
@@ -87,18 +88,12 @@ def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | N
     for i, step in enumerate(release.steps):
         if step.drops:
             continue
-        data = _records_of(release.data, original) if sampled and i > sampled[-1] else original
+        data = released_records(original, release.data) if sampled and i > sampled[-1] else original
         found = None if step.where is not None else step.factor_law(view_of_step(step, data))
         if found is None or set(found) & set(out):
             return None
         out |= found
     return out or None
-
-
-def _records_of(released: Microdata, original: Microdata) -> Microdata:
-    """The original records that were released, in the release's sub-groups."""
-    kept = np.concatenate([block.record for _, block in released.table.blocks(())])
-    return take_rows(original, lambda g, block: np.isin(block.record, kept), ())
 
 
 def with_error(law: FactorLaw, error: float) -> FactorLaw:

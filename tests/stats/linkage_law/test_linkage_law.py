@@ -214,3 +214,30 @@ def test_canonical_correlations_of_a_linear_mask():
     assert (np.abs(np.arctanh(found) - np.arctanh(sample)) < 2 * z / np.sqrt(200_000)).all()
     assert canonical_correlations(np.eye(2), np.eye(2), np.diag([0.0, 1.0])) == pytest.approx([1.0, np.sqrt(0.5)])
     assert len(canonical_correlations(np.ones((2, 2)), np.eye(2), np.ones((2, 2)))) == 1
+
+
+@pytest.mark.parametrize("rho", [(0.01, 0.02, 0.03), (1e-5, 2e-5), (0.3, 1e-5), (0.1, 0.02)])
+@pytest.mark.parametrize("n", [2, 10])
+def test_small_unequal_correlations(rho, n):
+    """The law of the own record's distance is narrow beside the distance itself. Each target has rivals of its own, so hits are
+    independent, and the limit is that of a normal share.
+    """
+    rho, draws, many = np.array(rho), np.random.default_rng(n), 200_000
+    x, noise = draws.standard_normal((2, many, len(rho)))
+    others = draws.standard_normal((n - 1, many, len(rho)))
+
+    def score(y: np.ndarray) -> np.ndarray:
+        return (rho / (1 - rho**2) * y * (x - rho * y / 2)).sum(axis=-1)
+
+    hits = score(rho * x + np.sqrt(1 - rho**2) * noise) > score(others).max(axis=0)
+    found = link_probability(rho, [float(n)])
+    error = np.hypot(hits.std() / np.sqrt(many), found.standard_error[0])
+    assert abs(hits.mean() - found.value[0]) < stats.norm.isf(FALSE_ALARM / 2) * error
+
+
+def test_guessing_finds_as_much():
+    """Few candidates matter if correlations are tiny; with many the lattice has too few points far out."""
+    n = np.array([2.0, 1e3, 1e9])
+    for rho in ((1e-5, 2e-5), (0.3, 1e-5)):
+        assert (link_probability(np.array(rho), n).value >= 1 / n).all()
+        assert (link_probability(np.array(rho), n, guesses=2).value >= np.minimum(2 / n, 1)).all()

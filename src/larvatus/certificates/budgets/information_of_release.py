@@ -146,7 +146,7 @@ def _of_law(
     """Columns, deviations within cells and precision of each sub-group, and the nats of the distribution of the noise."""
     x, sd = _scaled(law.confidential, values)
     away = _within(x, cells.code)
-    largest = max(float(np.nanmax(np.abs(values[n]), initial=0.0)) / s for n, s in zip(law.confidential, sd, strict=True))
+    plain = np.stack([np.nan_to_num(np.asarray(values[n], dtype=np.float64)) for n in law.confidential], axis=1) / sd
     kept, found, excess = [], [], 0.0
     for g, one in enumerate(law.groups):
         here = away[cells.group == g]
@@ -154,7 +154,7 @@ def _of_law(
         if mixes and np.isnan(x[cells.group == g]).any():
             raise NoLaw(f"{name}: values are missing, and it mixes columns")
         root = (_root_of(one.covariance) if one.root is None else one.root) / sd
-        precision = precision_of(one.on_x * sd / sd[:, None], root, here, largest)
+        precision = precision_of(one.on_x * sd / sd[:, None], root, plain[cells.group == g], cells.code[cells.group == g])
         if precision is None:
             raise NoLaw(f"{name}: some combination of columns is released without noise")
         rank = min(root.shape) if root.size else 0

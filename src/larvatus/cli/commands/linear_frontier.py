@@ -20,7 +20,7 @@ def linear_frontier(
     plot: Annotated[Path | None, Parameter(help="file for the curve (.svg)")] = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Find the linear masks with the least loss, and the one that meets a limit on links.
+    """Find the linear masks with the least loss for their information, and the one of them that meets a limit on links.
 
     Parameters:
         original: the confidential file

@@ -74,8 +74,8 @@ def is_date(kind: Any) -> bool:
     return bool(t.is_date(kind) or t.is_timestamp(kind))
 
 
-def days_of(name: str, column: Any, exactly: bool) -> tuple[DateKind, NDArray[np.float64]]:
-    """A column of dates as numbers of days, NaN if missing, and its kind.
+def days_of(name: str, column: Any, exactly: bool) -> tuple[DateKind, NDArray[np.float64], bool]:
+    """A column of dates as numbers of days, NaN if missing; its kind; and whether its times are finer than these numbers.
 
     `exactly`: refuse dates that would not come back as they are, because they are too fine or too far away.
     """
@@ -91,9 +91,10 @@ def days_of(name: str, column: Any, exactly: bool) -> tuple[DateKind, NDArray[np
     day, rest = np.divmod(values.astype(np.int64), per_day)
     found = DateKind(_unit(rest, per_day))
     days = np.where(gone, np.nan, day + rest / per_day)
+    comes_back = np.array_equal(_counts(days[~gone], found, per_day), values[~gone])
     if exactly:
-        _check(name, days, found, values, gone, per_day)
-    return found, days
+        _check(name, days[~gone], comes_back)
+    return found, days, not comes_back
 
 
 def _per_day(kind: Any) -> int:
@@ -110,13 +111,10 @@ def _unit(rest: NDArray[np.int64], per_day: int) -> str:
     return "microsecond"
 
 
-def _check(
-    name: str, days: NDArray[np.float64], kind: DateKind, values: NDArray[np.int64], gone: NDArray[np.bool_], per_day: int
-) -> None:
-    there = days[~gone]
+def _check(name: str, there: NDArray[np.float64], comes_back: bool) -> None:
     if ((there < FIRST_DAY) | (there >= LAST_DAY + 1)).any():
         raise ReadError(f"{name!r} has dates outside the years 1 to 9999, which cannot be masked. Make them missing.")
-    if not np.array_equal(_counts(there, kind, per_day), values[~gone]):
+    if not comes_back:
         raise ReadError(f"{name!r} has times that are too fine to be masked exactly so far from 1970. Round them, for example "
                         "to seconds.")
 

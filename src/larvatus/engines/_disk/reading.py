@@ -60,7 +60,7 @@ class _Numbers:
         self.name, self.kind, self.confidential, self._whole = name, kind, confidential, tagged
         self._one_zero = one_zero
         self.stored = StoredColumn(room.folder, np.float64)
-        self.missing = False
+        self.missing = self._rounded = False
         self._dates: DateKind | None = None
         stored = conversion.needs_exact(kind) and not confidential
         self.exact = StoredColumn(room.folder, conversion.exact_type(kind)) if stored else None
@@ -68,6 +68,7 @@ class _Numbers:
     def take(self, column: Any) -> None:
         described, values = conversion.as_number(self.name, column, self.kind, self.confidential, self._one_zero)
         self.missing |= described.missing
+        self._rounded |= described.rounded
         if described.dates is not None:
             self._dates = described.dates if self._dates is None else self._dates | described.dates
         self._whole = self._whole and bool(np.all(np.isnan(values) | (values == np.rint(values))))
@@ -79,7 +80,7 @@ class _Numbers:
         import pyarrow as pa
 
         whole = pa.types.is_integer(self.kind) or self._whole if self._dates is None else self._dates.unit == "day"
-        return Column(self.name, "number", integer=whole, missing=self.missing, dates=self._dates)
+        return Column(self.name, "number", integer=whole, missing=self.missing, dates=self._dates, rounded=self._rounded)
 
 
 class _Names:

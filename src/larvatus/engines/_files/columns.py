@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _EXACT = 2**53
 _BITS = 64
 _MOST_DIGITS = 18  # of a decimal whose digits fit into 64 bits
+_APART = 10**15  # decimals of up to 15 digits are different floats
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
@@ -64,13 +65,33 @@ def as_released(name: str, column: Any, roles: Roles, sub_groups: SubGroups) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+        plain = column.cast(column.type.value_type)
+        return _missing_not_nan(plain).dictionary_encode().cast(column.type) if _nan(plain).any() else column
     if not pa.types.is_floating(column.type):
         return column
     if is_named(name, column.type, roles, sub_groups) and not pa.types.is_float16(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))
-    if pa.types.is_float16(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return _missing_not_nan(column)
+
+
+def _missing_not_nan(column: Any) -> Any:
+    """Floats with missing values in place of NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_float16(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    values = np.array([np.nan if v is None else v for v in column.to_pylist()], dtype=np.float16)
+    return pa.chunked_array([pa.array(values, mask=np.isnan(values), type=pa.float16())])
+
+
+def _nan(column: Any) -> NDArray[np.bool_]:
+    """Which values are NaN and not missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(pc.is_nan(column.cast(pa.float32())), False).to_numpy(), dtype=bool)
 
 
 def is_dictionary(kind: Any) -> bool:
@@ -166,8 +187,9 @@ def as_number(
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
     if is_date(kind):
-        dates, days = days_of(name, column, exactly=confidential)
-        return Column(name, "number", integer=dates.unit == "day", missing=bool(np.isnan(days).any()), dates=dates), days
+        dates, days, rounded = days_of(name, column, exactly=confidential)
+        missing = bool(np.isnan(days).any())
+        return Column(name, "number", integer=dates.unit == "day", missing=missing, dates=dates, rounded=rounded), days
     if pa.types.is_temporal(kind):
         if confidential:
             raise RolesError(f"{name!r} contains times of day, and masks need numbers or dates. Convert it, for example to "
@@ -191,7 +213,8 @@ def as_number(
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise ReadError(f"{name!r} has {infinite} infinite values. Make them missing, or remove these records.")
-    return Column(name, "number", integer=integer, missing=bool(np.isnan(values).any())), values
+    rounded = not pa.types.is_floating(kind) and bool((np.abs(values) >= _EXACT).any())
+    return Column(name, "number", integer=integer, missing=bool(np.isnan(values).any()), rounded=rounded), values
 
 
 def _decimals(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
@@ -204,7 +227,7 @@ def _decimals(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
     present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False) if not hasattr(column, "chunks") else
                          column.is_valid().to_numpy(), dtype=bool)
     values = np.where(present, whole / 10.0**kind.scale, np.nan)
-    return Column(name, "number", missing=not present.all()), values
+    return Column(name, "number", missing=not present.all(), rounded=bool(np.abs(whole).max(initial=0) > _APART)), values
 
 
 def _wide_decimals(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
@@ -214,7 +237,7 @@ def _wide_decimals(name: str, column: Any, kind: Any, confidential: bool) -> tup
     if confidential and largest.scaleb(kind.scale) > _EXACT:
         raise ReadError(f"{name!r} has numbers of more than 15 digits, which cannot be masked exactly. Round it.")
     values = np.array([np.nan if v is None else float(v) for v in found], dtype=np.float64)
-    return Column(name, "number", missing=None in found), values
+    return Column(name, "number", missing=None in found, rounded=largest.scaleb(kind.scale) > _APART), values
 
 
 def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, NDArray[np.int32]]:

@@ -42,6 +42,7 @@ class _Read:
     pieces: Mapping[str, Piece]
     levels: Mapping[str, Sequence[Any]]
     missing: Mapping[str, bool]
+    rounded: Mapping[str, bool]
 
 
 def read_to_cluster(
@@ -107,7 +108,7 @@ def _taken(
     at, part = job
     parts: dict[str, list[Array]] = {}
     levels: dict[str, dict[Any, int]] = {n: {} for n in named if named[n]}
-    missing, rows = dict.fromkeys(named, False), 0
+    missing, rounded, rows = dict.fromkeys(named, False), dict.fromkeys(named, False), 0
     for batch in source.batches(part):
         rows += batch.num_rows
         for name, is_named in named.items():
@@ -122,6 +123,7 @@ def _taken(
             described, values = conversion.as_number(name, column, kind, name in confidential, name in one_zero)
             parts.setdefault(name, []).append(values)
             missing[name] |= described.missing
+            rounded[name] |= described.rounded
             if conversion.needs_exact(kind) and name not in confidential:
                 parts.setdefault(scratch("exact", name), []).append(conversion.exact(name, column, kind))
         if ids is not None:
@@ -130,7 +132,7 @@ def _taken(
     for n, p in parts.items():
         values = np.concatenate(p)
         pieces[n] = write_piece(source.place, f"{folder}-{sort_key(n)}", "read", at, values, values.dtype)
-    return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing)
+    return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing, rounded)
 
 
 def _spread(place: Place, folder: str, name: str, found: Sequence[_Read], exact: Any = None) -> SpreadColumn:
@@ -149,7 +151,8 @@ def _described(
         missing = any(f.missing[name] for f in found)
         if not named[name]:
             integer = pa.types.is_integer(_plain(schema.field(name).type))
-            columns[name] = Column(name, "number", integer=integer, missing=missing)
+            rounded = any(f.rounded[name] for f in found)
+            columns[name] = Column(name, "number", integer=integer, missing=missing, rounded=rounded)
             continue
         levels = list(dict.fromkeys(v for f in found for v in f.levels[name]))
         order = conversion.level_order(name, levels, roles)

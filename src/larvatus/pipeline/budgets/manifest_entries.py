@@ -16,7 +16,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import ManifestError, PairingError, ReadError
 from larvatus.core.number_format import quote
 from larvatus.core.randomness import SHORTEST_SECRET
-from larvatus.data.alignment import in_groups_of
+from larvatus.data.alignment import in_groups_of, released_records
 from larvatus.data.budgets.release_information import BudgetEntry, SourceMarks
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.pairings.persons import persons_of_records
@@ -32,12 +32,15 @@ def entry_of(data: Microdata, release: Release, key: bytes, source: str = "", fi
     """The entry of a release made from the data."""
     if not release.is_paired:
         raise PairingError("the release is not paired with the original, so what it tells about records cannot be computed.")
+    stated = statement_of(data, release)
+    if release.data.rows != data.rows:  # the intruder is told which records are in the file
+        data = released_records(data, release.data)
     seen = in_groups_of(with_released_keys(data, release), release.data)
     information, cells = information_of(without_key_steps(release), seen)
     marks = _marks(data, cells.code, cells.group, key, source)
     if release.internals.draws:
         marks = replace(marks, draws=_digest(key, "draws", release.internals.draws), given=_given(data, key))
-    return BudgetEntry(release.name, information, marks, tuple(files), statement_of(data, release))
+    return BudgetEntry(release.name, information, marks, tuple(files), stated)
 
 
 def read_entry(path: str | Path) -> BudgetEntry:

@@ -40,23 +40,30 @@ def _strengths(covariance: Matrix, precision: Matrix) -> Floats:
     return np.asarray(np.maximum(np.linalg.eigvalsh((inner + inner.T) / 2), 0.0))
 
 
-def precision_of(on_x: Matrix, root: Matrix, deviations: Matrix, largest: float = 1.0) -> Matrix | None:
+def precision_of(on_x: Matrix, root: Matrix, values: Matrix, cells: Ints | None = None) -> Matrix | None:
     """Bᵀ Ω⁻¹ B for noise rootᵀ u (root: draws × columns); None if X varies in a direction without noise.
 
-    `deviations` has the values of X less the means of their candidates, records × columns. Differences within the rounding of
-    the `largest` value, in the same units, are none.
+    `values` are those of X, records × columns; only those of records in one cell are compared. Differences within the rounding
+    of the two values themselves are none.
     """
     _, sizes, right = np.linalg.svd(root, full_matrices=True)
     widest = float(sizes.max(initial=0.0))
     wide = np.zeros(len(right), dtype=bool)
     wide[: len(sizes)] = sizes > _NO_NOISE * max(widest, 1e-300)
     silent = right[~wide] @ on_x
-    size = max(largest, float(np.abs(deviations).max(initial=0.0)))
-    doubt = _ROUNDING * size * np.sqrt(max(len(deviations), 1)) * np.abs(silent).sum(axis=1)  # means are rounded, too
-    if (np.abs(deviations @ silent.T) > doubt).any():
+    at, doubt = values @ silent.T, _ROUNDING * (np.abs(values) @ np.abs(silent).T)
+    code = np.zeros(len(values), dtype=np.int64) if cells is None else np.unique(cells, return_inverse=True)[1]
+    if len(values) and (_largest(at - doubt, code) > -_largest(-at - doubt, code)).any():
         return None
     inner = (right[: len(sizes)][wide[: len(sizes)]] / sizes[wide[: len(sizes)], None]) @ on_x
     return np.asarray(inner.T @ inner)
+
+
+def _largest(values: Matrix, cells: Ints) -> Matrix:
+    """The largest value of each column in every cell."""
+    out = np.full((int(cells.max(initial=0)) + 1, values.shape[1]), -np.inf)
+    np.maximum.at(out, cells, values)
+    return out
 
 
 def missing_entropy(shape: str) -> float:

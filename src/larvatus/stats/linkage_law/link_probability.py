@@ -38,7 +38,8 @@ def link_probability(correlations: Floats | Sequence[float], candidates: Floats 
     if np.ptp(rho) <= _SAME:
         value = rivals(float(rho.mean()), len(rho)).link_probability(n, guesses)
         return LinkProbability(value, np.zeros(len(value)))
-    return LinkProbability(*sampled_rivals(rho, points).link_probability(n, guesses))
+    value, error = sampled_rivals(rho, points).link_probability(n, guesses)
+    return LinkProbability(np.maximum(value, np.minimum(guesses / n, 1.0)), error)  # guessing finds as much
 
 
 def link_probability_in_groups(

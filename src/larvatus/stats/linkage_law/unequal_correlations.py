@@ -25,7 +25,7 @@ from larvatus.stats.linkage_law.equal_correlations import Rivals
 from larvatus.stats.linkage_law.weighted_squares import tail_and_density_of_squares
 
 POINTS = 64
-_SHIFTS, _NODES = 16, 48
+_SHIFTS, _STEP = 16, 0.4
 _SURE, _NOTHING = 1.0 - 1e-12, 1e-6
 _SPREADS, _DEEP, _NEAR = 8.0, 28.0, 4.5
 
@@ -70,27 +70,35 @@ def _rivals(rho: Floats, z: Floats) -> Rivals:
     x = np.sqrt(wide) * z
     given = np.exp(0.5 * (np.log(wide) - rho**2 * z**2).sum(axis=1)) / len(z)
     at, width = _distances(rho, x)
-    q = at.ravel()
-    beaten, density = tail_and_density_of_squares(q, rho**2 / (1 - rho**2), np.repeat(-x / rho, _NODES, axis=0))
+    q, nodes = at.ravel(), at.shape[1]
+    beaten, density = tail_and_density_of_squares(q, rho**2 / (1 - rho**2), np.repeat(-x / rho, nodes, axis=0))
     log_c = 0.5 * (x**2 - np.log1p(-(rho**2))).sum(axis=1)
-    own = (np.exp(np.repeat(log_c, _NODES) - q / 2) * density).reshape(-1, _NODES) * width
+    own = (np.exp(np.repeat(log_c, nodes) - q / 2) * density).reshape(-1, nodes) * width
     return Rivals(beaten, (own / own.sum(axis=1, keepdims=True) * given[:, None]).ravel())
 
 
 def _distances(rho: Floats, x: Floats) -> tuple[Floats, Floats]:
     """For each target, values of the own record's Q = Σ (ρ_i ε_i − √(1 − ρ_i²) x_i)², and the widths of their intervals.
 
-    Steps of the logarithm beyond the least Q that is likely are equal.
+    Q = near + σ log(1 + e^v) with equal steps of v: near is below every Q that is likely, and σ is the standard deviation of Q.
+    The law of Q is smooth on the log scale close to `near`, and on its own scale elsewhere.
     """
     middle = (rho**2 + (1 - rho**2) * x**2).sum(axis=1)
     spread = np.sqrt((2 * rho**4 + 4 * rho**2 * (1 - rho**2) * x**2).sum(axis=1))
     dimensions = (rho**2).sum() / (rho**2).max()
-    least = middle * np.exp(-_DEEP / dimensions)
     near = (np.maximum(np.sqrt(1 - rho**2) * np.abs(x) - _NEAR * rho, 0.0) ** 2).sum(axis=1)
-    low = np.log(np.maximum(middle - _SPREADS * spread - near, least))
-    high = np.log(middle + _SPREADS * spread + 2 * _SPREADS * (rho**2).max() - near)
-    beyond = np.exp(low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _NODES))
-    return near[:, None] + beyond, beyond * ((high - low) / (_NODES - 1))[:, None]
+    least = (middle - near) * np.exp(-_DEEP / dimensions)
+    low = _log_scale(np.maximum(middle - _SPREADS * spread - near, least) / spread)
+    high = _log_scale((middle + _SPREADS * spread + 2 * _SPREADS * (rho**2).max() - near) / spread)
+    nodes = int(np.ceil((high - low).max() / _STEP)) + 1
+    v = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
+    steps = (spread * (high - low) / (nodes - 1))[:, None]
+    return near[:, None] + spread[:, None] * np.logaddexp(0.0, v), steps * special.expit(v)
+
+
+def _log_scale(t: Floats) -> Floats:
+    """v with t = log(1 + e^v)."""
+    return np.asarray(t + np.log(-np.expm1(-t)))
 
 
 def _shifted_lattices(points: int, dimensions: int) -> list[Floats]:
