@@ -111,7 +111,7 @@ class SimulatedRelease(Attack):
             assert sides.block is not None
             if not chosen.takes(sides.group, 0) and len(sides.y) <= self.largest:
                 return out[:, sides.own]
-            alone = by.keys.exact and not sides.same.any()  # the baseline X alone: one trial, in one window of each sub-group
+            alone = by.keys.exact and not sides.s_known  # the baseline X alone: one trial, in one window of each sub-group
             trials: list[PairScores] = []
             place = np.zeros(0, dtype=np.int64)
             x, y = in_same_units(sides.originals, sides.y)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.attacks.linkage.agreement import Agreement
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -44,7 +45,7 @@ def credit_by_nearness(
     its own link: a function of target rows, codes of S and guesses. `alone` gives the parts without S known with error, for
     the baseline X alone; `soft` gives the points of S known with error, for the baseline S alone.
     """
-    from larvatus.stats.linkage.coordinates import link_nearest, same_rows
+    from larvatus.stats.linkage.coordinates import link_nearest
 
     names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
     k = np.array(guesses)[:, None]
@@ -54,9 +55,8 @@ def credit_by_nearness(
         n = len(block)
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
-        same = same_rows([block[c] for c in keys.exact], n)
-        everywhere = same_rows([block[c] for c in keys.reasons], n) if keys.reasons else np.zeros(n, dtype=np.int64)
-        fitting = same_rows([block[c] for c in (*keys.exact, *keys.reasons)], n) if keys.reasons else same
+        agree = Agreement.of(keys, block)
+        same, everywhere, fitting = agree.s, agree.reasons, agree.both
         success, x_alone = np.full((2, m, len(targets)), np.nan)
         s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)
         if soft is not None and keys.soft and len(targets):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from larvatus.attacks.linkage.agreement import Agreement
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
 from larvatus.attacks.linkage.target_sample import TargetCount
@@ -57,7 +58,7 @@ class RerunKeys(GroupKeys):
     def columns(self) -> list[str]:
         made = [scratch(kind, n) for kind in (LOW, HIGH, _WAS) for n in self.masked]
         made += [scratch(LOW, n) for n in self.noisy]
-        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, TARGET]))
+        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, *self.keys.reasons, TARGET]))
 
     def sides(self, block: Block) -> RerunGroup:
         from larvatus.stats.linkage.coordinates import same_rows
@@ -67,10 +68,10 @@ class RerunKeys(GroupKeys):
         low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (LOW, HIGH))
         y = self._matrix([block[c] for c in self.masked], n)
         equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
-        same = same_rows([block[c] for c in self.keys.exact], n)
         own = np.flatnonzero(block[TARGET] == 1)
         near, z = block.matrix([scratch(LOW, c) for c in self.noisy]), block.matrix(self.noisy)
-        return RerunGroup(low, y, same, own, np.arange(n), self.masked, boxes=Boxes(low, high, y, near, z, equal))
+        agree, boxes = Agreement.of(self.keys, block), Boxes(low, high, y, near, z, equal)
+        return RerunGroup(low, y, agree, own, np.arange(n), self.masked, boxes=boxes)
 
     def _coded(self, kind: str, name: str, block: Block) -> Array:
         values = block[scratch(kind, name)]

@@ -1,0 +1,39 @@
+"""What a cell without a value shows: nothing, or one of the codes of missing values, such as -8 for refused.
+
+    kind of y:  -1 a value, or an empty cell;  0, 1, … the code that the cell has
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats
+from larvatus.data.contracts import Array, Block, RecordTable
+from larvatus.data.labelling.labels import code_column
+
+
+def is_missing(values: Array) -> Bools:
+    """Marks missing numbers and missing category codes."""
+    return np.asarray(np.isnan(values) if values.dtype.kind == "f" else values < 0)
+
+
+def code_columns(table: RecordTable, names: Sequence[str]) -> list[str]:
+    """The columns with the codes of these columns, of those that have codes."""
+    return [code_column(n) for n in names if code_column(n) in table.columns]
+
+
+def shown_code(block: Block, name: str, mark: str | None = None) -> Floats:
+    """For each record the code that the cell shows, -1 if it shows a value or is empty; codes are in the column `mark`."""
+    held = block[code_column(name) if mark is None else mark]
+    return np.where(is_missing(block[name]), held, -1).astype(np.float64)
+
+
+def with_shown_codes(block: Block, names: Sequence[str]) -> list[Array]:
+    """The columns, each followed by the codes that it shows if it has any."""
+    out: list[Array] = []
+    for name in names:
+        out.append(block[name])
+        out += [shown_code(block, name)] if code_column(name) in block.values else []
+    return out
