@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from larvatus.core.arrays import Bools, Floats
-from larvatus.data.contracts import Array, Block, RecordTable
+from larvatus.core.scratch_names import scratch
+from larvatus.data.contracts import Array, Block, Column, RecordTable
 from larvatus.data.labelling.labels import code_column
+from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import map_rows
 
 
 def is_missing(values: Array) -> Bools:
@@ -37,3 +40,18 @@ def with_shown_codes(block: Block, names: Sequence[str]) -> list[Array]:
         out.append(block[name])
         out += [shown_code(block, name)] if code_column(name) in block.values else []
     return out
+
+
+def with_code_columns(data: Microdata, names: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
+    """The data with a categorical column of the codes that each of these columns shows; and their names, by column."""
+    columns = data.table.columns
+    made = {n: scratch("shown code", n) for n in names if code_column(n) in columns}
+    if not made:
+        return data, {}
+
+    def codes(group: int, block: Block) -> Mapping[str, Array]:
+        return {c: shown_code(block, n).astype(np.int32) for n, c in made.items()}
+
+    read = list(dict.fromkeys([*made, *code_columns(data.table, list(made))]))
+    new = [Column(c, "nominal", levels=columns[code_column(n)].levels) for n, c in made.items()]
+    return map_rows(data, codes, read, new), made
