@@ -27,6 +27,11 @@ def code_columns(table: RecordTable, names: Sequence[str]) -> list[str]:
     return [code_column(n) for n in names if code_column(n) in table.columns]
 
 
+def drawn_codes(table: RecordTable, names: Sequence[str]) -> list[str]:
+    """The columns with the codes of these columns, of those whose codes a mask drew anew."""
+    return [c for c in code_columns(table, names) if table.columns[c].replaced]
+
+
 def shown_code(block: Block, name: str, mark: str | None = None) -> Floats:
     """For each record the code that the cell shows, -1 if it shows a value or is empty; codes are in the column `mark`."""
     held = block[code_column(name) if mark is None else mark]
