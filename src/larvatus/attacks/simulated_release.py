@@ -76,7 +76,8 @@ class SimulatedRelease(Attack):
 
         check_steps_known(self.name(), release, intruder)
         by = GroupKeys.of(self, original, release, intruder, random, categorical_too=True, soft_too=False)
-        parts = simulate_parts(self.name(), original, release, intruder, random, by.masked)
+        names = (*by.masked, *_simulated_weight(by, release, intruder))
+        parts = simulate_parts(self.name(), original, release, intruder, random, names)
         tried = choose_trials(columns_of_records(parts, pilot_records(parts)), _TRIALS)
         unused = [n for n in by.masked if not any(n in part.names for part in parts)]
         chosen = _Sample.of(by.keys.joined.groups.sizes, self.records, random)
@@ -148,6 +149,13 @@ class SimulatedRelease(Attack):
             return out[:, sides.own]
 
         return link
+
+
+def _simulated_weight(by: GroupKeys, release: Release, intruder: Intruder) -> tuple[str, ...]:
+    """The weight, if it was released with noise that the intruder can draw again."""
+    if intruder.error or any(s.drops for s in release.steps):
+        return ()
+    return tuple(n for n in by.keys.soft if n == release.data.roles.weight)
 
 
 def _positions(a: Ints, b: Ints) -> Ints:

@@ -273,11 +273,11 @@ def derived_columns(release: Release) -> set[str]:
 
 
 def in_release(data: Microdata, release: Release) -> Microdata:
-    """The records that the release contains, with its weight."""
+    """The records that the release contains, with its weight, unless that has noise."""
     marked = release.data.table.map_rows(lambda g, b: {_HERE: np.ones(len(b))}, (), [Column(_HERE, "number")])
     table = data.table.pair(marked, {_HERE: _HERE}, partly=True).take(lambda g, b: b[_HERE] == 1, [_HERE])
     weight = data.roles.weight
-    if weight and weight in release.data.table.columns:
+    if weight and weight in release.data.table.columns and not release.data.table.columns[weight].noisy:
         table = table.pair(release.data.table, {weight: weight})
     return with_table(data, table)
 
