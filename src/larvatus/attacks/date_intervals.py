@@ -68,8 +68,8 @@ class DateIntervals(Attack):
         if step is None or not by.masked:
             raise RiskError("the intruder knows no column of dates that was masked by date_shift alone.", subject=self.name())
         unit = self._unit(release.data, step, by)
-        with_s = _credits(by, unit, step, (*by.keys.exact, *by.keys.reasons))
-        alone = _credits(by, unit, step, by.keys.reasons) if by.keys.exact else with_s
+        with_s = _credits(by, unit, step, (*by.keys.exact, *by.keys.reasons.kept))
+        alone = _credits(by, unit, step, by.keys.reasons.kept) if by.keys.exact else with_s
 
         def link(sides: LinkedGroup) -> Floats:
             assert sides.block is not None

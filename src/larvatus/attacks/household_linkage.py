@@ -106,7 +106,7 @@ class HouseholdLinkage(Attack):
         record, group, values = collect(keys.joined, keys.columns)
         here = units if len(record) == len(units.record) else units.of_records(record)
         agree = [same_rows([group, *(values[n] for n in names)], len(record))
-                 for names in (keys.exact, (*keys.exact, *keys.reasons))]
+                 for names in (keys.exact, (*keys.exact, *keys.reasons.kept))]
         by_s, blocks = (UnitBlocks.of(here.unit, same) for same in agree)
         targets = self._targets(here, random)
         points = _Points.of(keys, record, values, here)

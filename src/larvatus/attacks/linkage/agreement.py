@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.arrays import Ints
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.exposure.kinds_of_missing import shown_code
@@ -19,6 +19,9 @@ from larvatus.data.verbs import with_table
 
 if TYPE_CHECKING:
     from larvatus.attacks.linkage.linkage_keys import Keys
+
+MOVED = scratch("code not kept")
+_FEW = 0.1  # of the codes of a column that are not where they were: the others are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,35 @@ class Agreement:
     both: Ints
 
     @classmethod
-    def of(cls, keys: Keys, block: Block) -> Agreement:
+    def of(cls, keys: Keys, block: Block, nearly: bool = False) -> Agreement:
+        """The numbers; codes of columns in which `nearly` all cells kept theirs count only if asked for."""
         from larvatus.stats.linkage.coordinates import same_rows
 
         n = len(block)
         s = same_rows([block[c] for c in keys.exact], n)
-        if not keys.reasons:
+        reasons = (*keys.reasons.kept, *(keys.reasons.nearly if nearly else ()))
+        if not reasons:
             return cls(s, np.zeros_like(s), s)
-        return cls(s, *(same_rows([block[c] for c in names], n) for names in (keys.reasons, (*keys.exact, *keys.reasons))))
+        return cls(s, *(same_rows([block[c] for c in names], n) for names in (reasons, (*keys.exact, *reasons))))
 
 
-def with_reasons(joined: Microdata, original: Microdata, known: Mapping[str, str]) -> tuple[Microdata, tuple[str, ...]]:
-    """Add a column with the code of each missing cell, for each column in which all records kept theirs.
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """The columns with codes of missing values: of those in which every cell `kept` its own, or `nearly` every one.
+
+    For the latter, the column `MOVED` is 1 for records of which a cell did not keep it.
+    """
+
+    kept: tuple[str, ...] = ()
+    nearly: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.kept, *self.nearly, *([MOVED] if self.nearly else []))
+
+
+def with_reasons(joined: Microdata, original: Microdata, known: Mapping[str, str]) -> tuple[Microdata, Reasons]:
+    """Add a column with the code of each missing cell, for each column in which all records kept theirs, or nearly all.
 
     `known` has the column of known values of each released column.
     """
@@ -49,21 +69,30 @@ def with_reasons(joined: Microdata, original: Microdata, known: Mapping[str, str
     marks = {n: code_column(n) for n in known if code_column(n) in released and code_column(n) in before
              and released[code_column(n)].levels == before[code_column(n)].levels}
     if not marks:
-        return joined, ()
+        return joined, Reasons()
     theirs = {n: scratch("known reason", n) for n in marks}
     table = joined.table.pair(original.table, {theirs[n]: mark for n, mark in marks.items()})
-
-    def moved(group: int, block: Block) -> NDArray[np.int64]:
-        pairs = [(shown_code(block, n), shown_code(block, known[n], theirs[n])) for n in marks]
-        return np.array([np.count_nonzero(a != b) for a, b in pairs], dtype=np.int64)
-
     read = [c for n in marks for c in (n, marks[n], known[n], theirs[n])]
-    off = np.sum(table.reduce(read, moved, np.add), axis=0)
-    kept = [n for n, k in zip(marks, off, strict=True) if not k]
+
+    def pair(block: Block, name: str) -> tuple[Floats, Floats]:
+        return shown_code(block, name), shown_code(block, known[name], theirs[name])
+
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        pairs = [pair(block, n) for n in marks]
+        return np.array([[np.count_nonzero(a != b), np.count_nonzero((a >= 0) | (b >= 0))] for a, b in pairs], dtype=np.int64)
+
+    counts = dict(zip(marks, np.sum(table.reduce(read, count, np.add), axis=0).tolist(), strict=True))
+    kept = [n for n, (off, _) in counts.items() if not off]
+    nearly = [n for n, (off, coded) in counts.items() if 0 < off <= _FEW * coded]
+    out = Reasons(*(tuple(scratch("reason", n) for n in names) for names in (kept, nearly)))
+    if not out.columns:
+        return joined, out
 
     def codes(group: int, block: Block) -> Mapping[str, Array]:
-        return {scratch("reason", n): shown_code(block, n) for n in kept}
+        pairs = {n: pair(block, n) for n in (*kept, *nearly)}
+        made: dict[str, Array] = {scratch("reason", n): a for n, (a, _) in pairs.items()}
+        moved = np.any([pairs[n][0] != pairs[n][1] for n in nearly], axis=0) if nearly else None
+        return made if moved is None else {**made, MOVED: moved.astype(np.float64)}
 
-    out = tuple(scratch("reason", n) for n in kept)
-    read = [c for n in kept for c in (n, marks[n])]
-    return (with_table(joined, table.map_rows(codes, read, [Column(n, "number") for n in out])) if kept else joined), out
+    with_codes = table.map_rows(codes, read, [Column(n, "number") for n in out.columns])
+    return with_table(joined, with_codes), out

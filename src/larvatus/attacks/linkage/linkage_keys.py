@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.agreement import with_reasons
+from larvatus.attacks.linkage.agreement import Reasons, with_reasons
 from larvatus.attacks.linkage.target_sample import TargetCount, TargetSample, draw_targets
 from larvatus.attacks.scoring.outlying_records import FROM_CENTRE, with_distances
 from larvatus.core.arrays import Floats, Ints
@@ -43,8 +43,8 @@ class Keys:
 
     `numbers` and `categorical` are known confidential columns. `soft` are non-confidential columns known with error, which
     enter the distance. `exact` are non-confidential columns in which a candidate must agree with the target, and their codes of
-    missing values, such as -8 for refused. `reasons` have the codes of confidential columns, if every cell kept its own: a
-    candidate must agree in them too.
+    missing values, such as -8 for refused. `reasons` have the codes of confidential columns, if every cell kept its own, or
+    nearly every one: a candidate must agree in them too.
     """
 
     joined: Microdata
@@ -57,7 +57,7 @@ class Keys:
     sample: TargetSample | None
     notes: tuple[str, ...]
     own_file: bool = False
-    reasons: tuple[str, ...] = ()
+    reasons: Reasons = field(default_factory=Reasons)
 
     def weight_of(self, record: Ints) -> Floats | None:
         """The weights of targets; None if all are attacked."""
@@ -79,7 +79,7 @@ class Keys:
     def columns(self) -> tuple[str, ...]:
         """All columns that a link by these keys reads."""
         used = (*self.numbers, *self.categorical, *self.soft)
-        return tuple(dict.fromkeys([*used, *(self.known_column(n) for n in used), *self.exact, *self.reasons, TARGET]))
+        return tuple(dict.fromkeys([*used, *(self.known_column(n) for n in used), *self.exact, *self.reasons.columns, TARGET]))
 
 
 def keys_of(
@@ -119,7 +119,7 @@ def keys_of(
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = with_table(pool,
                         pool.table.pair(source.table, {known_values_column(n): n for n in wanted}, partly=own is not None))
-    reasons: tuple[str, ...] = ()
+    reasons = Reasons()
     if own is None:
         mine = {n: known_values_column(n) for n in usable if n in masked and n not in base}
         joined, reasons = with_reasons(joined, original, mine)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.agreement import Agreement
+from larvatus.attacks.linkage.agreement import MOVED, Agreement
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -55,7 +55,7 @@ def credit_by_nearness(
         n = len(block)
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
-        agree = Agreement.of(keys, block)
+        agree = Agreement.of(keys, block, nearly=True)
         same, everywhere, fitting = agree.s, agree.reasons, agree.both
         success, x_alone = np.full((2, m, len(targets)), np.nan)
         s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)
@@ -71,13 +71,16 @@ def credit_by_nearness(
         for part in alone(group, block) if alone is not None and keys.soft and len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
             x_alone[:, np.searchsorted(targets, own)] = _linked(part, own, everywhere, guesses, power)
+        if keys.reasons.nearly:  # targets whose own row shows another code are not found
+            lost = block[MOVED][targets] == 1
+            success[:, lost], x_alone[:, lost] = np.minimum(success[:, lost], 0.0), np.minimum(x_alone[:, lost], 0.0)
         chance = np.minimum(k / n, 1.0) * np.ones(len(targets))
         out: dict[str, Array] = {}
         for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
             out |= dict(zip(names[figure], credit, strict=True))
         return Block(block.record[targets], out)
 
-    read = list(dict.fromkeys([*columns, *keys.exact, *keys.reasons, TARGET]))
+    read = list(dict.fromkeys([*columns, *keys.exact, *keys.reasons.columns, TARGET]))
     found = gather_groups(keys.joined, link, read, [*chain(*names.values())])
     far = _with_outlyingness(keys)
     limit = remember(far, "outlying limit", [OUTLYING], lambda: outlying_limit(far, OUTLYING))

@@ -58,7 +58,7 @@ class RerunKeys(GroupKeys):
     def columns(self) -> list[str]:
         made = [scratch(kind, n) for kind in (LOW, HIGH, _WAS) for n in self.masked]
         made += [scratch(LOW, n) for n in self.noisy]
-        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, *self.keys.reasons, TARGET]))
+        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, *self.keys.reasons.columns, TARGET]))
 
     def sides(self, block: Block) -> RerunGroup:
         from larvatus.stats.linkage.coordinates import same_rows
