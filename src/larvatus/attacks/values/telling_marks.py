@@ -115,7 +115,7 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
             originals = {b: _centred_ranks(collect(joined, [b])[2][b], group) for b in before}
         reason = collect(coded, [codes[name]])[2][codes[name]] if flags and name in codes else None
         for k in range(kinds[name]) if reason is not None else ():
-            has = reason == k
+            has = np.asarray(reason == k)
             if (has != blank).any() and _tells(has, group, originals, before) > limit:
                 own = scratch(f"code {k}", name)
                 made[own], named[own] = has.astype(np.float64), name
