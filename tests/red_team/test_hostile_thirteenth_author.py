@@ -1,33 +1,35 @@
 """Codes of missing values in ordinary files, and weights with noise.
 
 The intruders use NumPy, pandas and SciPy only. They hold the original file, know the steps, make the release again with other
-secrets, and link one to one. A code such as -8 for refused must be the same in a record and in its row. Three secrets each; made
-files of 300 to 800 records, and the real files.
+secrets, and link one to one. A code such as -8 for refused must be the same in a record and in its row. Three secrets each;
+made files of 300 to 800 records, and the real files.
 
 Found more, and mended (product before, now; intruder):
 
-* Codes together with values, four columns, 30 % of the cells with one of three codes: `random_swap(rate=0.8)` (.55, .68; .69),
-  `rank_swap(window=0.4)` (.62, .76; .72), noise 1 and 10 % imputed (.62, .71; .67). `nearest_record` and `posterior_match`
-  compared codes, the attacks that are best on such releases did not. Households of which the members have codes: shuffled (.77,
-  .83; .81), noise 1 (.88, .90; .91).
+* Codes together with values, four columns, 30 % of the cells with one of three codes: `random_swap(rate=0.8)` (.55, .68;
+  .69), `rank_swap(window=0.4)` (.62, .76; .72), noise 1 and 10 % imputed (.62, .71; .67). `nearest_record` and
+  `posterior_match` compared codes, the attacks that are best on such releases did not. Households of which the members have
+  codes: shuffled (.77, .83; .81), noise 1 (.88, .90; .91).
 * One coded cell of each column imputed elsewhere: codes were not compared at all any more (.22, .59; .59).
-* Which code it is says something: all others whose wage shows -7 are ill (lower end of the share .26, .94). R² of wealth by who
-  refused to state a debt: .17, .53; .47. The release met tier `secure` with one of three secrets; with the others only the
-  largest fortune, which stayed in its row, stopped it.
+* Which code it is says something: all others whose wage shows -7 are ill (lower end of the share .26, .94). R² of wealth by
+  who refused to state a debt: .17, .53; .47. The release met tier `secure` with one of three secrets; with the others only
+  the largest fortune, which stayed in its row, stopped it.
 * Codes of S are released: S alone singles out .57, the attacks said .14. S alone gives .95 of the categories, they said .79.
-* `sequential_trees` draws which cells are missing, but a cell that was missing in both files had its true code: links by codes
-  alone .065 (at best .018 by the attacks), with five copies .11; by the new release .01.
-* `weight_noise(sd=0.1)` with `rank_swap(window=0.4)` of four columns: .38, .58; .53. `simulated_release` did not use the weight.
+* `sequential_trees` draws which cells are missing, but a cell that was missing in both files had its true code: links by
+  codes alone .065 (at best .018 by the attacks), with five copies .11; by the new release .01.
+* `weight_noise(sd=0.1)` with `rank_swap(window=0.4)` of four columns: .38, .58; .53. `simulated_release` did not use the
+  weight.
 
 Found no more (intruder, best attack):
 
-* Without codes: `census.csv`, twelve columns with a rule, shuffled (.01, .01), noise and reverse map (.47, .62); `survey.csv`,
-  four amounts and a category, shuffled (.02, .02), noise and reverse map (.35, .38), as `larvatus advise` writes these studies.
-* Codes with `additive_noise(0.5)` (.56, .53), `correlated_noise(2)` (.38, .39), `bias_and_noise` (.84, .83), `blank_and_impute(0.8)`
-  (.53, .59), 12 % of the cells coded, before anything was mended.
-* Weights: noise 1 of two columns and `weight_noise(0.1)` (.26, .27), also calibrated (.18, .18), shuffled (.12, .13), with noise .3
-  (.05, .05); `random_swap(0.9)` and `weight_grouping(5)` (.40, .57); `random_swap(0.85)` of four columns and `weight_noise(0.1)`
-  (.42, .48), `blank_and_impute(0.85)` (.48, .56); ranks, noise and rounding of the weight (.21, .19).
+* Without codes: `census.csv`, twelve columns with a rule, shuffled (.01, .01), noise and reverse map (.47, .62);
+  `survey.csv`, four amounts and a category, shuffled (.02, .02), noise and reverse map (.35, .38), as `larvatus advise`
+  writes these studies.
+* Codes with `additive_noise(0.5)` (.56, .53), `correlated_noise(2)` (.38, .39), `bias_and_noise` (.84, .83),
+  `blank_and_impute(0.8)` (.53, .59), 12 % of the cells coded, before anything was mended.
+* Weights: noise 1 of two columns and `weight_noise(0.1)` (.26, .27), also calibrated (.18, .18), shuffled (.12, .13), with
+  noise .3 (.05, .05); `random_swap(0.9)` and `weight_grouping(5)` (.40, .57); `random_swap(0.85)` of four columns and
+  `weight_noise(0.1)` (.42, .48), `blank_and_impute(0.85)` (.48, .56); ranks, noise and rounding of the weight (.21, .19).
 * `date_shift` with noise 1 of three columns (.37, .38), swaps (.36, .43), shuffled columns (.16, .18).
 * `least_loss_model(bits=3)` (.28, .30), microaggregation and `restore_covariance` (.13, .19), three copies of
   `multiple_imputation` (.02, .03), `post_randomisation` of a category with noise 1 (.23, .26).
