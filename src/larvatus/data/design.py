@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.labelling.labels import code_column, code_text
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import map_rows, reduce_groups, remember, remember_columns, with_table
@@ -133,8 +133,8 @@ def _codes_of_missing(data: Microdata, name: str) -> list[Term]:
     codes = code_column(name)
     if codes not in data.table.columns:
         return []
-    shown = [code_text(level) for level in data.table.columns[codes].levels[:MOST_LEVELS]]
-    return [Term(f"{name} missing, {level}", codes, level=i) for i, level in enumerate(shown) if i]
+    levels = data.table.columns[codes].levels[:MOST_LEVELS]
+    return [Term(f"{name} missing, {level}", codes, level=i) for i, level in enumerate(levels) if i]
 
 
 def _frequent_levels(data: Microdata, name: str) -> list[int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.exposure.kinds_of_missing import code_columns, with_shown_codes
+from larvatus.data.exposure.kinds_of_missing import code_columns, with_codes_in_cells
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import add_ranks, map_rows, with_table
 
@@ -27,7 +27,7 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
 
     key, rank = scratch("key", size), scratch("rank", size)
     keyed = map_rows(
-        data, lambda group, block: {key: combination(with_shown_codes(block, names), len(block))},
+        data, lambda group, block: {key: combination(with_codes_in_cells(block, names), len(block))},
         [*names, *code_columns(data.table, names)], [Column(key, "number")],
     )
     ranked = add_ranks(keyed, {rank: key})

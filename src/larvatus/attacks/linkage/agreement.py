@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.exposure.kinds_of_missing import shown_code
+from larvatus.data.exposure.kinds_of_missing import code_in_cell
 from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import with_table
@@ -25,7 +25,7 @@ _FEW = 0.1  # of the codes of a column that are not where they were: the others 
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RowAgreement:
     """Numbers for the records of a sub-group that agree: in S, in the codes of missing values (`reasons`), and in both."""
 
     s: Ints
@@ -33,7 +33,7 @@ class Agreement:
     both: Ints
 
     @classmethod
-    def of(cls, keys: Keys, block: Block, nearly: bool = False) -> Agreement:
+    def of(cls, keys: Keys, block: Block, nearly: bool = False) -> RowAgreement:
         """The numbers; codes of columns in which `nearly` all cells kept theirs count only if asked for."""
         from larvatus.stats.linkage.coordinates import same_rows
 
@@ -75,7 +75,7 @@ def with_reasons(joined: Microdata, original: Microdata, known: Mapping[str, str
     read = [c for n in marks for c in (n, marks[n], known[n], theirs[n])]
 
     def pair(block: Block, name: str) -> tuple[Floats, Floats]:
-        return shown_code(block, name), shown_code(block, known[name], theirs[name])
+        return code_in_cell(block, name), code_in_cell(block, known[name], theirs[name])
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         pairs = [pair(block, n) for n in marks]

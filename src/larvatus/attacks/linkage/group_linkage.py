@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from larvatus.attacks.linkage.agreement import Agreement
+from larvatus.attacks.linkage.agreement import RowAgreement
 from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.target_sample import TargetCount
@@ -45,7 +45,7 @@ _ALONE, _ALONE_IN_GROUP = 1500, 60  # targets of the baseline X alone in the fil
 class LinkedGroup:
     """One sub-group: known and released values (records × columns), what records must agree in (`same`), the targets (`own`).
 
-    Records agree if they have the same S and the same codes of missing values (see `Agreement`). Categories are codes shared by
+    Records agree if they have the same S and the same codes of missing values (`RowAgreement`). Categories are codes shared by
     both sides; missing values are NaN. The last `soft` columns are columns of S known with error. `holds` lists the records the
     intruder knows anything about: all, or those in the intruder's own file. `group` and `block` are the sub-group's number and
     all its columns that were read. Without S, for the baseline X alone, `s_known` is false.
@@ -53,7 +53,7 @@ class LinkedGroup:
 
     originals: Floats
     y: Floats
-    agreement: Agreement
+    agreement: RowAgreement
     own: Ints
     holds: Ints
     names: tuple[str, ...]
@@ -127,7 +127,7 @@ class GroupKeys:
         x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
         own = np.flatnonzero(block[TARGET] == 1)
-        return LinkedGroup(x, y, Agreement.of(self.keys, block), own, holds, names, len(self.soft))
+        return LinkedGroup(x, y, RowAgreement.of(self.keys, block), own, holds, names, len(self.soft))
 
     def measure(self, of: Callable[[LinkedGroup], Floats], times: int = 1) -> Floats:
         """The values of a function of whole sub-groups, `times` for each column × records of the file."""

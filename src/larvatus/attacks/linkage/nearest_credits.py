@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.agreement import MOVED, Agreement
+from larvatus.attacks.linkage.agreement import MOVED, RowAgreement
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -55,7 +55,7 @@ def credit_by_nearness(
         n = len(block)
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
-        agree = Agreement.of(keys, block, nearly=True)
+        agree = RowAgreement.of(keys, block, nearly=True)
         same, everywhere, fitting = agree.s, agree.reasons, agree.both
         success, x_alone = np.full((2, m, len(targets)), np.nan)
         s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)

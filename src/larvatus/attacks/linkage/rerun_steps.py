@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from larvatus.attacks.linkage.agreement import Agreement
+from larvatus.attacks.linkage.agreement import RowAgreement
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
 from larvatus.attacks.linkage.target_sample import TargetCount
@@ -70,7 +70,7 @@ class RerunKeys(GroupKeys):
         equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
         own = np.flatnonzero(block[TARGET] == 1)
         near, z = block.matrix([scratch(LOW, c) for c in self.noisy]), block.matrix(self.noisy)
-        agree, boxes = Agreement.of(self.keys, block), Boxes(low, high, y, near, z, equal)
+        agree, boxes = RowAgreement.of(self.keys, block), Boxes(low, high, y, near, z, equal)
         return RerunGroup(low, y, agree, own, np.arange(n), self.masked, boxes=boxes)
 
     def _coded(self, kind: str, name: str, block: Block) -> Array:

@@ -27,23 +27,23 @@ def code_columns(table: RecordTable, names: Sequence[str]) -> list[str]:
     return [code_column(n) for n in names if code_column(n) in table.columns]
 
 
-def drawn_codes(table: RecordTable, names: Sequence[str]) -> list[str]:
+def codes_of_draws(table: RecordTable, names: Sequence[str]) -> list[str]:
     """The columns with the codes of these columns, of those whose codes a mask drew anew."""
     return [c for c in code_columns(table, names) if table.columns[c].replaced]
 
 
-def shown_code(block: Block, name: str, mark: str | None = None) -> Floats:
+def code_in_cell(block: Block, name: str, mark: str | None = None) -> Floats:
     """For each record the code that the cell shows, -1 if it shows a value or is empty; codes are in the column `mark`."""
     held = block[code_column(name) if mark is None else mark]
     return np.where(is_missing(block[name]), held, -1).astype(np.float64)
 
 
-def with_shown_codes(block: Block, names: Sequence[str]) -> list[Array]:
+def with_codes_in_cells(block: Block, names: Sequence[str]) -> list[Array]:
     """The columns, each followed by the codes that it shows if it has any."""
     out: list[Array] = []
     for name in names:
         out.append(block[name])
-        out += [shown_code(block, name)] if code_column(name) in block.values else []
+        out += [code_in_cell(block, name)] if code_column(name) in block.values else []
     return out
 
 
@@ -55,7 +55,7 @@ def with_code_columns(data: Microdata, names: Sequence[str]) -> tuple[Microdata,
         return data, {}
 
     def codes(group: int, block: Block) -> Mapping[str, Array]:
-        return {c: shown_code(block, n).astype(np.int32) for n, c in made.items()}
+        return {c: code_in_cell(block, n).astype(np.int32) for n, c in made.items()}
 
     read = list(dict.fromkeys([*made, *code_columns(data.table, list(made))]))
     new = [Column(c, "nominal", levels=columns[code_column(n)].levels) for n, c in made.items()]

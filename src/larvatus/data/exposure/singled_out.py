@@ -10,7 +10,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.frequencies import natural_frequency
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
-from larvatus.data.exposure.kinds_of_missing import code_columns, is_missing, shown_code, with_shown_codes
+from larvatus.data.exposure.kinds_of_missing import code_columns, code_in_cell, is_missing, with_codes_in_cells
 from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
@@ -39,12 +39,12 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     seen = 0
     beside = [*code_columns(data.table, names), *([household] if household else [])]
     for _, block in data.table.blocks([*names, *beside]) if names else ():
-        joint.append(combination(with_shown_codes(block, names), len(block)))
+        joint.append(combination(with_codes_in_cells(block, names), len(block)))
         if household:
             units.append(block[household].astype(np.int64))
         if seen < _MOST_ROWS:
             for n in names:
-                codes[n].append(combination(with_shown_codes(block, [n]), len(block)))
+                codes[n].append(combination(with_codes_in_cells(block, [n]), len(block)))
         seen += len(block)
     alone = _records_alone(np.concatenate(joint), np.concatenate(units) if units else None) if joint else 0
     rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float(alone / max(data.rows, 1))}]
@@ -103,7 +103,7 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
     parts: dict[str, list[Floats]] = {n: [] for n in ("", *gaps)}
     seen = 0
     for _, block in data.table.blocks([*names, *gaps, *coded]):
-        parts[""].append(combination(with_shown_codes(block, names), len(block)))
+        parts[""].append(combination(with_codes_in_cells(block, names), len(block)))
         for name in gaps:
             parts[name].append(_missing_kind(block, name))
         seen += len(block)
@@ -121,7 +121,7 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
 
 def _missing_kind(block: Block, name: str) -> Floats:
     """For each record, 0 if the cell has a value, 1 if it is empty, and another number for each code of missing values."""
-    code = shown_code(block, name) + 2.0 if code_column(name) in block.values else 1.0
+    code = code_in_cell(block, name) + 2.0 if code_column(name) in block.values else 1.0
     return np.where(is_missing(block[name]), code, 0.0)
 
 

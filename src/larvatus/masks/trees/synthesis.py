@@ -17,7 +17,7 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch, stream_text
 from larvatus.data.contracts import Array, Block
-from larvatus.data.exposure.kinds_of_missing import shown_code
+from larvatus.data.exposure.kinds_of_missing import code_in_cell
 from larvatus.data.labelling.labels import code_column
 from larvatus.masks.trees.columns import ABSENT_STAGE, TreeColumn
 from larvatus.masks.trees.leaf_draws import draw_donors, one_valued, smoothed
@@ -49,7 +49,7 @@ def synthesise(
     for i, column in enumerate(drawn):
         x, mark = block[column.name], code_column(column.name)
         has_codes = settings.draw_missing and mark in block.values
-        y, codes, sure = so_far.column(column, x, shown_code(block, column.name).astype(np.int64) if has_codes else None)
+        y, codes, sure = so_far.column(column, x, code_in_cell(block, column.name).astype(np.int64) if has_codes else None)
         out[column.name], out[mark_name(column.name)] = y, sure.astype(np.float64)
         out |= {mark: codes.astype(np.int32)} if has_codes else {}
         if i + 1 < len(drawn):
