@@ -7,7 +7,7 @@ made files of 300 to 800 records, and the real files.
 Found more, and mended (product before, now; intruder):
 
 * Codes together with values, four columns, 30 % of the cells with one of three codes: `random_swap(rate=0.8)` (.55, .68;
-  .69), `rank_swap(window=0.4)` (.62, .76; .72), noise 1 and 10 % imputed (.62, .71; .67). `nearest_record` and
+  .69), `rank_swap(window=0.4)` (.62, .76; .72), noise 1 and 10 % imputed (.60, .69; .67). `nearest_record` and
   `posterior_match` compared codes, the attacks that are best on such releases did not. Households of which the members have
   codes: shuffled (.77, .83; .81), noise 1 (.88, .90; .91).
 * One coded cell of each column imputed elsewhere: codes were not compared at all any more (.22, .59; .59).
