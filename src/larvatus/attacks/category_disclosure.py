@@ -31,6 +31,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import MOST_LEVELS, Design, design_of
+from larvatus.data.exposure.kinds_of_missing import with_code_columns
 from larvatus.data.exposure.rare_categories import TELLING_CATEGORIES
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
@@ -66,9 +67,9 @@ class CategoryDisclosure(Attack):
     category given the released one, with frequencies of the sub-group or with predictions from S as prior. If there are
     several confidential columns, also the most probable category given all released values of the record, as if they were
     independent given that category, and the category that most of its columns show; and the most probable one if the record has
-    the combination of categories of one of the other original records. Which numbers are missing, zero, whole, round
-    or repeated counts too, if it clearly tells something. The intruder also counts the released
-    categories of other records that are alike in S (in one, two or three columns, or all). After targeted swapping, the
+    the combination of categories of one of the other original records. Which values are missing, and with which code, and
+    which numbers are zero, whole, round or repeated counts too, if it clearly tells something. The intruder also counts the
+    released categories of other records that are alike in S (in one to three columns, or all). After targeted swapping, the
     probabilities depend on whether the record is at risk. In a file of households or persons, the released categories of the
     other members or rows count: the intruder knows which ones belong together. Rows whose categories change slowly along a
     number of S, such as the wave, are read as a chain. The probabilities are those of the file, counted without the target.
@@ -105,7 +106,8 @@ class CategoryDisclosure(Attack):
                             "roles.nominal, or leave this attack out.", subject="category_disclosure")
         joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         released = list(data.confidential)  # also the columns of other releases
-        witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])))
+        joined, coded = with_code_columns(joined, list(dict.fromkeys([*names, *released])))
+        witnesses = witnesses_of(joined, list(dict.fromkeys([*names, *released])), coded)
         changes = [_Changes.of(joined, n, mine[n], theirs[n], witnesses, release, random,
                                original)
                    for n in names]
@@ -291,7 +293,7 @@ class _Changes:
             return np.hstack([self._expected(group, block, mark) for mark, _ in marks])
 
         expected = np.sum(reduce_groups(joined, self.columns, of_marks, np.add), axis=0)
-        shown = [f"{mark.name}, by its marks" for mark, _ in marks for _ in range(mark.size)]
+        shown = [f"{mark.of or mark.name}, by its marks" for mark, _ in marks for _ in range(mark.size)]
         return self._telling(np.hstack([table for _, table in marks]), expected, shown)
 
     def _telling(self, table: Floats, expected: Floats, shown: Sequence[str]) -> list[Row]:

@@ -68,13 +68,13 @@ class DateIntervals(Attack):
         if step is None or not by.masked:
             raise RiskError("the intruder knows no column of dates that was masked by date_shift alone.", subject=self.name())
         unit = self._unit(release.data, step, by)
-        with_s = _credits(by, unit, step, by.keys.exact)
-        alone = _credits(by, unit, step, ()) if by.keys.exact else with_s
+        with_s = _credits(by, unit, step, (*by.keys.exact, *by.keys.reasons.kept))
+        alone = _credits(by, unit, step, by.keys.reasons.kept) if by.keys.exact else with_s
 
         def link(sides: LinkedGroup) -> Floats:
             assert sides.block is not None
             record = sides.block.record[sides.own]
-            credit = with_s if sides.same.any() else alone
+            credit = with_s if sides.s_known else alone
             return np.array([credit[1][np.searchsorted(credit[0], record)]])
 
         meaning = "share of records singled out by the intervals between their dates (candidates share the credit)"

@@ -105,7 +105,9 @@ class HouseholdLinkage(Attack):
 
         record, group, values = collect(keys.joined, keys.columns)
         here = units if len(record) == len(units.record) else units.of_records(record)
-        blocks = UnitBlocks.of(here.unit, same_rows([group, *(values[n] for n in keys.exact)], len(record)))
+        agree = [same_rows([group, *(values[n] for n in names)], len(record))
+                 for names in (keys.exact, (*keys.exact, *keys.reasons.kept))]
+        by_s, blocks = (UnitBlocks.of(here.unit, same) for same in agree)
         targets = self._targets(here, random)
         points = _Points.of(keys, record, values, here)
         tried = {name: unit_credits(blocks, *side, targets, guesses) for name, side in points.distances().items()}
@@ -116,7 +118,7 @@ class HouseholdLinkage(Attack):
                 tried[name] = np.column_stack([one, np.maximum(near[:, 1:], one[:, None])])
         best = max(tried, key=lambda name: float(tried[name][:, 0].mean()))
         k = np.array(guesses)[None, :]
-        s_alone = np.minimum(k / blocks.candidates()[targets, None], 1.0)
+        s_alone = np.minimum(k / by_s.candidates()[targets, None], 1.0)
         first = group[here.first]
         chance = np.minimum(k / np.bincount(first)[first[targets], None], 1.0)
         credits = Credits(first[targets], tried[best], chance, s_alone, tried[best],

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
-from larvatus.attacks.linkage.missing_cells import MissingCells, absent
+from larvatus.attacks.linkage.missing_cells import MissingCells
 from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness, linkage_score
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, zeros_as_missing
@@ -28,6 +28,7 @@ from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block
+from larvatus.data.exposure.kinds_of_missing import is_missing
 from larvatus.data.intruder import Guesses, Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -137,7 +138,7 @@ def _parts(
         if cells is None:
             return [(everyone, *every(block))]
         both = [keys.both(n, block) for n in used]
-        gone = np.array([absent(a) for a, _ in both]).T, np.array([absent(b) for _, b in both]).T
+        gone = np.array([is_missing(a) for a, _ in both]).T, np.array([is_missing(b) for _, b in both]).T
         if not (gone[0][wanted].any() or gone[1].any()):
             return [(everyone, *every(block))]
         apart = [_points(keys, n, block, distance) for n in used]
@@ -179,7 +180,7 @@ def _within_patterns(left: Floats, right: Floats, column: Sequence[int], shown: 
 def _ranges(keys: Keys, name: str, block: Block) -> float:
     """The range of a released column in standard deviations; 1 for a categorical column."""
     y = keys.both(name, block)[1]
-    there = y[~absent(y)] if y.dtype.kind == "f" else y[:0]
+    there = y[~is_missing(y)] if y.dtype.kind == "f" else y[:0]
     return float(np.ptp(there) / there.std()) if len(there) and np.ptp(there) > 0 and there.std() > 0 else 1.0
 
 

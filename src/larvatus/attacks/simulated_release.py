@@ -76,7 +76,8 @@ class SimulatedRelease(Attack):
 
         check_steps_known(self.name(), release, intruder)
         by = GroupKeys.of(self, original, release, intruder, random, categorical_too=True, soft_too=False)
-        parts = simulate_parts(self.name(), original, release, intruder, random, by.masked)
+        names = (*by.masked, *_simulated_weight(by, release, intruder))
+        parts = simulate_parts(self.name(), original, release, intruder, random, names)
         tried = choose_trials(columns_of_records(parts, pilot_records(parts)), _TRIALS)
         unused = [n for n in by.masked if not any(n in part.names for part in parts)]
         chosen = _Sample.of(by.keys.joined.groups.sizes, self.records, random)
@@ -111,7 +112,7 @@ class SimulatedRelease(Attack):
             assert sides.block is not None
             if not chosen.takes(sides.group, 0) and len(sides.y) <= self.largest:
                 return out[:, sides.own]
-            alone = by.keys.exact and not sides.same.any()  # the baseline X alone: one trial, in one window of each sub-group
+            alone = by.keys.exact and not sides.s_known  # the baseline X alone: one trial, in one window of each sub-group
             trials: list[PairScores] = []
             place = np.zeros(0, dtype=np.int64)
             x, y = in_same_units(sides.originals, sides.y)
@@ -148,6 +149,13 @@ class SimulatedRelease(Attack):
             return out[:, sides.own]
 
         return link
+
+
+def _simulated_weight(by: GroupKeys, release: Release, intruder: Intruder) -> tuple[str, ...]:
+    """The weight, if it was released with noise that the intruder can draw again."""
+    if intruder.error or any(s.drops for s in release.steps):
+        return ()
+    return tuple(n for n in by.keys.soft if n == release.data.roles.weight)
 
 
 def _positions(a: Ints, b: Ints) -> Ints:

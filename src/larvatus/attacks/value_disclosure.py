@@ -60,14 +60,14 @@ class ValueDisclosure(Attack):
     places in it. If other releases were masked in other sub-groups, the mean of the values that all of them show in the
     sub-groups of the target is one more column. Numbers with at most 20 different values are also read as categories: each
     released value as the most probable one. The details list rare values that the release gives away, and a limit on the
-    worst category applies to them. If it clearly tells something which values of a released column are missing, zero,
-    whole, round or repeated, that is one more column: steps leave such marks if they are restricted by a condition on
-    confidential values. In a file of households or persons, the means of the released values of all members or rows, or of
-    those near in S, and the value that they repeat most are further columns: the intruder knows which ones belong together.
-    If values vary smoothly with numbers of S, so are means over records nearby. An intruder who holds the file and knows
-    the steps makes the release again with other secrets, and learns posterior means from that. They replace the regression
-    where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme values are recognised. The
-    details then also give the width by regression alone, which is the published figure.
+    worst category applies to them. If it clearly tells something which values of a released column are missing, or with which
+    code, or zero, whole, round or repeated, that is one more column: steps leave such marks if they are restricted by a
+    condition on confidential values. In a file of households or persons, the means of the released values of all members or
+    rows, or of those near in S, and the value that they repeat most are further columns: the intruder knows which ones belong
+    together. If values vary smoothly with numbers of S, so are means over records nearby. An intruder who holds the file and
+    knows the steps makes the release again with other secrets, and learns posterior means from that. They replace the
+    regression where they tell more: bounded noise cannot hide values outside its reach, and rare or extreme values are
+    recognised. The details then also give the width by regression alone, which is the published figure.
 
     Look at it to see how much the release adds to what S says about a value. A high figure need not come from single records:
     relations among columns count too.
@@ -142,7 +142,8 @@ def _said(common: Sequence[str]) -> list[str]:
 
 
 def _marked(names: Sequence[str]) -> list[str]:
-    said = "which values are missing, zero, whole, round or repeated tells something about confidential values, and is used"
+    said = ("which values are missing, and with which code, or zero, whole, round or repeated, tells something about "
+            "confidential values, and is used")
     return [f"{', '.join(names)}: {said}"] if names else []
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
 from larvatus.data.verbs import map_rows, reduce_groups, remember, remember_columns, with_table
@@ -94,7 +95,7 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, 
     """The terms for the columns. A categorical column with more than fifty levels is refused.
 
     If `frequent`, such a column has indicators for its most frequent levels, as in attacks, which must run on any file. So
-    has a sub-group column, which varies only inside pools of small sub-groups.
+    has a sub-group column, which varies only inside pools of small sub-groups. Codes of missing values have indicators then.
     """
     held, ordered = data.table.columns, tuple(n for n in columns if n in data.roles.ordered)
     what = "design", tuple(held[n] for n in columns), ordered, data.sub_groups.columns, drop_first, frequent
@@ -103,8 +104,10 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True, 
 
 def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool, frequent: bool) -> Design:
     terms: list[Term] = []
-    for name in columns:
+    codes = {code_column(n) for n in columns} if frequent else set()  # they are terms of the columns they belong to
+    for name in (n for n in columns if n not in codes):
         column = data.table.columns[name]
+        terms += _codes_of_missing(data, name) if frequent else []
         if column.kind == "number" or name in data.roles.ordered:
             terms += _numeric(data, name)
             continue
@@ -123,6 +126,15 @@ def _design_of(data: Microdata, columns: Sequence[str], drop_first: bool, freque
         if _some_absent(data, name):
             terms.append(Term(f"{name} missing", name, level=-1))
     return Design(tuple(terms))
+
+
+def _codes_of_missing(data: Microdata, name: str) -> list[Term]:
+    """An indicator for each code of missing values but the first: that a cell is missing has an indicator of its own."""
+    codes = code_column(name)
+    if codes not in data.table.columns:
+        return []
+    levels = data.table.columns[codes].levels[:MOST_LEVELS]
+    return [Term(f"{name} missing, {level}", codes, level=i) for i, level in enumerate(levels) if i]
 
 
 def _frequent_levels(data: Microdata, name: str) -> list[int]:

@@ -14,6 +14,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.dates.date_numbers import DateKind, out_of_calendar
+from larvatus.data.exposure.kinds_of_missing import codes_of_draws
 from larvatus.data.households.household_steps import HouseholdStep, with_whole_households
 from larvatus.data.households.record_units import unit_levels
 from larvatus.data.microdata import Microdata, collect
@@ -255,6 +256,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     A weight that the mask replaced is taken over too. Records that the mask received and did not return are dropped.
     """
     names = [n for n in current.confidential if n in masked.table.columns]
+    names += codes_of_draws(masked.table, names)
     weight = current.roles.weight
     if weight in masked.table.columns and weight is not None and masked.table.columns[weight].replaced:
         names.append(weight)

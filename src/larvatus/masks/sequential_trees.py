@@ -10,6 +10,7 @@ in the tree of x_j on (s, x_1, …, x_{j−1}), within each sub-group. Every lea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.exposure.kinds_of_missing import code_columns
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.verbs import map_groups, reduce_groups
@@ -31,8 +33,8 @@ class SequentialTrees(Mask):
     This is the synthesis that synthpop made common. Each column gets a classification or regression tree on S and the columns
     before it. A record finds its leaf by S and by the values already drawn for it, and takes the value of a record of that
     leaf. Distributions keep their shape, and relations that trees can express are preserved, also non-linear ones and those
-    with categories. Zeros and missing values are drawn first. Exact identities, such as a total that is the sum of its parts,
-    are lost unless a rule restores them.
+    with categories. Zeros and missing values (with their codes) are drawn first. Exact identities, such as a total that is the
+    sum of its parts, are lost unless a rule restores them.
 
     Columns declared non-confidential are released as they are: the file is partially synthetic. If every column is
     confidential, the file is fully synthetic, and its records have nothing to do with persons. In both cases results from
@@ -50,7 +52,7 @@ class SequentialTrees(Mask):
         smoothing: "none" releases values of the leaf; "density" draws near them, with the mean and variance of the leaf.
         semicontinuous: values that are drawn first, by column, such as {income = [0]} (default: zero in every numeric column in
             which at least 5 % of the values are zero).
-        missing: "draw" makes new missing values, as likely as in the leaf; "keep" leaves them where they are.
+        missing: "draw" makes new missing values and codes, as likely as in the leaf; "keep" leaves them where they are.
         complexity: share of the impurity of the whole that a branch must remove for each of its divisions.
         copies: number of copies; with two or more, analysts can estimate the variance that masking adds.
         columns: confidential columns to mask (default: all that the mask can handle).
@@ -113,7 +115,9 @@ class SequentialTrees(Mask):
             return synthesise(block, predictors, drawn, settings, random)
 
         made = [Column(mark_name(n), "number", missing=False) for n in names]
-        masked = map_groups(current, replace_values, list(dict.fromkeys([*kept, *names])), made)
+        codes = code_columns(current.table, names) if settings.draw_missing else []
+        made += [replace(current.table.columns[c], replaced=True) for c in codes]
+        masked = map_groups(current, replace_values, list(dict.fromkeys([*kept, *names, *codes])), made)
         return Masked(masked, [*self._notes(kept, names), *_determined(masked, names, [mark_name(n) for n in names], kept)])
 
     def change_clause(self) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.exposure.kinds_of_missing import code_columns, with_codes_in_cells
 from larvatus.data.microdata import Microdata
 from larvatus.data.verbs import add_ranks, map_rows, with_table
 
@@ -19,13 +20,15 @@ _VALUES = scratch("values")
 def with_class_size(data: Microdata, names: Sequence[str], size: str, random: RecordRandom) -> Microdata:
     """A new column with the number of records of the sub-group that agree with each in the named columns.
 
-    A missing value counts as a value. The column `first_of(size)` holds the first rank of each class and identifies it.
+    A missing value counts as a value, and so does each code of one. The column `first_of(size)` holds the first rank of each
+    class and identifies it.
     """
     from larvatus.stats.linkage.row_hash import combination
 
     key, rank = scratch("key", size), scratch("rank", size)
     keyed = map_rows(
-        data, lambda group, block: {key: combination([block[n] for n in names], len(block))}, names, [Column(key, "number")]
+        data, lambda group, block: {key: combination(with_codes_in_cells(block, names), len(block))},
+        [*names, *code_columns(data.table, names)], [Column(key, "number")],
     )
     ranked = add_ranks(keyed, {rank: key})
 

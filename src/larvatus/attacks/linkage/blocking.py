@@ -45,7 +45,7 @@ def without_s(sides: LinkedGroup, by: GroupKeys) -> bool:
     """Whether a sub-group is linked without S although S varies in it, for the baseline X alone."""
     if by.soft and sides.soft == 0:
         return True
-    if sides.block is None or sides.same.any():
+    if sides.block is None or sides.s_known:
         return False
     return any(not _constant(sides.block[c]) for c in by.keys.exact)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from larvatus.attacks.linkage.agreement import RowAgreement
 from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.target_sample import TargetCount
@@ -42,22 +43,29 @@ _ALONE, _ALONE_IN_GROUP = 1500, 60  # targets of the baseline X alone in the fil
 
 @dataclass(frozen=True, slots=True)
 class LinkedGroup:
-    """One sub-group: known and released values (records × columns), S as a code (`same`), and the targets (`own`).
+    """One sub-group: known and released values (records × columns), what records must agree in (`same`), the targets (`own`).
 
-    Categories are codes shared by both sides; missing values are NaN. The last `soft` columns are columns of S known with
-    error. `holds` lists the records the intruder knows anything about: all, or those in the intruder's own file. `group` and
-    `block` are the sub-group's number and all its columns that were read.
+    Records agree if they have the same S and the same codes of missing values (`RowAgreement`). Categories are codes shared by
+    both sides; missing values are NaN. The last `soft` columns are columns of S known with error. `holds` lists the records the
+    intruder knows anything about: all, or those in the intruder's own file. `group` and `block` are the sub-group's number and
+    all its columns that were read. Without S, for the baseline X alone, `s_known` is false.
     """
 
     originals: Floats
     y: Floats
-    same: Ints
+    agreement: RowAgreement
     own: Ints
     holds: Ints
     names: tuple[str, ...]
     soft: int = 0
     group: int = 0
     block: Block | None = None
+    s_known: bool = True
+
+    @property
+    def same(self) -> Ints:
+        """A number for the records that may be linked with each other."""
+        return self.agreement.both if self.s_known else self.agreement.reasons
 
     @property
     def x(self) -> Floats:
@@ -67,13 +75,13 @@ class LinkedGroup:
     def without_s(self) -> LinkedGroup:
         """The same sub-group for an intruder who does not know S."""
         p = self.y.shape[1] - self.soft
-        return replace(self, originals=self.originals[:, :p], y=self.y[:, :p], names=self.names[:p], soft=0,
-                       same=np.zeros_like(self.same))
+        return replace(self, originals=self.originals[:, :p], y=self.y[:, :p], names=self.names[:p], soft=0, s_known=False)
 
     @property
     def guess(self) -> Floats:
         """The credit of each target for a random guess among the records with the same S."""
-        return np.asarray(1.0 / np.bincount(self.same)[self.same[self.own]])
+        s = self.agreement.s
+        return np.asarray(1.0 / np.bincount(s)[s[self.own]])
 
 
 Link = Callable[[LinkedGroup], Floats]
@@ -113,15 +121,13 @@ class GroupKeys:
 
     def sides(self, block: Block) -> LinkedGroup:
         """Known and released values of a whole sub-group."""
-        from larvatus.stats.linkage.coordinates import same_rows
-
         n = len(block)
         names = (*self.masked, *self.soft)
         pairs = [self.keys.both(name, block) for name in names]
         x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
-        same = same_rows([block[c] for c in self.keys.exact], n)
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
-        return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
+        own = np.flatnonzero(block[TARGET] == 1)
+        return LinkedGroup(x, y, RowAgreement.of(self.keys, block), own, holds, names, len(self.soft))
 
     def measure(self, of: Callable[[LinkedGroup], Floats], times: int = 1) -> Floats:
         """The values of a function of whole sub-groups, `times` for each column × records of the file."""
@@ -276,7 +282,7 @@ def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Float
         left += a
         right += b
     n = len(sides.y)
-    return nearest(stack_coordinates(left, n)[sides.own], stack_coordinates(right, n), sides.own, sides.same, guesses)
+    return nearest(stack_coordinates(left, n)[sides.own], stack_coordinates(right, n), sides.own, sides.agreement.s, guesses)
 
 
 def credits_to_score(

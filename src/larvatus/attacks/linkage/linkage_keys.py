@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.missing_cells import absent
+from larvatus.attacks.linkage.agreement import Reasons, with_reasons
 from larvatus.attacks.linkage.target_sample import TargetCount, TargetSample, draw_targets
 from larvatus.attacks.scoring.outlying_records import FROM_CENTRE, with_distances
 from larvatus.core.arrays import Floats, Ints
@@ -18,8 +18,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.csv_files.dialect import file_like
+from larvatus.data.exposure.kinds_of_missing import code_columns
 from larvatus.data.intruder import Intruder
-from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.pooling.sub_group_pools import resolved_columns
 from larvatus.data.release import Release
@@ -42,8 +42,9 @@ class Keys:
     """The release, grouped into the pools the intruder searches, with columns for the known values and for the targets.
 
     `numbers` and `categorical` are known confidential columns. `soft` are non-confidential columns known with error, which
-    enter the distance. `exact` are non-confidential columns in which a candidate must agree with the target. `reasons` have the
-    codes of missing values of confidential columns, such as -8 for refused, if every cell kept its own: a candidate must agree.
+    enter the distance. `exact` are non-confidential columns in which a candidate must agree with the target, and their codes of
+    missing values, such as -8 for refused. `reasons` have the codes of confidential columns, if every cell kept its own, or
+    nearly every one: a candidate must agree in them too.
     """
 
     joined: Microdata
@@ -56,7 +57,7 @@ class Keys:
     sample: TargetSample | None
     notes: tuple[str, ...]
     own_file: bool = False
-    reasons: tuple[str, ...] = ()
+    reasons: Reasons = field(default_factory=Reasons)
 
     def weight_of(self, record: Ints) -> Floats | None:
         """The weights of targets; None if all are attacked."""
@@ -78,7 +79,7 @@ class Keys:
     def columns(self) -> tuple[str, ...]:
         """All columns that a link by these keys reads."""
         used = (*self.numbers, *self.categorical, *self.soft)
-        return tuple(dict.fromkeys([*used, *(self.known_column(n) for n in used), *self.exact, *self.reasons, TARGET]))
+        return tuple(dict.fromkeys([*used, *(self.known_column(n) for n in used), *self.exact, *self.reasons.columns, TARGET]))
 
 
 def keys_of(
@@ -105,6 +106,7 @@ def keys_of(
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
     soft = tuple(n for n in given if n in blurred or n in wrong) + _noisy_weight(data, there, intruder)
     exact = tuple(n for n in given if n not in soft)
+    exact += tuple(code_columns(data.table, [n for n in beside if n not in soft])) if own is None else ()
     source = original if own is None else own
     notes = []
     kinds = {n: (data.table.columns[n].kind, source.table.columns[base.get(n, n)].kind) for n in (*masked, *soft)}
@@ -117,9 +119,10 @@ def keys_of(
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = with_table(pool,
                         pool.table.pair(source.table, {known_values_column(n): n for n in wanted}, partly=own is not None))
-    reasons: tuple[str, ...] = ()
+    reasons = Reasons()
     if own is None:
-        joined, reasons = _with_reasons(joined, original, [n for n in usable if n in masked and n not in base])
+        mine = {n: known_values_column(n) for n in usable if n in masked and n not in base}
+        joined, reasons = with_reasons(joined, original, mine)
     size = None if targets == "all" else targets
     numbers = [known_values_column(n) for n in wanted if source.table.columns[n].kind == "number"]
     joined, more, sample = _mark_targets(joined, data, own, random, size, None if equal_chances else numbers)
@@ -132,33 +135,6 @@ def keys_of(
                if kinds[n][0] == "nominal"},
         sample, (*notes, *more), own is not None, reasons,
     )
-
-
-def _with_reasons(joined: Microdata, original: Microdata, names: Sequence[str]) -> tuple[Microdata, tuple[str, ...]]:
-    """Add a column with the code of each missing cell, for each column in which all records kept theirs."""
-    released, known = joined.table.columns, original.table.columns
-    marks = {n: code_column(n) for n in names if code_column(n) in released and code_column(n) in known
-             and released[code_column(n)].levels == known[code_column(n)].levels}
-    if not marks:
-        return joined, ()
-    theirs = {n: scratch("known reason", n) for n in marks}
-    table = joined.table.pair(original.table, {theirs[n]: mark for n, mark in marks.items()})
-
-    def moved(group: int, block: Block) -> NDArray[np.int64]:
-        pairs = [(np.where(absent(block[n]), block[marks[n]], -1),
-                  np.where(absent(block[known_values_column(n)]), block[theirs[n]], -1)) for n in marks]
-        return np.array([np.count_nonzero(a != b) for a, b in pairs], dtype=np.int64)
-
-    read = [c for n in marks for c in (n, marks[n], known_values_column(n), theirs[n])]
-    off = np.sum(table.reduce(read, moved, np.add), axis=0)
-    kept = [n for n, k in zip(marks, off, strict=True) if not k]
-
-    def codes(group: int, block: Block) -> Mapping[str, Array]:
-        return {scratch("reason", n): np.where(absent(block[n]), block[marks[n]], -1).astype(np.float64) for n in kept}
-
-    out = tuple(scratch("reason", n) for n in kept)
-    read = [c for n in kept for c in (n, marks[n])]
-    return (with_table(joined, table.map_rows(codes, read, [Column(n, "number") for n in out])) if kept else joined), out
 
 
 def _noisy_weight(data: Microdata, there: Collection[str], intruder: Intruder) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Bools, Floats
-from larvatus.data.contracts import Array, Block
+from larvatus.data.contracts import Block
+from larvatus.data.exposure.kinds_of_missing import is_missing
 from larvatus.data.verbs import moments_by_group, reduce_groups
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 _EDGES = np.linspace(-12, 2, 141)  # log10 of squared differences
 MEDIAN = 0.455  # median of a squared standard normal variable
 _LEAST, _MOST, MATRICES = 1e-6, 1.0, 40_000_000
-
-
-def absent(values: Array) -> Bools:
-    """Marks missing numbers and missing category codes."""
-    return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class MissingCells:
             table, far = np.zeros((len(used), 2, 2)), np.zeros(len(_EDGES) + 1)
             for j, n in enumerate(used):
                 a, b = (v[chosen] for v in keys.both(n, block))
-                code = 2 * absent(a) + absent(b)
+                code = 2 * is_missing(a) + is_missing(b)
                 table[j] = np.bincount(code, minlength=4).reshape(2, 2)
                 if n in numbers and scale[group][numbers.index(n)] > 0:
                     off = ((a - b) / scale[group][numbers.index(n)])[code == 0] ** 2
@@ -115,7 +111,7 @@ def _gaps(keys: Keys, used: Sequence[str], target: str) -> list[int]:
     def count(group: int, block: Block) -> int:
         pairs = [keys.both(n, block) for n in used]
         chosen = block[target] == 1
-        return int(sum((absent(a) & chosen).sum() + absent(b).sum() for a, b in pairs))
+        return int(sum((is_missing(a) & chosen).sum() + is_missing(b).sum() for a, b in pairs))
 
     return reduce_groups(keys.joined, list(keys.columns), count, int.__add__)
 

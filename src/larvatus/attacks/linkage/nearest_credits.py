@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.attacks.linkage.agreement import MOVED, RowAgreement
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -44,7 +45,7 @@ def credit_by_nearness(
     its own link: a function of target rows, codes of S and guesses. `alone` gives the parts without S known with error, for
     the baseline X alone; `soft` gives the points of S known with error, for the baseline S alone.
     """
-    from larvatus.stats.linkage.coordinates import link_nearest, same_rows
+    from larvatus.stats.linkage.coordinates import link_nearest
 
     names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
     k = np.array(guesses)[:, None]
@@ -54,9 +55,8 @@ def credit_by_nearness(
         n = len(block)
         wanted = block[TARGET] == 1
         targets = np.flatnonzero(wanted)
-        same = same_rows([block[c] for c in keys.exact], n)
-        everywhere = same_rows([block[c] for c in keys.reasons], n) if keys.reasons else np.zeros(n, dtype=np.int64)
-        fitting = same_rows([block[c] for c in (*keys.exact, *keys.reasons)], n) if keys.reasons else same
+        agree = RowAgreement.of(keys, block, nearly=True)
+        same, everywhere, fitting = agree.s, agree.reasons, agree.both
         success, x_alone = np.full((2, m, len(targets)), np.nan)
         s_alone = np.minimum(k / np.bincount(same)[same[targets]], 1.0)
         if soft is not None and keys.soft and len(targets):
@@ -71,13 +71,16 @@ def credit_by_nearness(
         for part in alone(group, block) if alone is not None and keys.soft and len(targets) else ():
             own = np.flatnonzero(part[0] & wanted)
             x_alone[:, np.searchsorted(targets, own)] = _linked(part, own, everywhere, guesses, power)
+        if keys.reasons.nearly:  # targets whose own row shows another code are not found
+            lost = block[MOVED][targets] == 1
+            success[:, lost], x_alone[:, lost] = np.minimum(success[:, lost], 0.0), np.minimum(x_alone[:, lost], 0.0)
         chance = np.minimum(k / n, 1.0) * np.ones(len(targets))
         out: dict[str, Array] = {}
         for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
             out |= dict(zip(names[figure], credit, strict=True))
         return Block(block.record[targets], out)
 
-    read = list(dict.fromkeys([*columns, *keys.exact, *keys.reasons, TARGET]))
+    read = list(dict.fromkeys([*columns, *keys.exact, *keys.reasons.columns, TARGET]))
     found = gather_groups(keys.joined, link, read, [*chain(*names.values())])
     far = _with_outlyingness(keys)
     limit = remember(far, "outlying limit", [OUTLYING], lambda: outlying_limit(far, OUTLYING))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from larvatus.attacks.linkage.agreement import RowAgreement
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
 from larvatus.attacks.linkage.target_sample import TargetCount
@@ -57,7 +58,7 @@ class RerunKeys(GroupKeys):
     def columns(self) -> list[str]:
         made = [scratch(kind, n) for kind in (LOW, HIGH, _WAS) for n in self.masked]
         made += [scratch(LOW, n) for n in self.noisy]
-        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, TARGET]))
+        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, *self.keys.reasons.columns, TARGET]))
 
     def sides(self, block: Block) -> RerunGroup:
         from larvatus.stats.linkage.coordinates import same_rows
@@ -67,10 +68,10 @@ class RerunKeys(GroupKeys):
         low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (LOW, HIGH))
         y = self._matrix([block[c] for c in self.masked], n)
         equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
-        same = same_rows([block[c] for c in self.keys.exact], n)
         own = np.flatnonzero(block[TARGET] == 1)
         near, z = block.matrix([scratch(LOW, c) for c in self.noisy]), block.matrix(self.noisy)
-        return RerunGroup(low, y, same, own, np.arange(n), self.masked, boxes=Boxes(low, high, y, near, z, equal))
+        agree, boxes = RowAgreement.of(self.keys, block), Boxes(low, high, y, near, z, equal)
+        return RerunGroup(low, y, agree, own, np.arange(n), self.masked, boxes=boxes)
 
     def _coded(self, kind: str, name: str, block: Block) -> Array:
         values = block[scratch(kind, name)]
@@ -272,11 +273,11 @@ def derived_columns(release: Release) -> set[str]:
 
 
 def in_release(data: Microdata, release: Release) -> Microdata:
-    """The records that the release contains, with its weight."""
+    """The records that the release contains, with its weight, unless that has noise."""
     marked = release.data.table.map_rows(lambda g, b: {_HERE: np.ones(len(b))}, (), [Column(_HERE, "number")])
     table = data.table.pair(marked, {_HERE: _HERE}, partly=True).take(lambda g, b: b[_HERE] == 1, [_HERE])
     weight = data.roles.weight
-    if weight and weight in release.data.table.columns:
+    if weight and weight in release.data.table.columns and not release.data.table.columns[weight].noisy:
         table = table.pair(release.data.table, {weight: weight})
     return with_table(data, table)
 

@@ -105,23 +105,27 @@ class Witness:
     cuts: Floats | None
     texts: tuple[str, ...] = ()
     marks: bool = False
+    of: str = ""  # the column whose codes of missing values these are
     has: Callable[[Floats], Bools] | None = None  # tells apart the values with a mark
 
     def codes_of(self, block: Mapping[str, Array] | Block) -> Ints:
         values = block[self.name]
         if self.has is not None:
             return np.asarray(self.has(values), dtype=np.int64)
-        if self.marks:
-            return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         if self.levels is not None:
             return np.asarray(self.levels[values], dtype=np.int64)
+        if self.marks:
+            return marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
         assert self.cuts is not None
         there = ~np.isnan(values)
         return np.where(there, np.searchsorted(self.cuts, values, side="right"), -1).astype(np.int64)
 
 
-def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
-    """The released columns that can be used, and their marks; of a column with many categories only the marks can."""
+def witnesses_of(joined: Microdata, names: Sequence[str], coded: Mapping[str, str]) -> list[Witness]:
+    """The released columns that can be used, and their marks; of a column with many categories only the marks can.
+
+    `coded` has the columns with the codes of missing values that columns show. Which code it is, is a mark too.
+    """
     out: list[Witness] = []
     for n in names[:_MOST]:
         column = joined.table.columns[n]
@@ -141,4 +145,7 @@ def witnesses_of(joined: Microdata, names: Sequence[str]) -> list[Witness]:
                 odd += [partial(np.isin, test_elements=those) for those in repeated_values(values)]
                 out += [Witness(n, 2, None, None, marks=True, has=has) for has in odd]
         out.append(Witness(n, MARKS, None, None, marks=True))
+        if n in coded:
+            codes = np.arange(len(joined.table.columns[coded[n]].levels) + 1)  # the last is no code
+            out.append(Witness(coded[n], len(codes), codes, None, marks=True, of=n))
     return out

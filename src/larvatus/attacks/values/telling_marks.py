@@ -2,6 +2,7 @@
 
     mark of y:  0 finer than .01;  1 … 13 the coarsest unit of .01, .1, 1, 5, 10, 50, 100, 500, … 1,000,000 that divides y;
                 14 zero;  15 missing
+    codes of missing values, such as -8 for refused, one by one
     odd units of a column: 2 … 100 finest units; those are tried of which more than 1/b of the values are multiples
     repeated values: those that three or more records have, and the most frequent ones: bounds of top coding, means of classes
 
@@ -12,7 +13,7 @@ clearly related to an original column, so that it changes no score by chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from larvatus.attacks.scoring.outlying_records import MOST_HELD
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
+from larvatus.data.exposure.kinds_of_missing import with_code_columns
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.verbs import map_rows
 
@@ -85,8 +87,8 @@ def repeated_values(values: Floats) -> list[Floats]:
 def with_telling_marks(joined: Microdata, released: Sequence[str], before: Sequence[str]) -> tuple[Microdata, dict[str, str]]:
     """The data with columns for telling marks: 1 if the value has it; and the released column that each belongs to.
 
-    The mark of missing values is taken if it tells something. Of the other marks of a released column, the most telling one is
-    taken: a unit that divides the value, zero or repeated.
+    The marks of missing values and of their codes are taken if they tell something. Of the other marks of a column, the most
+    telling one is taken: a unit that divides the value, zero or repeated.
     Repeated values need to tell something about another column: about its own, the values themselves say as much. Files of more
     than ten million records are not looked at.
     """
@@ -95,9 +97,11 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
     record, group, _ = collect(joined, ())
     originals: dict[str, tuple[Floats, Floats]] = {}
     used = list(released)[:_MOST] if before else []
+    coded, codes = with_code_columns(joined, used)
+    kinds = {n: len(coded.table.columns[c].levels) for n, c in codes.items()}
     made: dict[str, Floats] = {}
     named: dict[str, str] = {}
-    limit = _quantile(len(before) * len(used) * (MARKS + _ODD + 1 + _MOST_FREQUENT))
+    limit = _quantile(len(before) * (len(used) * (MARKS + _ODD + 1 + _MOST_FREQUENT) + sum(kinds.values())))
     for name in used:
         values = collect(joined, [name])[2][name]
         marks = marks_of(values) if values.dtype.kind == "f" else np.where(values < 0, MISSING_MARK, 0)
@@ -109,9 +113,14 @@ def with_telling_marks(joined: Microdata, released: Sequence[str], before: Seque
             flags += [(np.isin(values, those), others) for those in (repeated_values(values) if others else [])]
         if flags and not originals:
             originals = {b: _centred_ranks(collect(joined, [b])[2][b], group) for b in before}
+        reason = collect(coded, [codes[name]])[2][codes[name]] if flags and name in codes else None
+        for k in range(kinds[name]) if reason is not None else ():
+            has = np.asarray(reason == k)
+            if (has != blank).any() and _tells(has, group, originals, before) > limit:
+                own = scratch(f"code {k}", name)
+                made[own], named[own] = has.astype(np.float64), name
         for has, related in flags:
-            away = _centred(has.astype(np.float64), group)
-            strength = max(_strength(away, originals[b]) for b in related)
+            strength = _tells(has, group, originals, related)
             if strength > limit and (has == blank).all():
                 made[scratch("blank", name)], named[scratch("blank", name)] = has.astype(np.float64), name
             elif strength > max(best, limit) and not (has != blank).all():
@@ -146,6 +155,12 @@ def _quantile(tests: int) -> float:
     from scipy.stats import norm
 
     return float(norm.isf(_LEVEL / max(2 * tests, 1)))
+
+
+def _tells(has: Bools, group: Ints, originals: Mapping[str, tuple[Floats, Floats]], related: Sequence[str]) -> float:
+    """How clearly a mark is related to one of these original columns, in standard errors."""
+    away = _centred(has.astype(np.float64), group)
+    return max(_strength(away, originals[b]) for b in related)
 
 
 def _strength(away: Floats, ranks: tuple[Floats, Floats]) -> float:

@@ -10,6 +10,7 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.frequencies import natural_frequency
 from larvatus.core.number_format import share
 from larvatus.data.contracts import Block
+from larvatus.data.exposure.kinds_of_missing import code_columns, code_in_cell, is_missing, with_codes_in_cells
 from larvatus.data.labelling.labels import code_column
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows
@@ -26,7 +27,7 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     """Share of records that are alone in the columns, then the columns that do it, in the order in which each adds most.
 
     Members of a household who share their values with nobody else count too: their household is alone. The columns are chosen
-    from the first 200,000 records of a larger file. A missing value counts as a value.
+    from the first 200,000 records of a larger file. A missing value counts as a value, and so does each code of one.
     """
     from larvatus.stats.linkage.row_hash import combination
     from larvatus.stats.linkage.separating_columns import separating_columns
@@ -36,13 +37,14 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     units: list[Ints] = []
     codes: dict[str, list[Floats]] = {n: [] for n in names}
     seen = 0
-    for _, block in data.table.blocks([*names, *([household] if household else [])]) if names else ():
-        joint.append(combination([block[n] for n in names], len(block)))
+    beside = [*code_columns(data.table, names), *([household] if household else [])]
+    for _, block in data.table.blocks([*names, *beside]) if names else ():
+        joint.append(combination(with_codes_in_cells(block, names), len(block)))
         if household:
             units.append(block[household].astype(np.int64))
         if seen < _MOST_ROWS:
             for n in names:
-                codes[n].append(combination([block[n]], len(block)))
+                codes[n].append(combination(with_codes_in_cells(block, [n]), len(block)))
         seen += len(block)
     alone = _records_alone(np.concatenate(joint), np.concatenate(units) if units else None) if joint else 0
     rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float(alone / max(data.rows, 1))}]
@@ -97,11 +99,11 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
     gaps = [n for n in masked if data.table.columns[n].missing or code_column(n) in data.table.columns]
     if not gaps:
         return Rows()
-    coded = [code_column(n) for n in gaps if code_column(n) in data.table.columns]
+    coded = code_columns(data.table, [*names, *gaps])
     parts: dict[str, list[Floats]] = {n: [] for n in ("", *gaps)}
     seen = 0
     for _, block in data.table.blocks([*names, *gaps, *coded]):
-        parts[""].append(combination([block[n] for n in names], len(block)))
+        parts[""].append(combination(with_codes_in_cells(block, names), len(block)))
         for name in gaps:
             parts[name].append(_missing_kind(block, name))
         seen += len(block)
@@ -119,10 +121,8 @@ def singled_out_by_missing(data: Microdata, names: Sequence[str], masked: Sequen
 
 def _missing_kind(block: Block, name: str) -> Floats:
     """For each record, 0 if the cell has a value, 1 if it is empty, and another number for each code of missing values."""
-    values = block[name]
-    gone = np.isnan(values) if values.dtype.kind == "f" else values < 0
-    code = block[code_column(name)] + 2.0 if code_column(name) in block.values else 1.0
-    return np.where(gone, code, 0.0)
+    code = code_in_cell(block, name) + 2.0 if code_column(name) in block.values else 1.0
+    return np.where(is_missing(block[name]), code, 0.0)
 
 
 def _alone_in(codes: Floats) -> float:

@@ -22,6 +22,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.exposure.kinds_of_missing import codes_of_draws
 from larvatus.data.households.record_units import RecordUnits, columns_equal_within, masking_units, unit_levels
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.notes import Note
@@ -100,7 +101,8 @@ class HouseholdStep:
         now, before = data.with_confidential(some.names), original.with_confidential(some.names)
         few = self._one_per_household(step, now, before, some.units)
         masked = self.apply(few.step, few.data, few.original, random)
-        return _spread(data, masked.data, few.households, some.names), _by_unit(masked.notes, some.units)
+        names = (*some.names, *codes_of_draws(masked.data.table, some.names))
+        return _spread(data, masked.data, few.households, names), _by_unit(masked.notes, some.units)
 
     def _whole_households(
         self, step: Mask, current: Microdata, original: Microdata, random: RecordRandom, households: RecordUnits
