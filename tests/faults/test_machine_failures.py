@@ -13,6 +13,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.sheltered import collect_rows
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.engines.duckdb import _explained
+from larvatus.engines.spark import Spark
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.pipeline.attack_release import AttackedRelease
 from larvatus.pipeline.candidates.cache import open_cache
@@ -352,6 +354,26 @@ def test_an_interrupt_does_not_reach_the_code_of_grpc(monkeypatch):
     goes_on.set()
     assert ended.wait(20)
     assert cancelled.wait(20)
+
+
+def test_no_call_of_a_mask_on_sail_is_made_where_an_interrupt_arrives(data, tmp_path, monkeypatch):
+    """Also small calls, such as for the schema of a result. The one for the settings of a new session is not among them."""
+    pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+    from grpc import _channel
+
+    def watch(kind: Any, name: str) -> None:
+        usual = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *a, **m: callers.append(threading.current_thread()) or usual(*a, **m))
+
+    start_session("sail")
+    callers: list[threading.Thread] = []
+    watch(_channel._UnaryUnaryMultiCallable, "__call__")
+    watch(_channel._UnaryStreamMultiCallable, "__call__")
+    columns = {"confidential": ["income", "wealth"], "non_confidential": ["age"], "sub_groups": ["region"]}
+    read = lv.read(tmp_path / "people.csv", **columns, engine=Spark(master="sail", rows=40))
+    lv.mask(read, "data_shuffling").write(tmp_path / "r.csv")
+    assert callers
+    assert threading.main_thread() not in callers
 
 
 @pytest.mark.parametrize(("master", "said"), [
