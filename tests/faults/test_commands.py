@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fault_campaign import ENGINES, SCENARIOS, Trial, a_server
+from fault_campaign import ENGINES, SAIL, SCENARIOS, SPARK_MODULES, Trial, a_server
 from injector import FAULTS
 
 QUICK = {"mask, replacing": 6, "run, replacing": 3}  # operations tried per fault
+ON_SAIL = ("mask, replacing", "run, replacing")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,15 @@ def test_a_fault_leaves_the_earlier_files_or_all_new_ones(name, server, tmp_path
 def test_every_command_survives_faults(name, engine, server, tmp_path):
     trial = Trial(server, SCENARIOS[name], engine, tmp_path).prepare()
     assert wrong(trial, 21, FAULTS) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ON_SAIL)
+def test_commands_survive_faults_on_a_sail_server_in_their_process(name, tmp_path):
+    pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+    with a_server(tmp_path, more=SPARK_MODULES) as server:
+        trial = Trial(server, SCENARIOS[name], SAIL, tmp_path / "trial").prepare()
+        assert wrong(trial, 21, FAULTS) == []
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._layout.stored_columns import StoredColumn
-from larvatus.engines._spark.jobs import explain_error
+from larvatus.engines._spark.jobs import explain_error, mark_error
 from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.sheltered import collect_rows
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
@@ -334,6 +334,19 @@ def test_a_thread_of_grpc_prints_no_traceback(silent, monkeypatch, capfd):
     printed = capfd.readouterr().err
     assert "in thread own" in printed
     assert printed.count("KeyError: 'confidential 4711'") == (1 if silent else 2)
+
+
+@pytest.mark.parametrize(("error", "kind"), [
+    (MemoryError(), MachineError), (OSError(5, "confidential 4711"), MachineError), (OSError("store 4711"), MachineError),
+    (RuntimeError("can't start new thread"), MachineError), (ValueError("confidential 4711"), EngineError),
+])
+def test_a_task_of_spark_that_the_machine_stops_says_nothing_about_the_release(error, kind):
+    """A run left the release out, and reported success without it."""
+    with pytest.raises(type(error)):
+        failing(error)()
+    explained = explain_error(RuntimeError(mark_error(error)))
+    assert type(explained) is kind
+    assert "4711" not in str(explained)
 
 
 def test_an_interrupt_does_not_reach_the_code_of_grpc(monkeypatch):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError, MachineError
-from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
+from larvatus.core.system_errors import LOST_SPARK, has_lost_spark, is_failure_of_machine
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.chunks import CHUNK
@@ -228,7 +228,7 @@ def mark_error(error: Exception) -> str:
     else:
         where = traceback.extract_tb(error.__traceback__)
         own = [f for f in where if "pyspark" not in f.filename and not f.filename.endswith("_spark/jobs.py")] or where
-        name = "EngineError"
+        name = "MachineError" if isinstance(error, OSError) or is_failure_of_machine(error) else "EngineError"
         text = f"a task failed with {type(error).__name__} in {Path(own[-1].filename).name}, line {own[-1].lineno}."
         if isinstance(error, MemoryError):
             text = "a task needs more memory than an executor has. Lower the limit (memory = …), or give executors more memory."
