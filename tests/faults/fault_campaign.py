@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from injector import COPY
+from injector import COPY, HANGS
 
 from larvatus.core.errors import LarvatusError
 from larvatus.core.safe_files.staging import STAGING, TEMPORARY
@@ -226,6 +226,7 @@ class Trial:
     unreached: int = 0  # points whose operation the command did not come to: nothing was tried there
     completed: set[str] = field(default_factory=set)  # states of the folder from which the command completed as it should
     without_growth: set[int] = field(default_factory=set)  # points at which nothing needs space after ENOSPC
+    hung: bool = False  # whether the last command of a process that is kept did not end
     untouched: bool = False  # whether the folder of the last trial is as before the command
 
     def prepare(self) -> Trial:
@@ -297,6 +298,9 @@ class Trial:
             return ""
         if fault != "SIGKILL" and at and self._is_survived(at, fault):
             return ""
+        if self.hung:
+            self.hung = False
+            return "the command does not end in a process in which an earlier one failed"
         if self.untouched and (problem := self.end()):
             return problem
         folder, self.untouched = self._copy("tried"), False
@@ -339,6 +343,7 @@ class Trial:
         """
         folder = self.home / "tried" if self.untouched else self._copy("tried")
         done = self.server.run(folder, self.scenario.arguments(self.engine), at, fault, again=True)
+        self.hung = done.get("code") == HANGS
         seen = [_operation(s, folder, done["pid"]) for s in done["seen"][at - 1 : at]]
         self.untouched = everything(folder, done["pid"], at_work=True) == self.start
         if not seen or seen != self.expected[at - 1 : at] or _wrong_ending(done, fault):

@@ -21,6 +21,7 @@ import larvatus
 ERRORS = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO, "full": errno.ENOSPC, "memory": errno.ENOMEM}
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 FAULTS = (*SIGNALS, *ERRORS)
+HANGS = 124  # the exit code of a command that was killed because it did not end
 STOP = "stop"  # no fault: the process waits for SIGCONT
 COPY = "copy"  # no fault: the folders are copied before each operation, which is what a process killed there leaves
 _PACKAGE = str(Path(larvatus.__file__).parent) + "/"

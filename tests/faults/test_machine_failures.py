@@ -13,6 +13,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,11 +30,12 @@ from larvatus.core.system_errors import is_failure_of_machine
 from larvatus.desk.refusals import Refusal
 from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._layout.stored_columns import StoredColumn
-from larvatus.engines._spark.jobs import explain_error
+from larvatus.engines._spark.jobs import explain_error, mark_error
 from larvatus.engines._spark.session import start_session
 from larvatus.engines._spark.sheltered import collect_rows
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.engines.duckdb import _explained
+from larvatus.engines.spark import Spark
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.pipeline.attack_release import AttackedRelease
 from larvatus.pipeline.candidates.cache import open_cache
@@ -334,6 +336,19 @@ def test_a_thread_of_grpc_prints_no_traceback(silent, monkeypatch, capfd):
     assert printed.count("KeyError: 'confidential 4711'") == (1 if silent else 2)
 
 
+@pytest.mark.parametrize(("error", "kind"), [
+    (MemoryError(), MachineError), (OSError(5, "confidential 4711"), MachineError), (OSError("store 4711"), MachineError),
+    (RuntimeError("can't start new thread"), MachineError), (ValueError("confidential 4711"), EngineError),
+])
+def test_a_task_of_spark_that_the_machine_stops_says_nothing_about_the_release(error, kind):
+    """A run left the release out, and reported success without it."""
+    with pytest.raises(type(error)):
+        failing(error)()
+    explained = explain_error(RuntimeError(mark_error(error)))
+    assert type(explained) is kind
+    assert "4711" not in str(explained)
+
+
 def test_an_interrupt_does_not_reach_the_code_of_grpc(monkeypatch):
     """It could leave a lock of the channel taken: all later calls of the session waited for ever. The job is cancelled."""
     pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
@@ -352,6 +367,26 @@ def test_an_interrupt_does_not_reach_the_code_of_grpc(monkeypatch):
     goes_on.set()
     assert ended.wait(20)
     assert cancelled.wait(20)
+
+
+def test_no_call_of_a_mask_on_sail_is_made_where_an_interrupt_arrives(data, tmp_path, monkeypatch):
+    """Also small calls, such as for the schema of a result. The one for the settings of a new session is not among them."""
+    pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+    from grpc import _channel
+
+    def watch(kind: Any, name: str) -> None:
+        usual = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *a, **m: callers.append(threading.current_thread()) or usual(*a, **m))
+
+    start_session("sail")
+    callers: list[threading.Thread] = []
+    watch(_channel._UnaryUnaryMultiCallable, "__call__")
+    watch(_channel._UnaryStreamMultiCallable, "__call__")
+    columns = {"confidential": ["income", "wealth"], "non_confidential": ["age"], "sub_groups": ["region"]}
+    read = lv.read(tmp_path / "people.csv", **columns, engine=Spark(master="sail", rows=40))
+    lv.mask(read, "data_shuffling").write(tmp_path / "r.csv")
+    assert callers
+    assert threading.main_thread() not in callers
 
 
 @pytest.mark.parametrize(("master", "said"), [

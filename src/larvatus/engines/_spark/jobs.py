@@ -15,18 +15,19 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError, MachineError
-from larvatus.core.system_errors import LOST_SPARK, has_lost_spark
+from larvatus.core.system_errors import LOST_SPARK, has_lost_spark, is_failure_of_machine
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
-from larvatus.engines._spark.sheltered import collect_rows
+from larvatus.engines._spark.sheltered import call_sheltered, collect_rows
 from larvatus.engines._spark.store import Place
 
 if TYPE_CHECKING:
@@ -172,13 +173,13 @@ def _without_remark() -> Iterator[None]:
 def in_arrow(frame: DataFrame, work: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
     """Apply a function to the batches of every partition."""
     with _without_remark():
-        return frame.mapInArrow(_guarded(work), schema)
+        return call_sheltered(partial(frame.mapInArrow, _guarded(work), schema), frame)
 
 
 def in_arrow_by(frame: DataFrame, key: str, work: Callable[[Any], Any], schema: str) -> DataFrame:
     """Apply a function to all rows with the same key."""
     with _without_remark():
-        return frame.groupBy(key).applyInArrow(_guarded_once(work), schema)
+        return call_sheltered(partial(frame.groupBy(key).applyInArrow, _guarded_once(work), schema), frame)
 
 
 def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -227,7 +228,7 @@ def mark_error(error: Exception) -> str:
     else:
         where = traceback.extract_tb(error.__traceback__)
         own = [f for f in where if "pyspark" not in f.filename and not f.filename.endswith("_spark/jobs.py")] or where
-        name = "EngineError"
+        name = "MachineError" if isinstance(error, OSError) or is_failure_of_machine(error) else "EngineError"
         text = f"a task failed with {type(error).__name__} in {Path(own[-1].filename).name}, line {own[-1].lineno}."
         if isinstance(error, MemoryError):
             text = "a task needs more memory than an executor has. Lower the limit (memory = …), or give executors more memory."

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -261,4 +261,4 @@ def parallel_tasks(session: SparkSession) -> int:
     try:
         return max(int(session.sparkContext.defaultParallelism), 1)
     except Exception:
-        return max(int(call_sheltered(lambda: session.conf.get("spark.default.parallelism", "8")) or 8), 1)
+        return max(int(call_sheltered(partial(session.conf.get, "spark.default.parallelism", "8"), session) or 8), 1)

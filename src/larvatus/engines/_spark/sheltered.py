@@ -37,11 +37,16 @@ def collect_rows(frame: DataFrame) -> list[Any]:
         with suppress(Exception):  # a server that is older or gone
             session.interruptTag(own)
 
-    return call_sheltered(collect, cancel)
+    return call_sheltered(collect, frame, cancel)
 
 
-def call_sheltered(call: Callable[[], _R], cancel: Callable[[], None] | None = None) -> _R:
-    """The result of the call, which goes on if this thread is interrupted; `cancel` is then called as well."""
+def call_sheltered(call: Callable[[], _R], of: Any, cancel: Callable[[], None] | None = None) -> _R:
+    """The result of a call that asks the server of a frame or session; if this is not Spark Connect, it is made directly.
+
+    It goes on if this thread is interrupted; `cancel` is then called as well.
+    """
+    if not is_connect(of):
+        return call()
     found: list[_R] = []
     failed: list[BaseException] = []
 
