@@ -154,7 +154,7 @@ READ_IN_A_COPY = {"io", "fuzz", "faults", "core"}  # folders whose tests read fi
 
 @pytest.fixture(scope="module", autouse=True)
 def files_are_not_tried_in_a_copy(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A copy of the process reads small files first, since some damaged ones end it. Copying a worker takes longer than reading.
+    """A copy of the process reads small files first, as some damaged ones end it. Copying a worker takes longer than reading.
 
     Tests of reading, and commands in a process of their own, do all that users do.
     """
