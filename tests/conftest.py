@@ -39,12 +39,17 @@ if not ALL:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases on Spark that are not chosen above are slow, except in files of its own. Workers get long tests first."""
+    """Cases on Spark that are not chosen above are slow, except in files of its own. Workers get long tests first.
+
+    Further settings of a method run on duckdb with room for 60 rows, in many parts; with all room they would run in one.
+    """
     for item in items:
+        name, _, case = item.nodeid.rpartition("::")[2].partition("[")
+        if name in (UNCHANGED, AGREE) and case.endswith("-duckdb]") and not case.endswith("-0-duckdb]"):
+            item.add_marker(pytest.mark.slow)
         sail = SAIL in engines_of(item.nodeid)
         if in_spark_file(item.nodeid) or not (sail or on_spark(item.nodeid)):
             continue
-        name, _, case = item.nodeid.rpartition("::")[2].partition("[")
         quick = (ON_SAIL if sail else ON_SPARK).get(name, ())
         if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in quick):
             item.add_marker(pytest.mark.slow)
@@ -141,6 +146,22 @@ def no_second_process() -> Iterator[None]:
     """Comparisons start a second process only for tests that ask for one: the other core runs tests as well."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("larvatus.pipeline.candidates.unit_runner.WORTH", math.inf)
+        yield
+
+
+READ_IN_A_COPY = {"io", "fuzz", "faults", "core"}  # folders whose tests read files as users do
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files_are_not_tried_in_a_copy(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A copy of the process reads small files first, as some damaged ones end it. Copying a worker takes longer than reading.
+
+    Tests of reading, and commands in a process of their own, do all that users do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name not in READ_IN_A_COPY:
+            for reader in ("sources", "statistical_files"):
+                patch.setattr(f"larvatus.engines._files.{reader}.survives", lambda work: True)
         yield
 
 

@@ -133,7 +133,7 @@ def here(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
 
 
-@pytest.mark.parametrize("name", ["register", "hospital", "spoken"])
+@pytest.mark.parametrize("name", [pytest.param("register", marks=pytest.mark.slow), "hospital", "spoken"])
 def test_five_commands(name, capsys):
     walk(name, capsys, few=True)
 

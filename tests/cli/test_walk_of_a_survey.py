@@ -113,7 +113,7 @@ def here(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("engine", [pytest.param("memory", marks=pytest.mark.slow), "duckdb"])
 def test_an_spss_file_comes_back(engine, capsys):
     write_sav(Path("survey.sav"))
     target = walk("survey.sav", engine, capsys)
@@ -135,7 +135,7 @@ def test_an_spss_file_comes_back(engine, capsys):
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)])
 def test_a_csv_file_comes_back(engine, capsys):
     write_csv(Path("survey.csv"))
     target = walk("survey.csv", engine, capsys)

@@ -6,13 +6,16 @@ import os
 import signal
 
 import pandas as pd
+import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 import larvatus as lv
+from labelled_sample import write_spss
 from larvatus.core.errors import ReadError
 from larvatus.core.safe_files import trial_process
 from larvatus.engines._files import sources
+from larvatus.engines._layout.parquet_writer import parquet_writer
 
 FRAME = pd.DataFrame({"age": range(50), "income": [i * 1.5 for i in range(50)]})
 
@@ -60,6 +63,24 @@ def test_a_file_is_tried_once_and_a_large_one_not_at_all(tmp_path, monkeypatch):
     FRAME.to_parquet(tmp_path / "large.parquet")
     lv.read(tmp_path / "large.parquet", confidential=["income"], engine="memory")
     assert len(tried) == 1
+
+
+def test_a_file_made_here_of_another_format_is_not_tried_unless_it_was_changed(tmp_path, monkeypatch):
+    tried = list[int]()
+    monkeypatch.setattr(sources, "survives", lambda read: tried.append(1) or True)
+    lv.read(write_spss(tmp_path / "in.sav"), confidential=["income"], engine="memory")
+    feather.write_feather(pa.Table.from_pandas(FRAME), tmp_path / "in.feather")
+    lv.read(tmp_path / "in.feather", confidential=["income"], engine="memory")
+    assert tried == []
+    file, table = tmp_path / "own.parquet", pa.Table.from_pandas(FRAME)
+    for left_as_it_is in (True, False):
+        with parquet_writer(file, table.schema) as writer:
+            writer.write_table(table)
+        if not left_as_it_is:
+            content = file.read_bytes()
+            file.write_bytes(content[:4] + bytes([content[4] ^ 1]) + content[5:])
+        sources.column_names(file)
+        assert tried == ([] if left_as_it_is else [1])
 
 
 def test_pages_are_compared_with_their_checksums(tmp_path, monkeypatch):

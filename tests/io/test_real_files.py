@@ -43,7 +43,7 @@ def test_real_files_go_the_whole_way(real_files, tmp_path, name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_default_attack_runs_on_real_records(real_files, name):
-    data = lv.read(pd.read_csv(real_files / name).head(700), **FILES[name][0])
+    data = lv.read(pd.read_csv(real_files / name).head(400), **FILES[name][0])
     scores = lv.risk(data, lv.mask(data, "additive_noise", secret=SECRET))
     assert len(scores) > 10
     assert all(0 <= s.value <= 1 for s in scores if s.by_record is not None)

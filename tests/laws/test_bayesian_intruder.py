@@ -269,7 +269,7 @@ def risen(files, *known_records, **settings):
 
 
 def test_the_intruder_becomes_sure_of_correct_links_with_the_records_known_under_a_vague_prior():
-    assert risen(3, 0, 20, 99, threshold=0.4, sweeps=64_000, **VAGUE) < FALSE_ALARM
+    assert risen(3, 0, 40, 99, threshold=0.4, sweeps=64_000, **VAGUE) < FALSE_ALARM
 
 
 @pytest.mark.slow

@@ -169,7 +169,7 @@ def test_pooled_sub_groups_are_shown_as_declared_too():
     assert {"declared_sub_groups", "copies"} <= set(score.details)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("suffix", [pytest.param("parquet", marks=pytest.mark.slow), "csv"])
 def test_written_copies_are_read_back_as_one_release(data, release, risks, tmp_path, suffix):
     release.write(tmp_path / f"out.{suffix}", pairing=tmp_path / "pairs.parquet")
     files = [tmp_path / f"out-{c}.{suffix}" for c in (1, 2, 3)]

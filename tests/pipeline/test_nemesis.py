@@ -43,7 +43,9 @@ def test_a_weak_setting_does_not_replace_it_under_a_tier():
     assert {a.name() for a in run} == {a.name() for a in all_of(Attack, None)}
 
 
-@pytest.mark.parametrize("named", [["uniqueness"], [lv.attacks.SwapChain(targets=1), "uniqueness"]])
+@pytest.mark.parametrize("named", [
+    pytest.param(["uniqueness"], marks=pytest.mark.slow), [lv.attacks.SwapChain(targets=1), "uniqueness"],
+])
 def test_a_tier_stops_a_pairwise_swap_whatever_the_study_names(data, named):
     releases = [lv.mask(data, m, secret=SECRET) for m in (PAIRS, PAIRS.model_copy(update={"pairs": False}))]
     scoring = lv.Scoring(attacks=named, measures=["moments"], limits="secure")

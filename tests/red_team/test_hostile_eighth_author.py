@@ -237,7 +237,7 @@ def test_missing_cells_of_the_rich_tell_their_income(step: str) -> None:
 def test_marks_without_relation_are_not_used() -> None:
     """Rounding and blanks at random: no note, in ten files (false alarms: 1e-6 in each file)."""
     for seed in range(10):
-        frame, _ = ill()
+        frame, _ = ill(400)
         rng = np.random.default_rng(seed)
         frame.loc[rng.random(len(frame)) < 0.2, "wealth"] = np.nan
         round_ones = rng.random(len(frame)) < 0.2

@@ -217,7 +217,8 @@ def test_a_file_released_again_with_a_few_more_persons(step: str) -> None:
     score = lv.risk(data, release, ["uniqueness"], other_releases=old)[0]
     assert sum("8 records are in one release and not in another" in note for note in score.notes) == 1
     assert passed(score) == []
-    assert not lv.check(data, release, "secure", other_releases=old).meets_limits
+    if step == "data_shuffling":  # the other scores of a tier cannot mend this one
+        assert not lv.check(data, release, "secure", other_releases=old).meets_limits
 
 
 def test_a_sample_shows_what_it_left_out() -> None:

@@ -310,12 +310,8 @@ CASES = {
     "categories, then a swap": Case(answers, [M.PostRandomisation(stay=0.8, invariant=False), M.RandomSwap(rate=0.3)],
                                     answered(0.8, 0.3)),
     "three steps": Case(lambda: incomes(6), THREE, three_steps),
-    "imputation and noise": Case(lambda: incomes(6), IMPUTED, imputed_and_noisy),
     "a swap or noise by S": Case(lambda: incomes(6), [M.RandomSwap(rate=0.5, where='s = "a"'),
                                                       M.AdditiveNoise(variance=0.2, where='s = "b"')], by_s, s=True),
-    "a swap or noise by value": Case(lambda: incomes(6), [
-        M.RandomSwap(rate=0.5, where=f"x0 > {MEDIAN}"), M.AdditiveNoise(variance=0.3, where=f"x0 <= {MEDIAN}")],
-        above_the_median),
     "noise in unequal sub-groups": Case(lambda: incomes(6), noise("normal", 1.0), noise_in_sub_groups, sub_groups=True),
     "a swap over the file": Case(lambda: incomes(6), [M.RandomSwap(rate=0.8, scope="file")],
                                  inside(lambda x, y: equal(x, y, 0.8), SIZES), sub_groups=True),
@@ -323,6 +319,10 @@ CASES = {
     "a total": Case(with_total, [M.AdditiveNoise(variance=0.3)], independent(0.3)),
 }
 CASES_SLOW = {
+    "imputation and noise": Case(lambda: incomes(6), IMPUTED, imputed_and_noisy),
+    "a swap or noise by value": Case(lambda: incomes(6), [
+        M.RandomSwap(rate=0.5, where=f"x0 > {MEDIAN}"), M.AdditiveNoise(variance=0.3, where=f"x0 <= {MEDIAN}")],
+        above_the_median),
     "uniform noise twice": Case(lambda: incomes(5, 0.8), [M.AdditiveNoise(variance=0.3, noise="uniform")] * 2, two_boxes),
     "the same, then rounding": Case(lambda: incomes(6), [*noise("normal", 1.0), M.Rounding(base=0.001)], noise_in_sub_groups,
                                     sub_groups=True),
@@ -390,7 +390,7 @@ TWO = {  # whether the file is the census, both masks, and the two laws
 
 
 @pytest.mark.parametrize("secret", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3, 4, 5))])
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "swap and noise" else ()) for n in TWO])
 def test_two_releases(name, secret, real_files):
     """The two laws add up: rows of both releases belong to the same record."""
     real, *steps, one, other = TWO[name]

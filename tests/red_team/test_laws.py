@@ -81,7 +81,8 @@ def test_the_attacks_find_no_fewer_records_of_made_data(step, size, shape):
 
 
 @pytest.mark.parametrize(("step", "size", "shape", "least"), [
-    ("sufficiency_based", 0.9, "normal", 0.402), ("correlated_noise", 0.25, "normal", 0.384),
+    ("sufficiency_based", 0.9, "normal", 0.402),
+    pytest.param("correlated_noise", 0.25, "normal", 0.384, marks=pytest.mark.slow),
     ("correlated_noise", 0.5, "uniform", 0.257),
 ])
 def test_the_attacks_find_no_fewer_records_of_census(real_files, step, size, shape, least):

@@ -63,7 +63,9 @@ def made_up(n: int = 400) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("kept", [["sex", "age"], []], ids=["partially synthetic", "fully synthetic"])
+@pytest.mark.parametrize("kept", [
+    pytest.param(["sex", "age"], id="partially synthetic", marks=pytest.mark.slow), pytest.param([], id="fully synthetic"),
+])
 def test_a_synthesis_is_made_judged_and_reported(kept, tmp_path):
     frame = made_up()
     frame.to_csv(tmp_path / "people.csv", index=False)

@@ -29,6 +29,7 @@ from larvatus.engines._files.looks import Looks
 from larvatus.engines._files.table_formats import delta_files, is_delta, refuse_iceberg
 from larvatus.engines._files.text_stream import CSV, csv_start, is_compressed, is_csv, size_up_to
 from larvatus.engines._files.texts_in_numbers import are_numbers, has_texts, is_sheet_text, usual_cells, with_mark
+from larvatus.engines._layout.parquet_writer import file_identity, is_written_here
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -324,11 +325,12 @@ def existing(source: str | os.PathLike[str]) -> Path:
 def _refuse_crashes(path: Path) -> None:
     """Refuse a Parquet file that crashes the library, as some damaged files do. A copy of this process reads it first.
 
-    That takes as long as reading, so that it is done once for a file that does not change, and not for a large one. Pages of a
-    large one are compared with their checksums, if they have any.
+    That takes as long as reading, so that it is done once for a file that does not change. It is not done for a large one, nor
+    for one that this process has just made of a file of another format. Pages of a large one are compared with their checksums,
+    if they have any.
     """
-    told = path.stat()
-    if told.st_size <= LARGEST_TRIED and not _is_read(str(path), told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns):
+    told = file_identity(path)
+    if path.stat().st_size <= LARGEST_TRIED and not is_written_here(told) and not _is_read(*told):
         raise ReadError(f"{path.name} is damaged: the library that reads Parquet files crashes. Copy it again, or save it "
                         "again.")
 
