@@ -82,6 +82,8 @@ def not_tried(results: Results, faults: tuple[str, ...] = FAULTS) -> list[str]:
         if left:
             name, _, engine = key.partition("|")
             rows.append(f"* {name}, {_SHOWN.get(engine, engine)}: " + ", ".join(f"{f} {n}" for f, n in left.items()))
+    if not rows:
+        return [f"All {whole} rows were tried at every operation with every fault."]
     return [f"{whole} of {len(results)} rows were tried at every operation with every fault; {total:,} points were not tried:",
             "", *rows]
 
