@@ -41,11 +41,11 @@ if not ALL:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Cases on Spark that are not chosen above are slow, except in files of its own. Workers get long tests first.
 
-    Further settings of a method run on duckdb with room for 60 rows, in many parts; with all room they would run in one.
+    Every method runs on duckdb with room for 60 rows, in many parts; in one part, with all room, run those that Sail runs.
     """
     for item in items:
         name, _, case = item.nodeid.rpartition("::")[2].partition("[")
-        if name in (UNCHANGED, AGREE) and case.endswith("-duckdb]") and not case.endswith("-0-duckdb]"):
+        if case.endswith("-duckdb]") and name in ON_SAIL and case.removesuffix("-duckdb]") not in ON_SAIL[name]:
             item.add_marker(pytest.mark.slow)
         sail = SAIL in engines_of(item.nodeid)
         if in_spark_file(item.nodeid) or not (sail or on_spark(item.nodeid)):
