@@ -86,9 +86,12 @@ def exceeds_no_bound(steps: list, shape: str, secrets: int, attacks: list[str]) 
             assert np.mean(shares) - stats.t.ppf(1 - FALSE_ALARM, len(shares) - 1) * error <= bound.expected, name
 
 
-@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-def test_no_attack_exceeds_the_bound_of_its_intruder(steps):
-    exceeds_no_bound(steps, "skewed", 4, FAST)
+@pytest.mark.parametrize("case", [
+    "noise", "correlated", "factor", "forgetful", "groups", "noise, then rounding", "noise, then its ranks", "some records",
+])
+def test_no_attack_exceeds_the_bound_of_its_intruder(case):
+    """One of each kind of proof; all steps, with more secrets, shapes and attacks, are in the slow test."""
+    exceeds_no_bound(STEPS[case], "skewed", 4, FAST)
 
 
 @pytest.mark.slow
@@ -505,12 +508,12 @@ def test_noise_that_is_ranked_or_rounded_may_give_the_original_back_and_is_drawn
     "bias_and_noise(bias_sd=0.2, noise_ratio=0.1)", "linear_model(similarity=0.9)",
 ])
 def test_how_often_a_value_is_rounded_to_itself(step):
-    """The share of values that rounding gives back in 300 releases is below the bound for a single value, within 5 SE."""
+    """The share of values that rounding gives back in 120 releases is below the bound for a single value, within 5 SE."""
     frame = pd.DataFrame({"a": np.arange(30.0) ** 1.5 // 1, "b": 5 * (np.arange(30.0)[::-1] % 7)})
     data = lv.read(frame, confidential=["a", "b"])
     part = _law_of_step(method_of(Mask, step), data)
     back = []
-    for k in range(300):
+    for k in range(120):
         y = lv.mask(data, step, secret=SECRET + k.to_bytes(2, "big")).to_pandas()
         back.append(np.abs(y - frame) <= 0.5)
     for name in "ab":
@@ -518,7 +521,7 @@ def test_how_often_a_value_is_rounded_to_itself(step):
         densest = part.densest(name, np.zeros(30, int), x)
         bound = np.array([chance_of_no_move(x[[i]], 1.0, densest[[i]], np.zeros(1)) for i in range(30)])
         share = np.mean([b[name] for b in back], axis=0).mean()
-        assert share <= bound.mean() + 5 * 0.5 / np.sqrt(300 * 30)
+        assert share <= bound.mean() + 5 * 0.5 / np.sqrt(120 * 30)
         assert bound.mean() < 0.9
 
 

@@ -141,7 +141,11 @@ def linear_frontier(data: Microdata, links: float | None = None, domains: float 
     if (count_present(data) < np.array(data.groups.sizes)[:, None]).any():
         raise StudyError(["linear frontier: confidential columns have missing values. Leave out these columns or records."])
     groups = _groups_of(data)
-    points = tuple(_point(groups, bits, domains) for bits in _BITS)
+    first = _point(groups, _BITS[0], domains)
+    if links is not None and first.links > links:
+        raise StudyError([f"links: S alone links {share(first.links)}, which is more than the limit of {share(links)}. Use "
+                          "coarser non-confidential columns or fewer sub-groups."])
+    points = (first, *(_point(groups, bits, domains) for bits in _BITS[1:]))
     return LinearFrontier(points, None if links is None else _within(groups, points, links, domains), domains, links)
 
 
@@ -196,10 +200,7 @@ def _links(similarities: Floats, group: _Group) -> float:
 
 
 def _within(groups: Sequence[_Group], points: Sequence[FrontierPoint], limit: float, domains: float) -> FrontierPoint:
-    """The point with nearly the most bits whose forecast meets the limit; an error if S alone exceeds it."""
-    if points[0].links > limit:
-        raise StudyError([f"links: S alone links {share(points[0].links)}, which is more than the limit of {share(limit)}. Use "
-                          "coarser non-confidential columns or fewer sub-groups."])
+    """The point with nearly the most bits whose forecast meets the limit."""
     low = max((p for p in points if p.links <= limit), key=lambda p: p.bits)
     high = next((p for p in points if p.links > limit), None)
     for _ in range(_STEPS if high is not None else 0):

@@ -42,6 +42,15 @@ def test_the_best_six_are_tried_twice_and_the_choice_is_that_of_all(shape, monke
     assert choose_readings(given, x) == chosen
 
 
+def test_a_column_that_no_simulated_release_shows_has_no_reading():
+    given, x = columns(SHAPES[1])
+    nothing = np.full_like(given.simulated, np.nan)
+    two = SimulatedColumns(np.hstack([x, x]), np.concatenate([given.simulated, nothing], axis=2),
+                           np.hstack([given.y, np.full_like(given.y, np.nan)]), (False, False), np.hstack([x, x]))
+    assert choose_readings(SimulatedColumns(x, nothing, np.full_like(x, np.nan), (False,), x), x) == [None]
+    assert choose_readings(two, np.hstack([x, x]))[0] is not None
+
+
 def test_releases_of_a_file_on_disk_are_simulated_in_memory(monkeypatch):
     """Forty releases made by a database or a cluster take most of the time of the attack."""
     tables, simulate = [], simulated_readings.simulate_parts

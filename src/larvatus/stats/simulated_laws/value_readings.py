@@ -138,7 +138,11 @@ def _gain(x: Floats, shown: Floats, reading: Floats) -> float:
     The reading is no regressor: it is made without the record, and a regression would undo that.
     """
     used: Bools = np.isfinite(x) & np.isfinite(reading)
-    given = np.column_stack([np.ones(len(x)), np.nan_to_num(shown - np.nanmean(shown, axis=0))])[used]
+    if not used.any():
+        return 0.0
+    there = np.isfinite(shown)
+    mean = np.where(there, shown, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    given = np.column_stack([np.ones(len(x)), np.where(there, shown - mean, 0.0)])[used]
     away = x[used] - x[used].mean()
     total = float(away @ away)
     if len(away) <= given.shape[1] + 1 or not total > 0:
