@@ -70,3 +70,12 @@ def test_nan_is_missing(s):
     release = lv.mask(data, "data_shuffling", secret=SECRET)
     assert lv.certify(data, release).single_target.chance == 1 / RECORDS
     assert release.to_arrow()["s"].null_count == RECORDS
+
+
+def test_a_column_with_more_digits_than_a_float_is_warned_of():
+    """As floats all values are equal, and no attack sees that they are different in the file."""
+    draws = np.random.default_rng(5)
+    table = pa.table({"a": draws.lognormal(size=60), "s": pa.array([2**60 + i for i in range(60)], pa.int64())})
+    data = lv.read(table, confidential=["a"], non_confidential=["s"])
+    checked = lv.check(data, lv.mask(data, "data_shuffling", secret=SECRET), "scientific")
+    assert any("single out all records (s)" in warning for warning in map(str, checked.warnings))

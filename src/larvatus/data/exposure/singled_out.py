@@ -27,8 +27,12 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     """Share of records that are alone in the columns, then the columns that do it, in the order in which each adds most.
 
     Members of a household who share their values with nobody else count too: their household is alone. The columns are chosen
-    from the first 200,000 records of a larger file. A missing value counts as a value, and so does each code of one.
+    from the first 200,000 records of a larger file. A missing value counts as a value, and so does each code of one. A column
+    whose numbers have more digits than are compared counts as different in every record, because all digits are released.
     """
+    fine = next((n for n in names if data.table.columns[n].rounded), None)
+    if fine is not None:
+        return Rows.of([{"column": EVERY_COLUMN, SINGLED_OUT: 1.0}, {"column": fine, SINGLED_OUT: 1.0}])
     from larvatus.stats.linkage.row_hash import combination
     from larvatus.stats.linkage.separating_columns import separating_columns
 
