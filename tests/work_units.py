@@ -13,7 +13,8 @@ USUAL = 0.1  # seconds of a test
 SPARK_FILES = ("/test_spark.py", "/test_lost_executors.py")  # all of their tests need the session
 # Tests that share nothing and take long are given out one by one.
 ONE_BY_ONE = ("tests/papers/test_quick.py", "tests/cli/test_interrupts.py", "tests/cli/test_processes.py",
-              "tests/pipeline/test_nemesis.py", "tests/red_team/test_hostile_mixture.py")
+              "tests/faults/test_every_operation.py", "tests/pipeline/test_nemesis.py",
+              "tests/red_team/test_hostile_mixture.py")
 # These look at the syntax of all files of the package, which is parsed once.
 SYNTAX = tuple(f"tests/shape/test_{name}.py" for name in ("examples", "layers", "names", "scratch_names", "sentences", "words"))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -41,6 +45,27 @@ def test_the_release_has_the_bits_of_the_memory_engine_in_record_order_also_wher
     np.testing.assert_array_equal(one[0], other[0])
     for name in ROLES["confidential"]:
         assert one[2][name].tobytes() == other[2][name].tobytes()
+
+
+def test_an_interrupt_ends_what_python_does_and_not_the_server():
+    """The server would refuse all later sessions, and PySpark try again for minutes."""
+    sail.sail_session()
+    (server, _), = sail._SERVERS
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    for _ in range(20):  # it would stop a moment later
+        socket.create_connection(server.listening_address, 1).close()
+        time.sleep(0.01)
+
+
+def test_a_server_that_takes_no_session_is_replaced(monkeypatch):
+    """It was started by another thread, so that it hears interrupts; it says that it runs while an earlier session is open."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        closed = SimpleNamespace(running=True, listening_address=nobody.getsockname())
+        monkeypatch.setattr(sail, "_SERVERS", [(closed, None)])
+        assert sail.sail_session().range(3).count() == 3
+    sail._stopped(*sail._SERVERS[-1])
 
 
 def test_spark_itself_still_starts_in_a_process_that_uses_sail(monkeypatch):

@@ -62,7 +62,10 @@ objective = "moments"
 """
 
 
-SPARK_MODULES = ("pyspark.sql.connect.session", "pysail.spark")
+SPARK_MODULES = (
+    "pyspark.sql.connect.session", "pysail.spark", "pyspark.worker", "pyspark.sql.streaming.stateful_processor_util",
+    "larvatus.engines.spark", "larvatus.engines._spark.reading", "larvatus.engines._spark.writing", "threadpoolctl",
+)
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def a_server(home: Path, warm: bool = False, more: Sequence[str] = ()) -> Iterat
         server.close()
 
 
+_DRAWN = re.compile(r"(?<![0-9a-z])[0-9a-f]{8,}(?![0-9a-z])")
 _TIMES = re.compile(rb"\d{4}-\d\d-\d\d(T|,? at |,? )\d\d:\d\d(:\d\d)?([+-]\d\d:\d\d|Z)?( UTC)?")
 
 
@@ -405,8 +409,11 @@ class Trial:
 
 
 def _operation(seen: str, folder: Path, process: int) -> str:
-    """An operation without the names of the folder and of the process. The order of some syncs is that of a set."""
-    return "fsync" if seen.startswith("fsync") else re.sub(rf"(?<!\d){process}(?!\d)", "PROCESS", seen.replace(str(folder), ""))
+    """An operation without the names of the folder and of the process, and without drawn ones: tasks of Spark that run at the
+    same time draw them in any order. The order of some syncs is that of a set.
+    """
+    named = re.sub(rf"(?<!\d){process}(?!\d)", "PROCESS", seen.replace(str(folder), ""))
+    return "fsync" if seen.startswith("fsync") else _DRAWN.sub("DRAWN", named)
 
 
 def _wrong_ending(done: dict[str, Any], fault: str) -> str:

@@ -80,17 +80,19 @@ class Injector:
         path = os.path.realpath(os.path.dirname(os.path.abspath(path))) + "/" + os.path.basename(path)
         if not self.active or not path.startswith(self.roots):
             return
-        self.done += 1
-        self.seen.append(f"{event} {path}")
-        if self.fault == COPY:
-            self._copy()
-            return
+        with self.busy:  # a number for each; and while folders are copied, operations of other threads wait
+            self.done += 1
+            at = self.done
+            self.seen.append(f"{event} {path}")
+            if self.fault == COPY:
+                shutil.copytree(self.copied, f"{self.copies}/{at}", symlinks=True)
+                return
         if not self.at:
             self.sites.append(f"{event} {_call_site()}")
         grows = event in _GROWS and not (event == "open" and os.path.exists(path))
-        self.grew = self.grew or bool(self.at and self.done > self.at and grows)
-        later = self.fault == "full" and self.at and self.done > self.at and grows
-        if self.done != self.at and not later:
+        self.grew = self.grew or bool(self.at and at > self.at and grows)
+        later = self.fault == "full" and self.at and at > self.at and grows
+        if at != self.at and not later:
             return
         if self.fault == STOP:
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -101,13 +103,6 @@ class Injector:
         else:
             number = ERRORS[self.fault]
             raise OSError(number, os.strerror(number), path)
-
-
-    def _copy(self) -> None:
-        with self.busy:  # operations of other threads wait
-            self.active = False
-            shutil.copytree(self.copied, f"{self.copies}/{self.done}", symlinks=True)
-            self.active = True
 
 
 def _call_site() -> str:

@@ -16,6 +16,7 @@ import os
 import pickle
 import resource
 import secrets
+import select
 import signal
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from injector import Injector
 
+HANGS, _LONGEST = 124, 60.0  # the exit code of a command that was killed because it took longer, in seconds
 _FIRST = (
     "pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.dataset", "duckdb", "numba", "scipy.stats", "optuna",
     "larvatus.pipeline", "larvatus.pipeline.run_search", "larvatus.study", "larvatus.masks.additive_noise",
@@ -50,7 +52,7 @@ def main() -> None:
     _code()  # a digest of the package's files, which may be edited while a campaign runs
     if sys.argv[1] == "warm":
         remember_arithmetic()
-        warm_up()
+        warm_up("pysail.spark" in sys.argv)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     print("ready", flush=True)
     for line in sys.stdin:
@@ -86,14 +88,17 @@ def remember_arithmetic() -> None:
     type(app).parse_args, Comparison.html = parse_once, html_once  # type: ignore[method-assign]
 
 
-def warm_up() -> None:
-    """Run every command once here, in memory: modules, compiled kernels and templates are then loaded in all copies."""
-    from fault_campaign import ENGINES, SCENARIOS, in_engine, write_inputs
+def warm_up(with_sail: bool) -> None:
+    """Run every command once here, in memory: modules, compiled kernels and templates are then loaded in all copies.
+
+    On Sail nothing is run here: its threads would not be in a copy.
+    """
+    from fault_campaign import ENGINES, SAIL, SCENARIOS, in_engine, write_inputs
 
     from larvatus.cli.main import app
 
     for scenario in SCENARIOS.values():
-        for engine in ENGINES:
+        for engine in (*ENGINES, *([SAIL] if with_sail else [])):
             for command in (*scenario.before, scenario.command):
                 if not command.startswith("desk-job"):
                     app.parse_args(in_engine(command, engine), exit_on_error=False)
@@ -147,11 +152,17 @@ class Copy:
         self.requests.flush()
 
     def end(self) -> int:
-        """The exit code."""
+        """The exit code; HANGS if it does not end by itself."""
         with suppress(BrokenPipeError):
             self.requests.close()
         self.answers.close()
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        ended = os.pidfd_open(self.process)
+        hangs = not select.select([ended], [], [], _LONGEST)[0]
+        os.close(ended)
+        if hangs:
+            os.kill(self.process, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        return HANGS if hangs else code
 
 
 _IN_USE: list[Copy] = []
@@ -172,10 +183,14 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
         _IN_USE.append(_new_copy(asked))
         _IN_USE[0].ask(asked)
     copy = _IN_USE[0]
+    hangs = not select.select([copy.answers], [], [], _LONGEST)[0]
+    if hangs:
+        os.kill(copy.process, signal.SIGKILL)
     said, answer = Path(asked["home"]) / ".said", copy.answers.readline()
     found = json.loads(answer) if answer else {"seen": []}
     if not answer or not asked.get("again"):
-        found["code"] = _IN_USE.pop().end()
+        code = _IN_USE.pop().end()
+        found["code"] = HANGS if hangs else code
     return {**found, "said": said.read_text(encoding="utf-8"), "pid": copy.process}
 
 
@@ -250,6 +265,12 @@ def obey_signals_anew() -> None:
     sys.unraisablehook = sys.__unraisablehook__
 
 
+def check_anew() -> None:
+    """Forget that Spark was checked, so that the check, which writes a file, is made as in a new process."""
+    if spark := sys.modules.get("larvatus.engines.spark"):
+        spark._CHECKED.clear()
+
+
 def _carried_out(asked: dict[str, Any], injector: Injector) -> int:
     """The exit code of a command whose operation `at` fails."""
     os.chdir(asked["folder"])
@@ -263,6 +284,7 @@ def _carried_out(asked: dict[str, Any], injector: Injector) -> int:
     _draw_the_same()
     obey_signals_anew()
     if asked.get("again"):
+        check_anew()
         gc.collect()  # what earlier commands left in memory is not tidied up while operations are counted
     injector.copied, injector.copies = str(Path(asked["folder"]).parent), asked["copies"]
     injector.prepare(asked["at"], asked["fault"])

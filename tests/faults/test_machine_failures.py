@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from larvatus.desk.work.jobs import search_settings
 from larvatus.engines._layout.stored_columns import StoredColumn
 from larvatus.engines._spark.jobs import explain_error
 from larvatus.engines._spark.session import start_session
+from larvatus.engines._spark.sheltered import collect_rows
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 from larvatus.engines.duckdb import _explained
 from larvatus.masks.additive_noise import AdditiveNoise
@@ -330,6 +332,26 @@ def test_a_thread_of_grpc_prints_no_traceback(silent, monkeypatch, capfd):
     printed = capfd.readouterr().err
     assert "in thread own" in printed
     assert printed.count("KeyError: 'confidential 4711'") == (1 if silent else 2)
+
+
+def test_an_interrupt_does_not_reach_the_code_of_grpc(monkeypatch):
+    """It could leave a lock of the channel taken: all later calls of the session waited for ever. The job is cancelled."""
+    pytest.importorskip("pysail", reason="pysail is not installed: pip install 'larvatus[sail]'")
+    session = start_session("sail")
+    frame, goes_on, ended, cancelled = session.range(3), threading.Event(), threading.Event(), threading.Event()
+
+    def collect(of):
+        signal.raise_signal(signal.SIGINT)  # Python calls the handler in the main thread
+        goes_on.wait(20)
+        ended.set()
+
+    monkeypatch.setattr(type(frame), "collect", collect)
+    monkeypatch.setattr(type(session), "interruptTag", lambda self, tag: cancelled.set())
+    with pytest.raises(KeyboardInterrupt):
+        collect_rows(frame)
+    goes_on.set()
+    assert ended.wait(20)
+    assert cancelled.wait(20)
 
 
 @pytest.mark.parametrize(("master", "said"), [

@@ -172,3 +172,9 @@ def test_the_ten_largest_are_mostly_missed_by_a_hundredth(real_files):
         for i in range(150)
     )
     assert stats.binomtest(none, 150, 0.99**10).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(("where", "warned"), [("job = 'p'", True), ("x > 20 and s > 0", True), ("s > 0", False)])
+def test_records_that_are_removed_for_a_confidential_property_are_warned_of(table, where, warned):
+    warnings = [n.text for n in sample(table, where=where).notes if n.kind == "warning"]
+    assert any("cannot be in the release learns that this holds" in text for text in warnings) == warned

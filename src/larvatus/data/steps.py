@@ -139,7 +139,20 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
     else:
         masked = HouseholdStep(_applied, _workable, _marks).masked(step, current, beside, random, levels)
     masked = with_rounded_dates(step, current, masked)
-    return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
+    return Masked(masked.data.with_confidential(whole.roles.confidential), [*masked.notes, *_notes_on_absence(step, whole)])
+
+
+def _notes_on_absence(step: Mask, data: Microdata) -> list[Note]:
+    """A warning if a step removes only records with a confidential property: to be missing then gives it away."""
+    if not (step.drops and isinstance(step.where, str)):
+        return []
+    used = [n for n in condition(step.where, data.table.columns).columns if n in data.changeable]
+    if not used:
+        return []
+    return [Note(
+        f"only records with {where_text(step.where)} were removed. Whoever knows that a person is in the original data and "
+        f"cannot be in the release learns that this holds. Use a condition without {' and '.join(used)}", "warning",
+    )]
 
 
 def _marks(step: Mask, original: Microdata) -> Array:

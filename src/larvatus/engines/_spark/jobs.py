@@ -26,6 +26,7 @@ from larvatus.data.contracts import Array
 from larvatus.engines._layout.base_table import most_whole_records
 from larvatus.engines._layout.chunks import CHUNK
 from larvatus.engines._spark.rows_aside import RowsAside, rows_aside
+from larvatus.engines._spark.sheltered import collect_rows
 from larvatus.engines._spark.store import Place
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class SparkCluster:
     def asked(self, frame: DataFrame) -> list[Any]:
         """The rows of a small result; failures are raised as one readable error."""
         try:
-            return list(frame.collect())
+            return collect_rows(frame)
         except LarvatusError:
             raise
         except Exception as error:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
+import socket
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ADDRESS = "sail"
+_LONGEST_CONNECT = 5.0  # seconds; this machine answers at once
 _SERVERS: list[tuple[Any, SparkSession]] = []  # a process starts one, and uses it until it ends
 
 
 def sail_session() -> SparkSession:
     """A session on the Sail server of this process, which is started if there is none; it listens on 127.0.0.1 only."""
     for server, session in _SERVERS:
-        if server.running:
+        if server.running and _accepts_sessions(server):
             return session
     server = _started()
     silence_grpc()
@@ -39,6 +43,7 @@ def sail_session() -> SparkSession:
             f"engine spark: this PySpark cannot talk to Sail ({type(error).__name__}). Sail 0.7 needs PySpark 4.2 or older: "
             "pip install 'larvatus[sail]'."
         ) from None
+    _keep_interrupts_from_sail()
     _SERVERS.append((server, started))
     atexit.register(_stopped, server, started)
     return _SERVERS[-1][1]
@@ -47,6 +52,21 @@ def sail_session() -> SparkSession:
 def is_served_here(session: Any) -> bool:
     """Whether a session is that of the Sail server of this process."""
     return any(session is own for _, own in _SERVERS)
+
+
+def _accepts_sessions(server: Any) -> bool:
+    """Whether the server takes new sessions. One that stops does not, and still runs while an earlier session is open."""
+    try:
+        socket.create_connection(server.listening_address, _LONGEST_CONNECT).close()
+    except OSError:
+        return False
+    return True
+
+
+def _keep_interrupts_from_sail() -> None:
+    """Give interrupts back to Python alone: the server took them over, and would stop at the first one."""
+    if threading.current_thread() is threading.main_thread() and (handler := signal.getsignal(signal.SIGINT)) is not None:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _started() -> Any:

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from larvatus.core.errors import EngineError
 from larvatus.core.safe_files.work_folder import WorkFolder
-from larvatus.engines._spark.sail import ADDRESS, sail_session
+from larvatus.engines._spark.sail import ADDRESS, is_served_here, sail_session
+from larvatus.engines._spark.sheltered import call_sheltered, is_connect
 from larvatus.engines._spark.silenced_threads import silence_grpc, silence_py4j
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def folder_beside(session: SparkSession) -> SparkSession:
             own.conf.set(key, value)
     except Exception:  # a service may refuse
         return session
-    if ".connect." in type(own).__module__:
+    if is_connect(own):
         atexit.register(_closed, own.client)
     return own
 
@@ -255,7 +256,9 @@ def java_version(java: str) -> int:
 
 def parallel_tasks(session: SparkSession) -> int:
     """Number of parallel tasks; for a Connect session, from its settings only."""
+    if is_served_here(session):
+        return os.cpu_count() or 1
     try:
         return max(int(session.sparkContext.defaultParallelism), 1)
     except Exception:
-        return max(int(session.conf.get("spark.default.parallelism", "8") or 8), 1)
+        return max(int(call_sheltered(lambda: session.conf.get("spark.default.parallelism", "8")) or 8), 1)

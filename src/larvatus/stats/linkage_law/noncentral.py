@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from larvatus.core.arrays import Floats
+from larvatus.stats.linkage_law.poisson_mixture import poisson_mixture
 
 _LARGE = 3000.0  # noncentrality beyond which the mean over W is used
 _SPREADS = 9.0
@@ -47,26 +48,11 @@ def density(r: Floats, d: int, root: Floats) -> Floats:
 
 
 def _by_terms(r: Floats, d: int, root: Floats) -> Floats:
-    """The Poisson mixture, from the last term down: P(s, x) = P(s + 1, x) + x^s e^(−x) / Γ(s + 1)."""
-    if not r.size:
-        return np.zeros(0)
-    x, half = r**2 / 2, root**2 / 2
-    top = float(half.max())
-    last = int(np.ceil(top + 12 * np.sqrt(top) + 40))
-    gamma = special.gammainc(d / 2 + last, x)
-    with np.errstate(divide="ignore"):
-        log_x, log_half = np.log(x), np.log(half)
+    """The Poisson mixture; where r = 0 it is 0."""
     out = np.zeros(r.shape)
-    step = np.exp((d / 2 + last) * log_x - x - special.gammaln(d / 2 + last + 1))
-    for k in range(last, -1, -1):
-        weight = np.exp(-half) if k == 0 else np.exp(k * log_half - half - special.gammaln(k + 1))
-        out += weight * gamma
-        if k:
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                step = np.where(step > _TINY, step * (d / 2 + k) / x,
-                                np.exp((d / 2 + k - 1) * log_x - x - special.gammaln(d / 2 + k)))
-            gamma = gamma + step
-    return np.minimum(out, 1.0)
+    inside = r > 0
+    out[inside] = poisson_mixture(r[inside] ** 2 / 2, root[inside] ** 2 / 2, d / 2)
+    return out
 
 
 def _by_slices(r: Floats, d: int, root: Floats) -> Floats:
