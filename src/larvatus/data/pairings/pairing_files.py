@@ -147,7 +147,7 @@ def persons_in_pairing(pairing: Path) -> tuple[NDArray[np.int64], list[str | Non
     return np.array([r for r, _ in found], dtype=np.int64), [p for _, p in found]
 
 
-def in_original_order(pairing: Path) -> bool:
+def shows_original_order(pairing: Path) -> bool:
     """Whether a pairing file shows that the released rows are in the order of the original, which gives the links away."""
     before, rows = -1, 0
     for record in _records_in(pairing):
