@@ -298,6 +298,29 @@ def test_the_same_secret_with_another_s_counts_as_telling_everything():
     assert lv.budget(other, key=KEY).bits < found.most / 4
 
 
+def test_the_same_secret_in_pooled_sub_groups_counts_as_telling_everything():
+    """The shuffle of b needs larger sub-groups, so q and r are pooled: the noise of a has another scale, with the same draws.
+
+    Whoever knows both scales solves for a. The budget said .2 bits; the pairing of these 30 records takes 1.6 bits a record.
+    """
+    draws = np.random.default_rng(1)
+    g = np.repeat(["p", "q", "r"], [30, 27, 3])
+    frame = pd.DataFrame({"a": draws.normal(size=60) * np.where(g == "r", 10, 1), "b": draws.normal(size=60), "g": g})
+    data = lv.read(frame, confidential=["a", "b"], sub_groups=lv.SubGroups(columns=("g",), small="pool"))
+    noise, shuffle = "additive_noise(variance=9.0, columns=['a'])", "data_shuffling(columns=['b'])"
+    steps = {"first": [noise, "additive_noise(variance=9.0, columns=['b'])"], "second": [noise, shuffle]}
+    first, second = (lv.mask(data, s, secret=SECRET, name=n) for n, s in steps.items())
+    x, y, z = frame["a"], first.frame()["a"], second.frame()["a"]
+    for some in (g == "q", g == "r"):
+        ratio = ((z - x) / (y - x))[some].mean()
+        assert abs(ratio - 1) > 0.1
+        assert ((z - ratio * y) / (1 - ratio))[some].to_numpy() == pytest.approx(x[some].to_numpy(), abs=1e-6)
+    found = lv.budget([(data, first), (data, second)], key=KEY)
+    assert found.bits >= 1.6
+    again = lv.mask(data, steps["second"], secret=SECRET + b"another", name="second")
+    assert lv.budget([(data, first), (data, again)], key=KEY).bits < 0.5
+
+
 @pytest.mark.parametrize("step", ["correlated_noise(variance=0.5)", "linear_model(similarity=0.8)"])
 def test_small_differences_between_columns_count_like_large_ones(step):
     """Columns that are one but for 1e-8 of it have noise as small as these differences: a release tells all the same."""
@@ -307,3 +330,12 @@ def test_small_differences_between_columns_count_like_large_ones(step):
     told, small = (lv.budget(made(read(frame), step), key=KEY).bits for frame in (near, equal))
     assert told > 5
     assert small < 1
+
+
+def test_bounds_in_the_sentence_are_rounded_up():
+    """.004 bits are not "at most 0.00 bits"."""
+    from larvatus.data.budgets.release_budget import BudgetShare, ReleaseBudget
+
+    found = ReleaseBudget(0.004, 1.0, 1 / 3, None, 0.1, 30, (BudgetShare("one", 0.004, 0.004, "a proof"),))
+    assert "at most 0.01 bits" in found.sentence()
+    assert "at most 33.4\N{NO-BREAK SPACE}%" in found.sentence()

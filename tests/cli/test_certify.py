@@ -28,7 +28,7 @@ ROLES = ["--confidential", "income,tax"]
 def test_steps_are_certified_and_printed(people, capsys):
     assert main(["certify", str(people), *ROLES, "--step", "data_shuffling"]) == 0
     said = capsys.readouterr().out
-    assert "An intruder who knows one person's record and the mask links at most 1.1\xa0%" in said
+    assert "An intruder who knows one person's record and the mask links at most 1.2\xa0%" in said
     assert "whole file" in said
     assert "A limit for this release fails with probability 0.0001 at most." in said
 

@@ -142,9 +142,18 @@ def test_the_chosen_mask_meets_the_limit_and_can_be_run(monkeypatch):
     assert [p.links for p in frontier.points] == sorted(p.links for p in frontier.points)
     assert all(p.loss <= p.same_loss + 1e-12 for p in frontier.points)
     release = lv.mask(data, frontier.step, secret=SECRET)
-    assert release.steps[0].bits == pytest.approx(frontier.chosen.bits, abs=1e-3)
+    assert release.steps[0].bits == frontier.chosen.bits
     assert lv.certify(data, release).normal_law == pytest.approx(frontier.chosen.links, abs=0.004)
     assert "least loss" in frontier.plot()._repr_svg_()
+
+
+def test_the_step_has_all_digits_of_the_chosen_bits():
+    """Ten bits or more were stated with two decimals: a mask with more bits than the one that meets the limit."""
+    draws = np.random.default_rng(6)
+    data = lv.read(pd.DataFrame(draws.normal(size=(4000, 3)), columns=list("abc")), confidential=list("abc"))
+    frontier = lv.linear_frontier(data, links=0.6)
+    assert frontier.chosen.bits > 10
+    assert frontier.step == f"least_loss_model(bits={frontier.chosen.bits!r})"
 
 
 def test_the_least_loss_for_its_bits_is_not_always_the_least_for_its_links():

@@ -225,7 +225,7 @@ def test_it_is_shown(tmp_path, capsys):
     people().to_csv(tmp_path / "people.csv", index=False)
     roles = ["--confidential", "income,wealth", "--sub-groups", "g"]
     assert main(["certify", str(tmp_path / "people.csv"), *roles, "--step", LAPLACE]) == 0
-    assert "Differential privacy: ε = 9.899" in capsys.readouterr().out
+    assert "Differential privacy: ε = 9.9 " in capsys.readouterr().out
     assert main(["certify", str(tmp_path / "people.csv"), *roles, "--step", "data_shuffling", "--json"]) == 0
     stored = json.loads(capsys.readouterr().out)
     assert "known ε" in Certificates.from_plain(stored).privacy.reason

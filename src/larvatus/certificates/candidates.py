@@ -47,7 +47,8 @@ class ChosenRecords:
 
 
 def candidate_cells(
-    release: Release, original: Microdata | None = None, zeros_kept: Sequence[str] = (), chosen: Sequence[ChosenRecords] = ()
+    release: Release, original: Microdata | None = None, zeros_kept: Sequence[str] = (), chosen: Sequence[ChosenRecords] = (),
+    hidden: Sequence[str] = (),
 ) -> CandidateCells:
     """Cells of equal S: sub-groups, columns released as they are, and the patterns of cells that the steps keep.
 
@@ -55,6 +56,7 @@ def candidate_cells(
     zero in the columns of steps that keep zeros. Places are those in the original, if it is given: a later step, such as
     rounding, may make more zeros. If steps mask `chosen` records, the intruder is told which ones, and the values of the others
     are known like S. If S has more digits in the source than its numbers have, every record counts as a cell of its own.
+    `hidden` are columns of S in the original that the file does not have, or has coarser: released values may tell them.
     """
     data = release.data
     columns = data.table.columns
@@ -69,6 +71,7 @@ def candidate_cells(
         kinds |= {n: original.table.columns[n].kind for n in there}
     keys: list[Floats] = [group.astype(np.float64)]
     keys += [key for n in dict.fromkeys(given) for key in _as_released(values[n], columns[n])]
+    keys += _of_original(original, hidden) if original is not None else []
     keys += [_missing(values[n], kinds[n]).astype(np.float64) for n in masked]
     keys += _reasons(data, {n: _missing(values[n], kinds[n]) for n in names})
     keys += [(values[n] == 0).astype(np.float64) for n in masked if n in zeros_kept]
@@ -94,6 +97,27 @@ def columns_with_more_digits(release: Release) -> list[str]:
     return [n for n in (*release.data.sub_groups.columns, *release.data.known) if n in columns and columns[n].rounded]
 
 
+def absent_columns(release: Release, original: Microdata) -> tuple[str, ...]:
+    """Columns of S that masks could use and that the release does not have: someone removed them from a file."""
+    given = dict.fromkeys((*original.sub_groups.columns, *original.known))
+    return tuple(n for n in given if n not in release.data.table.columns)
+
+
+def hidden_columns(release: Release, original: Microdata) -> tuple[str, ...]:
+    """Columns of S that masks could use and that the release does not have, or has coarser than the masks saw them.
+
+    Keys that steps of the release changed are in the original as released.
+    """
+    there = [n for n in original.keys if n in release.data.table.columns]
+    shown = collect(release.data, there)[2]
+    coarser = []
+    for n in there if release.data.rows == original.rows else ():
+        mine = _as_released(shown[n], release.data.table.columns[n])
+        if codes_of([*mine, *_of_original(original, [n])]).max(initial=0) > codes_of(mine).max(initial=0):
+            coarser.append(n)
+    return (*absent_columns(release, original), *coarser)
+
+
 def original_values(original: Microdata, names: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
     """Record ids, and the columns: missing numbers as NaN, levels as codes, missing levels as −1."""
     record, _, values = collect(original, list(names))
@@ -116,6 +140,11 @@ def _reasons(data: Microdata, gone: Mapping[str, Bools]) -> list[Floats]:
         return []
     found = collect(data, list(marks.values()))[2]
     return [np.where(gone[n], found[mark].astype(np.float64), _MISSING) for n, mark in marks.items()]
+
+
+def _of_original(original: Microdata, names: Sequence[str]) -> list[Floats]:
+    values = original_values(original, names)[1]
+    return [key for n in names for key in _as_released(values[n], original.table.columns[n])]
 
 
 def _missing(values: Floats, kind: str) -> Bools:

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, ChosenRecords, candidate_cells, original_values
+from larvatus.certificates.candidates import (
+    CandidateCells,
+    ChosenRecords,
+    absent_columns,
+    candidate_cells,
+    hidden_columns,
+    original_values,
+)
 from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.steps_that_refuse import step_that_may_refuse
 from larvatus.certificates.unchanged_columns import (
@@ -84,6 +91,10 @@ def check_plain(release: Release, original: Microdata) -> None:
     weight = original.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
         raise NoLaw("a step changed the survey weight")
+    absent = absent_columns(release, original)
+    for step in release.steps:
+        if is_key_step(step, original.roles) and set(absent) & set(step.columns or ()):
+            raise NoLaw("a key that a step changed is not in the file")
 
 
 def check_all_masked(release: Release, original: Microdata) -> None:
@@ -135,7 +146,8 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
         raise NoLaw("the release has several copies")
     steps = masking_steps(release, original)
     first = check_first_steps(steps, release, original)
-    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
+    chosen, hidden = records_by_step(steps, first, original), hidden_columns(release, original)
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), chosen, hidden)
     parts = [_law_of_step(step, original) for step in first]
     column = nearly_determined([s for s, part in zip(first, parts, strict=True) if part.fitted], original, cells)
     if column:

@@ -82,7 +82,7 @@ class LinearFrontier:
         if self.chosen is None:
             raise StudyError(["linear frontier: state a limit on links to choose a mask."])
         more = f", domains={self.domains:g}" if self.domains else ""
-        return f"least_loss_model(bits={self.chosen.bits:.4g}{more})"
+        return f"least_loss_model(bits={self.chosen.bits:.10g}{more})"
 
     def summary(self) -> Rows:
         """One row per mask."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.certificates.candidates import candidate_cells, original_values
+from larvatus.certificates.candidates import candidate_cells, hidden_columns, original_values
 from larvatus.certificates.laws_of_steps import masking_steps
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.microdata import Microdata
@@ -27,7 +27,7 @@ def normal_forecast(release: Release, original: Microdata) -> float | None:
         return None
     if any(g.shape != "normal" for g in law.groups):
         return None
-    cells = candidate_cells(release)
+    cells = candidate_cells(release, original, hidden=hidden_columns(release, original))
     sizes = cells.sizes
     _, values = original_values(original, names)
     x = np.stack([values[n] for n in names], axis=1).astype(np.float64)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from larvatus.certificates.candidates import CandidateCells, candidate_cells, released_rows
+from larvatus.certificates.candidates import CandidateCells, candidate_cells, hidden_columns, released_rows
 from larvatus.certificates.determined_columns import nearly_determined
 from larvatus.certificates.laws_of_steps import (
     NoLaw,
@@ -86,7 +86,8 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
     bad = [s.name() for s in first if not s.model_copy(update={"where": None}).forgets_pairing()]
     if bad:
         raise NoLaw(f"{bad[0]} uses the values of each record")
-    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original))
+    hidden = hidden_columns(release, original)
+    cells = candidate_cells(release, original, zeros_kept_by(first, original), records_by_step(steps, first, original), hidden)
     column = nearly_determined(first, original, cells)
     if column:
         raise NoLaw(f"S nearly determines {column}, which may be released as it is")
@@ -95,6 +96,7 @@ def equal_s(release: Release, original: Microdata, false_alarm: float) -> tuple[
         raise NoLaw("a draw that leaves a column unchanged is drawn again, which is likely with so few records")
     of_keys = [s for s in release.steps if s not in steps]
     exact = again < RARELY_EQUAL and all(s.where is None for s in steps) and _follows_from_record(of_keys)
+    exact = exact and not hidden
     found = _of_sets(cells.sizes, false_alarm * _OF_DRAWS * (1 - again), EQUAL_S, exact=exact)
     more = min(1.0, found.expected / (1 - again))  # links given that the draw was not refused
     return replace(found, expected=more, estimate=more), cells

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 NONE = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 EXACT = 1e-9
+_DUST = 1e-12
 _LONGEST = 60
 _SIGN = re.compile(r"(?<![\w.])-(?=\d)")
 
@@ -45,6 +46,30 @@ def share(value: Cell) -> str:
     if not -EXACT < found <= 1:
         return cell_text(found)
     return f"{_percent(100 * max(found, 0.0))}{SPACE}%"
+
+
+def share_at_most(value: Cell) -> str:
+    """A proved bound on a share, rounded up: 1/3 as 33.4 %. Rounded to the nearest digit it would say more than was proved."""
+    found = finite_number(value)
+    if found is None or not 0 < found <= 1:
+        return share(value)
+    percent = max(100 * found, 0.001)
+    decimals = 1 if percent >= 1 else max(2, 1 - math.floor(math.log10(percent)))
+    rounded = round_up(percent, decimals)
+    return f"{'100' if rounded >= 100 else f'{rounded:.{decimals}f}'}{SPACE}%"
+
+
+def number_at_most(value: float, digits: int = 4) -> str:
+    """A proved bound with this many significant digits, rounded up."""
+    if not math.isfinite(value) or value <= 0:
+        return f"{value:.{digits}g}"
+    return f"{round_up(value, digits - 1 - math.floor(math.log10(value))):.{digits}g}"
+
+
+def round_up(value: float, decimals: int) -> float:
+    """The smallest number with these decimals that is not below the value, rounding errors aside."""
+    scale = 10.0**decimals
+    return math.ceil(value * scale * (1 - _DUST)) / scale
 
 
 def _percent(percent: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from larvatus.core.number_format import share
+from larvatus.core.number_format import share_at_most
 from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 from larvatus.data.score import Row, Rows
 
@@ -61,7 +61,8 @@ class Certificate:
 
     def sentence(self) -> str:
         """The bound in one sentence; the limit for one release fails with probability `false_alarm`."""
-        most = f"at most {share(self.expected)} of records in expectation, and at most {share(self.upper)} in this release"
+        most = (f"at most {share_at_most(self.expected)} of records in expectation, and at most {share_at_most(self.upper)} in "
+                "this release")
         if self.expected >= 1:
             most = "all records: no smaller bound is proved"
         return f"An intruder who {self.knows()} links {most}."

@@ -15,7 +15,7 @@ from larvatus.data.alignment import check_same_given, in_records_of, mark_change
 from larvatus.data.csv_files.dialect import file_like
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.pairings.pairing_files import check_pairing
+from larvatus.data.pairings.pairing_files import check_pairing, shows_original_order
 from larvatus.data.release import Release, ReleaseInternals
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.text_columns import texts
@@ -80,7 +80,8 @@ def _read_release(
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)
             notes.append(Note("rows are paired by position, and no unmasked column is available to check this", "warning"))
-        told = ReleaseInternals(kept_order=pairing is None and roles.record_id is None, undeclared=_undeclared(names, data))
+        kept = shows_original_order(beside) if beside is not None else roles.record_id is None
+        told = ReleaseInternals(kept_order=kept, undeclared=_undeclared(names, data))
         return Release(label, (in_records_of(released, data),), notes=tuple(notes), internals=told)
     except PairingError:
         if must_pair:

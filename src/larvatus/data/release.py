@@ -38,8 +38,8 @@ class ReleaseInternals:
     `copies_averaged` is the number of copies of which the data are the average. `original_columns` maps the columns that
     come from `other_releases` (of the same records) to the original columns that they mask. `whole_wave` has the copies of
     another wave with all its records, also those of persons that this file lacks. `units` are those to which constraints
-    rounded columns after the steps. Of a file, `kept_order` tells that it was paired by position, and `undeclared` are its
-    columns without a role.
+    rounded columns after the steps. Of a file, `kept_order` tells that its rows are in the order of the original, and
+    `undeclared` are its columns without a role.
     """
 
     row_random: RecordRandom | None = field(default=None, repr=False)

@@ -23,7 +23,8 @@ from larvatus.stats.information.link_limit import largest_share
 from larvatus.stats.information.noise_information import gaussian_nats, joint_correlations
 from larvatus.stats.linkage_law.link_probability import link_probability_in_groups
 
-_SAME_DRAWS = "the same secret drew a release with other values of S, so that one may undo the noise of the other"
+_SAME_DRAWS = ("the same secret drew a release with other values of S or in other sub-groups, so that one may undo the noise "
+               "of the other")
 
 
 def total_of(entries: Sequence[BudgetEntry]) -> ReleaseBudget:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from larvatus.core.number_format import share
+from larvatus.core.number_format import round_up, share_at_most
 from larvatus.data.privacy.privacy_loss import NO_STATEMENT, PrivacyStatement
 from larvatus.data.score import Row, Rows
 
@@ -72,11 +72,11 @@ class ReleaseBudget:
     def sentence(self) -> str:
         """The total in one sentence."""
         many = f"The {len(self.parts)} releases together tell" if len(self.parts) > 1 else "The release tells"
-        of = "" if self.most is None else f" of the {self.most:.2f} that identify everyone"
-        said = f"{many} at most {self.bits:.2f} bits per record about who is who{of}."
+        of = "" if self.most is None else f" of the {round_up(self.most, 2):.2f} that identify everyone"
+        said = f"{many} at most {round_up(self.bits, 2):.2f} bits per record about who is who{of}."
         if self.links is not None:
-            said += (f" An intruder who knows all original records and the masks links at most {share(self.links)} of records "
-                     "in expectation.")
+            said += (f" An intruder who knows all original records and the masks links at most {share_at_most(self.links)} of "
+                     "records in expectation.")
         return said
 
     def plain(self) -> dict[str, Any]:

@@ -94,8 +94,11 @@ class SourceMarks:
     given: str = ""
 
     def may_share_noise(self, other: SourceMarks) -> bool:
-        """Whether both may have the same draws at another scale, because S differs: then one undoes the other."""
-        return _equal(self.draws, other.draws) and self.given != other.given
+        """Whether both may have the same draws at another scale: then one undoes the other.
+
+        The scale differs if S differs, or if a further step made one release pool or suppress small sub-groups.
+        """
+        return _equal(self.draws, other.draws) and (self.given, self.groups) != (other.given, other.groups)
 
     def same_source(self, other: SourceMarks) -> bool:
         """Whether both are releases of the same source: by name, by persons, or because they share a column of values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +145,25 @@ def persons_in_pairing(pairing: Path) -> tuple[NDArray[np.int64], list[str | Non
             f"{pairing.name}: the persons of its records cannot be read. Use the pairing file as it was written."
         ) from None
     return np.array([r for r, _ in found], dtype=np.int64), [p for _, p in found]
+
+
+def shows_original_order(pairing: Path) -> bool:
+    """Whether a pairing file shows that the released rows are in the order of the original, which gives the links away."""
+    before, rows = -1, 0
+    for record in _records_in(pairing):
+        if record <= before:
+            return False
+        before, rows = record, rows + 1
+    return rows > 1
+
+
+def _records_in(pairing: Path) -> Iterator[int]:
+    if pairing.suffix.lower() in _PARQUET:
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(pairing) as file:
+            for batch in file.iter_batches(columns=[RECORD_COLUMN]):
+                yield from batch.column(0).to_pylist()
+        return
+    with pairing.open(encoding="utf-8-sig", newline="") as lines:
+        yield from (int(line[RECORD_COLUMN]) for line in csv.DictReader(lines))

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from larvatus.core.number_format import number_at_most
+
 DELTA = 1e-6
 NEIGHBOUR_RELATION = (
     "two files that differ in the confidential values of one record; the records, the unmasked columns, the sub-groups, the "
@@ -79,9 +81,10 @@ class PrivacyStatement:
         if not self.columns:
             return f"Differential privacy: none ({self.reason})."
         if math.isfinite(self.epsilon):
-            return f"Differential privacy: ε = {self.epsilon:.4g} for the confidential values of one record."
-        return (f"Differential privacy: ρ = {self.rho:.4g} (zero-concentrated), so ε = {self.epsilon_at():.4g} at δ = "
-                f"{DELTA:g}, for the confidential values of one record.")
+            return f"Differential privacy: ε = {number_at_most(self.epsilon)} for the confidential values of one record."
+        rho, epsilon = number_at_most(self.rho), number_at_most(self.epsilon_at())
+        return (f"Differential privacy: ρ = {rho} (zero-concentrated), so ε = {epsilon} at δ = {DELTA:g}, for the confidential "
+                "values of one record.")
 
     def plain(self) -> dict[str, Any]:
         """Everything, as JSON can store it; there is no ε if noise is normal."""

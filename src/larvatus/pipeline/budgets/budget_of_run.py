@@ -8,7 +8,7 @@ from typing import Any
 
 from larvatus.certificates.budgets.total_of_releases import check_one_source, total_of
 from larvatus.core.errors import ReadError
-from larvatus.core.number_format import share
+from larvatus.core.number_format import number_at_most, share
 from larvatus.data.budgets.release_budget import ReleaseBudget
 from larvatus.data.budgets.release_information import BudgetEntry
 from larvatus.data.microdata import Microdata
@@ -63,7 +63,7 @@ def limit_rows(settings: BudgetSettings, found: ReleaseBudget) -> list[Row]:
     out: list[Row] = []
     many = f"{len(found.parts)} releases together" if len(found.parts) > 1 else "the first release"
     if settings.bits is not None:
-        why = f"{many} tell at most {found.bits:.3g} bits per record"
+        why = f"{many} tell at most {number_at_most(found.bits, 3)} bits per record"
         out.append({"score": _SCORE, "figure": "bits of all releases", "value": found.bits, "limit": settings.bits,
                     "met": found.bits <= settings.bits, "reason": why})
     if settings.forecast is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from larvatus.core.number_format import NONE, plural, quote, share
+from larvatus.core.number_format import NONE, plural, quote, round_up, share, share_at_most
+from larvatus.data.budgets.release_budget import ReleaseBudget
 from larvatus.reporting.board.subject import Subject
 from larvatus.reporting.page.blocks import NotesList, Paragraph, ReportBlock, ReportTable, Story
 
@@ -17,16 +18,22 @@ def budget_story(subject: Subject) -> Story | None:
     found = [(h.name, total) for h in subject.in_order if (total := subject.candidate(h).budget) is not None]
     if not found:
         return None
-    rows = tuple(
-        (name, f"{t.parts[-1].alone:.2f}", f"{t.parts[-1].added:.2f}", f"{t.bits:.2f}", share(t.links) if t.links is not None
-         else NONE, share(t.forecast) if t.forecast is not None else NONE, t.parts[-1].proof) for name, t in found)
+    rows = tuple((name, *_figures(total)) for name, total in found)
     table = ReportTable("The budget of the source with each release", _COLUMNS, rows, frozenset({0, 6}), _NOTE)
     name, first = found[0]
     earlier = len(first.parts) - 1
     before = f"Together with {plural(earlier, 'earlier release')}, " if earlier else "As the first release of its source, "
-    finding = f"{before}{quote(name)} tells at most {first.bits:.2f} bits per record about who is who."
+    finding = f"{before}{quote(name)} tells at most {round_up(first.bits, 2):.2f} bits per record about who is who."
     notes = tuple(dict.fromkeys(("information", note) for _, t in found for note in t.notes))
     notes += (("information", f"All releases together: {first.privacy.sentence()}"),) if first.privacy else ()
     beside: tuple[ReportBlock, ...] = (NotesList(notes),) if notes else ()
     return Story("What all releases tell together", finding, (table,), (
         Paragraph("Information about a record adds up over releases, also if each of them is safe alone."),), beside)
+
+
+def _figures(total: ReleaseBudget) -> tuple[str, ...]:
+    """The row of a release; bounds are rounded up."""
+    last = total.parts[-1]
+    bits = (f"{round_up(b, 2):.2f}" for b in (last.alone, last.added, total.bits))
+    links = NONE if total.links is None else share_at_most(total.links)
+    return *bits, links, NONE if total.forecast is None else share(total.forecast), last.proof

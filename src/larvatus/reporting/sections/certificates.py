@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.discovery import discover
-from larvatus.core.number_format import quote, share
+from larvatus.core.number_format import quote, share, share_at_most
 from larvatus.data.certificate import FALSE_ALARM, CertifiedIntruder
 from larvatus.data.score import Score
 from larvatus.reporting.board.subject import Subject
@@ -57,7 +57,7 @@ def certificate_hint(candidate: Candidate) -> str:
     single = candidate.certificates.single_target
     if single.expected >= 1:
         return "; no bound on links is proved"
-    return f"; no intruder who {single.knows()} links more than {share(single.expected)} in expectation"
+    return f"; no intruder who {single.knows()} links more than {share_at_most(single.expected)} in expectation"
 
 
 def _finding(name: str, candidate: Candidate) -> str:
@@ -67,8 +67,8 @@ def _finding(name: str, candidate: Candidate) -> str:
     beside = f"; the strongest such attack links {share(attack.value)}" if attack else ""
     if single.expected >= 1:
         return f"For {quote(name)} no bound below 100 % is proved{beside}."
-    return (f"In {quote(name)}, no intruder who {single.knows()} links more than {share(single.expected)} of records "
-            f"in expectation{beside}.")
+    return (f"In {quote(name)}, no intruder who {single.knows()} links more than {share_at_most(single.expected)} of "
+            f"records in expectation{beside}.")
 
 
 def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def _rows(name: str, candidate: Candidate) -> list[tuple[str, ...]]:
     for one in candidate.certificates:
         attack = strongest_of_kind(candidate, one.intruder)
         said = (plain_name(attack.method), share(attack.value)) if attack else ("none was run", "")
-        out.append((name, one.intruder, share(one.expected), share(one.upper), *said, one.proofs()))
+        out.append((name, one.intruder, share_at_most(one.expected), share_at_most(one.upper), *said, one.proofs()))
     return out
 
 
