@@ -20,7 +20,8 @@ DAY = datetime.date
 def test_every_date_comes_back(kind):
     dates = [DAY(1, 1, 1), DAY(1582, 10, 4), DAY(1582, 10, 15), DAY(1900, 2, 28), DAY(2000, 2, 29), None, DAY(9999, 12, 31)]
     column = pa.array(dates, pa.date32()).cast(pa.timestamp("s") if pa.types.is_timestamp(kind) else kind).cast(kind)
-    found, days = days_of("x", column, exactly=True)
+    found, days, finer = days_of("x", column, exactly=True)
+    assert not finer
     assert found.unit == "day"
     assert dates_from("x", days, found, kind).equals(column)
 
@@ -33,7 +34,8 @@ def test_the_unit_is_the_coarsest_that_fits(step, unit):
     rng = np.random.default_rng(3)
     span = 60 * 365 * 86_400 * 10**6 // step
     column = pa.array(rng.integers(-span, span, 500) * step).cast(pa.timestamp("us"))
-    found, days = days_of("x", column, exactly=True)
+    found, days, finer = days_of("x", column, exactly=True)
+    assert not finer
     assert found.unit == unit
     assert dates_from("x", days, found, column.type).equals(column)
     assert np.array_equal(found.round(days), days)
@@ -41,7 +43,8 @@ def test_the_unit_is_the_coarsest_that_fits(step, unit):
 
 def test_nanoseconds_that_are_whole_seconds_come_back():
     column = pa.array(np.array(["1970-01-01T00:00:01", "2262-01-01T10:00:00", "1677-09-22"], "M8[ns]"))
-    found, days = days_of("x", column, exactly=True)
+    found, days, finer = days_of("x", column, exactly=True)
+    assert not finer
     assert dates_from("x", days, found, column.type).equals(column)
     with pytest.raises(WriteError, match="nanoseconds"):
         dates_from("x", np.array([200_000.0]), found, column.type)
@@ -56,7 +59,9 @@ def test_times_that_are_too_fine_are_refused():
         days_of("x", far, exactly=True)
     with pytest.raises(ReadError, match="1 to 9999"):
         days_of("x", pa.array([3_000_000], pa.int32()).cast(pa.date32()), exactly=True)
-    assert len(days_of("x", far, exactly=False)[1]) == 1
+    _, days, finer = days_of("x", far, exactly=False)
+    assert len(days) == 1
+    assert finer
 
 
 @pytest.mark.parametrize("text", ["2024-03-01", "0001-01-01", "9999-12-31", "1969-12-31"])

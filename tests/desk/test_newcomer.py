@@ -153,18 +153,28 @@ def test_without_results_the_pages_lead_to_the_run(desk: RunningDesk, place: str
         assert f'class="button" href="{place}/run"' in desk.get(f"{place}/{page}").text
 
 
-def test_a_question_about_other_roles_is_dropped(desk: RunningDesk, place: str):
-    """The next question need not wait until the worker has answered one that nobody asks any more."""
+def test_a_question_about_other_roles_is_dropped(desk: RunningDesk, place: str, monkeypatch):
+    """The next question need not wait until the worker has answered one that nobody asks any more.
+
+    On a busy machine the answer can be there before the roles change; it is at most once in a while.
+    """
     worker, study = desk.server.desk.worker, desk.server.desk.study(place.rpartition("/")[2])
+    asked_in_time: dict[int, bool] = {}
+    drop = worker.drop
+    monkeypatch.setattr(worker, "drop", lambda job: asked_in_time.update({job.number: job.found is None}) or drop(job))
+    in_time = []
     for change in (("roles/role", {"column": "age", "role": "none"}), ("history/undo", {}), ("history/redo", {})):
         desk.act(place, "masks/look")
         desk.act(place, "keys/look")
         running, waiting = worker.latest(study.id, "advise"), worker.latest(study.id, "keys")
-        assert not waiting.is_over
+        answered = running.is_over
         desk.act(place, change[0], **change[1])
-        assert waiting.state == "cancelled", change
         desk.wait(place)
-        assert running.state == "cancelled", change
+        assert waiting.state == "cancelled", change
+        assert answered or running.number in asked_in_time, change
+        in_time.append(asked_in_time.get(running.number, False))
+        assert running.state == ("cancelled" if in_time[-1] else "done"), change
+    assert any(in_time)
     desk.act(place, "keys/look")
     desk.act(place, "open/purpose", purpose="teaching")
     desk.wait(place)

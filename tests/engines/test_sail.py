@@ -58,6 +58,24 @@ def test_an_interrupt_ends_what_python_does_and_not_the_server():
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize(("seconds", "lasts"), [("1", False), ("", True)])
+def test_a_session_is_there_after_a_pause(seconds, lasts):
+    """Somebody reads a file in a notebook, and masks it after lunch. A server with the limit of one second shows the error."""
+    limit = f"os.environ['SAIL_SPARK__SESSION_TIMEOUT_SECS'] = {seconds!r}" if seconds else "pass"
+    script = f"""if True:
+        import os, time
+        {limit}
+        from larvatus.engines._spark.sail import sail_session
+        session = sail_session()
+        print(session.range(3).count(), int(os.environ['SAIL_SPARK__SESSION_TIMEOUT_SECS']) > 10**8)
+        time.sleep(2.5)
+        print(session.range(3).count())
+        """
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True)
+    assert done.stdout.split() == ["3", str(lasts), "3"][: 3 if lasts else 2]
+    assert ("is not running" in done.stderr) != lasts
+
+
 def test_a_server_that_takes_no_session_is_replaced(monkeypatch):
     """It was started by another thread, so that it hears interrupts; it says that it runs while an earlier session is open."""
     with socket.socket() as nobody:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ADDRESS = "sail"
+_TEN_YEARS = "315360000"  # seconds
 _LONGEST_CONNECT = 5.0  # seconds; this machine answers at once
 _SERVERS: list[tuple[Any, SparkSession]] = []  # a process starts one, and uses it until it ends
 
@@ -71,6 +72,7 @@ def _keep_interrupts_from_sail() -> None:
 
 def _started() -> Any:
     os.environ.setdefault("RUST_LOG", "off")  # its log could repeat parts of plans
+    os.environ.setdefault("SAIL_SPARK__SESSION_TIMEOUT_SECS", _TEN_YEARS)  # a session would end after minutes without work
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # its allocator would hold what the largest exchange took
     try:
         from pysail.spark import SparkConnectServer
