@@ -151,6 +151,34 @@ def test_a_bound_beyond_which_there_must_be_a_value():
         assert any("refuses" in why for why in lv.certify(many, ["additive_noise(variance=0.5)", *later]).refusals)
 
 
+def test_joining_rare_categories_may_refuse_draws():
+    """All draws in which the rare levels would be joined to one are refused. The release is then none of them."""
+    groups = np.repeat(np.arange(40), 6)
+    data = lv.read(pd.DataFrame({"k": list("uuuvvv") * 40, "g": groups}), confidential=["k"], sub_groups=["g"])
+    steps = ["post_randomisation(stay=0.6, invariant=false)"]
+    assert not lv.certify(data, steps).refusals
+    joined = lv.certify(data, [*steps, "recoding(rare=20)"])
+    assert any("recoding refuses some draws" in why for why in joined.refusals)
+    assert joined.whole_file.proof == "equal released rows"
+
+
+@pytest.mark.parametrize(("last", "refused"), [("9999-12-20", True), ("2020-12-20", False)])
+def test_noise_that_may_leave_the_calendar_is_refused(last, refused):
+    """Noise beyond the year 9999 is refused, and drawn again with another secret."""
+    days = np.array(last, dtype="datetime64[D]") - np.arange(40)
+    data = lv.read(pd.DataFrame({"a": days.astype("datetime64[s]")}), confidential=["a"])
+    secrets = (SECRET + bytes([k]) for k in range(100))
+    for secret in secrets:
+        try:
+            release = lv.mask(data, "additive_noise(variance=0.25)", secret=secret)
+            break
+        except lv.LarvatusError:
+            assert refused
+    found = lv.certify(data, release)
+    assert any("near the year 1 or 9999" in why for why in found.refusals) == refused
+    assert (found.whole_file.proof == "equal released rows") == refused
+
+
 def test_steps_whose_bound_is_that_of_one_release_say_so():
     data = read([float(v % 7) for v in range(40)])
     steps = "microaggregation(k=5)"

@@ -84,7 +84,6 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/linear/truncated_normal.py": "one distribution",
     "stats/linkage/separating_columns.py": "a search on plain arrays, beside the data that it names columns of",
     "pipeline/budgets/budget_of_releases.py": "a public function, apart from what studies do with budgets",
-    "certificates/steps_that_refuse.py": "what later steps may refuse, apart from the law of the noise",
     "certificates/normal_forecast.py": "a forecast under a model, apart from bounds",
     "stats/link_bounds/similar_blocks.py": "how records are cut into blocks, apart from what is bounded in them",
     "stats/noise/transitions.py": "matrices of one mask, on plain arrays",

@@ -22,7 +22,7 @@ from larvatus.certificates.candidates import (
     original_values,
 )
 from larvatus.certificates.determined_columns import nearly_determined
-from larvatus.certificates.steps_that_refuse import step_that_may_refuse
+from larvatus.certificates.steps_that_refuse import may_leave_calendar, step_that_may_refuse
 from larvatus.certificates.unchanged_columns import (
     chance_of_no_move,
     columns_perhaps_unchanged,
@@ -170,6 +170,8 @@ def laws_of(release: Release, original: Microdata) -> ReleasedLaws:
     for name, part in ((n, p) for p in parts for n in p.columns):
         if part.moves is None:
             densest = part.densest(name, cells.group, values[name])
+            if original.table.columns[name].dates is not None and may_leave_calendar(values[name], densest):
+                raise NoLaw(f"{name} has dates near the year 1 or 9999, and draws beyond them are refused")
             chance = chance_of_no_move(values[name], bases.get(name, 0.0), densest, widths[name])
         else:
             chance = 1.0 if name in changed else 0.0  # new labels may be those of other levels

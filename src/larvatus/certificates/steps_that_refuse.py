@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Mask
+from larvatus.data.dates.date_numbers import FIRST_DAY, LAST_DAY
 from larvatus.data.microdata import Microdata
 from larvatus.data.steps import columns_of_step
 
+_FAR = 20  # noise that is hardly exceeded, times its largest density
 _SURE = 30  # values beyond a bound before noise that is as likely to be above 0 as below: 2⁻³⁰ that none is beyond it after
 
 
@@ -32,12 +37,24 @@ def step_that_may_refuse(
     return ""
 
 
+def may_leave_calendar(days: Floats, densest: Floats) -> bool:
+    """Whether noise may move a date out of the years 1 to 9999, which is refused; `densest` has sup f of its noise.
+
+    Noise of every distribution is below 20 / sup f with a probability above 1 − 1e-9.
+    """
+    there = ~np.isnan(days) & np.isfinite(densest)
+    reach = _FAR / densest[there]
+    return bool(((days[there] - reach < FIRST_DAY) | (days[there] + reach > LAST_DAY)).any())
+
+
 def _may_refuse(
     step: Mask, names: Sequence[str], original: Microdata, values: Mapping[str, Any], even: Collection[str], again: bool
 ) -> bool:
     if step.name() == "rounding":
         return again  # all values may be multiples already
-    if step.name() == "recoding":  # classes of one or two values, or values without a class
+    if step.name() == "recoding":  # rare levels that would all be joined, classes of one or two values, values without a class
+        if getattr(step, "rare", 1) > 1 and any(original.table.columns[n].kind == "nominal" for n in names):
+            return True
         cut = getattr(step, "cuts", None) is not None or getattr(step, "level", None) is not None
         numbers = [n for n in original.numeric(names) if original.table.columns[n].dates is None]
         return bool(numbers) and getattr(step, "replacement", "") != "label" and (cut or again)
