@@ -176,6 +176,7 @@ class _Supervisor:
             number = getattr(signal, name)
             if signal.getsignal(number) != signal.SIG_IGN:  # as set by nohup
                 signal.signal(number, lambda received, frame: self.received.append(received))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # whoever started this process may have held it up
         while not self._ended():
             self._pass_on()
             if self.deadline is not None and time.monotonic() >= self.deadline:

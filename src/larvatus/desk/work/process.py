@@ -79,11 +79,13 @@ def _run_beside(asked: dict[str, Any], answers: int, waiting: _Lines) -> int:
     if not hasattr(os, "fork"):
         return _work(asked, answers)
     alive, held = os.pipe()  # it ends with this process, and the child notices
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an interrupt waits until the child obeys it
     child = os.fork()
     if child == 0:
         os.close(held)
         os.setpgid(0, 0)  # the job, its supervisor and the processes they start are paused together
         _child(asked, answers, alive)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(alive)
     with suppress(OSError):
         os.setpgid(child, child)
@@ -137,6 +139,8 @@ def _work(asked: dict[str, Any], answers: int) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
+            if hasattr(signal, "pthread_sigmask"):
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             with progress_to(progress):
                 found = JOBS[asked["job"]](asked["arguments"], progress)
         except Refusal as error:
