@@ -101,7 +101,7 @@ def _amounts(data: Microdata, names: Sequence[str]) -> Bools:
 
 
 def _alone(away: Floats, count: int) -> Bools:
-    """Whether so many values differ from the median and no further one on their side does; rows are distances in order."""
+    """Whether the first `count` values differ from the median and the next one does not; rows are distances in order."""
     return np.asarray((away[count - 1] > 0) & np.isfinite(away[count - 1]) & (away[count] == 0), dtype=bool)
 
 

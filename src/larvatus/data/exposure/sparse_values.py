@@ -25,6 +25,7 @@ from larvatus.data.verbs import reduce_groups
 
 _USUAL, _USUAL_IN_CATEGORY = 0.5, 0.75  # share of the records with the same value
 _COMPARED = 12  # columns that are compared with each other
+_AT_ONCE = 1 << 14  # records
 
 
 def sparse_values(
@@ -43,12 +44,16 @@ def sparse_values(
     usual = np.array([data.table.quantiles(n, [0.5])[:, 0] for n in numbers])
 
     def count(group: int, block: Block) -> Ints:
-        whole = ~np.isnan(block.matrix(names)).any(axis=1)
+        whole = np.asarray(~np.isnan(block.matrix(names)).any(axis=1), dtype=bool)
         terms = design.matrix(group, block)
-        belongs = np.column_stack([whole, *(_belongs(terms, part) & whole for part in parts)]).astype(np.int64)
-        other = np.array([*(block[n] != c for n, c in zip(numbers, usual[:, group], strict=True)),
-                          *(block[a] != block[b] for a, b in pairs)]).astype(np.int64)
-        return np.stack([np.tile(belongs.sum(axis=0), (len(other), 1)), other @ belongs])
+        counts = np.zeros((2, len(numbers) + len(pairs), 1 + len(parts)))
+        for first in range(0, len(block), _AT_ONCE):
+            at = slice(first, first + _AT_ONCE)
+            belongs = np.column_stack([whole[at], *(_belongs(terms[at], part) & whole[at] for part in parts)]).astype(float)
+            other = [*(block[n][at] != c for n, c in zip(numbers, usual[:, group], strict=True)),
+                     *(block[a][at] != block[b][at] for a, b in pairs)]
+            counts += np.stack([np.tile(belongs.sum(axis=0), (len(other), 1)), np.array(other, dtype=float) @ belongs])
+        return counts.astype(np.int64)
 
     out: list[Row] = []
     for g, (records, others) in enumerate(reduce_groups(data, list(dict.fromkeys([*names, *design.columns])), count, np.add)):
