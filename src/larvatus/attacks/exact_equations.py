@@ -21,11 +21,14 @@ from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup,
 from larvatus.attacks.linkage.target_sample import QUICK_ATTACK_TARGETS, Targets
 from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design
 from larvatus.data.exposure.computable_records import INSIDERS, SAFE_AGAINST
+from larvatus.data.exposure.few_levels import few_levels
 from larvatus.data.exposure.known_gaps import gaps_table
 from larvatus.data.exposure.leverage import records_in_place
+from larvatus.data.exposure.sparse_values import sparse_values
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -48,7 +51,9 @@ class ExactEquations(Attack):
     than records. If the equations determine the order but the search does not find it, the upper end of the interval counts
     these records as found. If no search that we know has prospects, a warning counts them. In larger sub-groups, and with
     masks that leave no such equations, only records that were released unchanged are found. For each sub-group the details
-    also give the number of insiders, persons who know their own records only, who suffice to compute the others.
+    also give the number of insiders, persons who know their own records only, who suffice to compute the others; the columns
+    that are the same, or equal to another column, in all but few records, whose other values follow from exact sums; and the
+    numbers with few different values, which follow if the other columns are known.
 
     Equations hold in each sub-group, or over the file if the step has `scope = "file"`. They hold for the records that the step
     masked, if `where` is a condition on S, and to a tolerance after rounding.
@@ -122,7 +127,7 @@ class ExactEquations(Attack):
         score = _with_totals(_with_searches(score, tally, self), totals)
         if not steps:
             return score
-        found = _insiders(steps[0], release.data)
+        found = _insiders(steps[0], original, release.data)
         least = min((int(str(r["insiders"])) for r in found), default=None)
         said = [] if least is None else [
             f"insiders who suffice to compute the other records: {least} in the weakest sub-group"]
@@ -278,10 +283,11 @@ def _closed(places: Sequence[int], own: Sequence[int], beta: Matrix) -> tuple[li
         keep = fewer
 
 
-def _insiders(step: ExactStep, release: Microdata) -> Rows:
+def _insiders(step: ExactStep, original: Microdata, release: Microdata) -> Rows:
     """By sub-group, the number of insiders who suffice to compute the other records: m and r from complete records.
 
-    Records that S holds in place have rows of their own: of k records with an exact sum, k − 1 suffice.
+    Records that S holds in place have rows of their own: of k records with an exact sum, k − 1 suffice. So have the few
+    values of a column that is the same in all other records, and columns with few different values.
     """
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.fit_on_s import fit_of
@@ -303,11 +309,13 @@ def _insiders(step: ExactStep, release: Microdata) -> Rows:
         return CentredRows.merge(one, other) if one is not None and other is not None else one or other
 
     out: list[Row] = []
+    dimensions = [0] * len(data.groups)
     for g, found in enumerate(reduce_groups(data, list(dict.fromkeys([*names, *design.columns])), rows, merge)):
         if found is None or found.count < 2:
             continue
         fit = fit_of(found, len(design.terms))
         m, r = found.count - 1 - len(fit.chosen), len(fit.rest)
+        dimensions[g] = len(fit.chosen)
         rotated = step.noise.similarity is None or m < 2 * r
         own = held.get(g, {})
         out.append({"sub_group": data.groups.name(g), "records": max(found.count - sum(len(i) for i, _ in own.values()), 0),
@@ -315,6 +323,9 @@ def _insiders(step: ExactStep, release: Microdata) -> Rows:
         within = [data.groups.name(g)] if data.groups.columns else []
         out += [{"sub_group": ", ".join([*within, what]), "records": len(ids), "dimensions": 0, "rank": r, "insiders": needed}
                 for what, (ids, needed) in own.items()]
+    source = step.data_masked(in_groups_of(original, release))
+    if len(source.groups) == len(data.groups):
+        out += [*sparse_values(source, names, design, dimensions, SAFE_AGAINST), *few_levels(source, names, design)]
     return Rows.of(out)
 
 
