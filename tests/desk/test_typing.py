@@ -84,6 +84,18 @@ def test_a_page_that_asks_by_itself_leaves_alone_what_is_typed(visitor: Visitor,
     visitor.errors.clear()  # the browser reports the refusal of -1
 
 
+def test_what_is_selected_stays_selected_when_the_page_is_brought_up_to_date(visitor: Visitor, study: Any):
+    """The next key replaces it; otherwise -1 over .25 becomes -10.25."""
+    held = hold(visitor.page, "**/masks/look")
+    page = open_masks(visitor, study)
+    looks = wait_for_request(page, held)
+    page.locator("#settings-0-0 > summary").click()
+    page.locator(FIELD).select_text()
+    let_go(page, looks)
+    page.keyboard.insert_text("0.5")
+    assert page.locator(FIELD).input_value() == "0.5"
+
+
 def test_a_mistake_is_shown_until_it_is_corrected(visitor: Visitor, study: Any):
     """The page that says what is wrong asks for suggestions, too; that answer knows nothing of the mistake."""
     looks = hold(visitor.page, "**/masks/look")

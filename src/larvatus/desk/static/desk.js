@@ -26,6 +26,7 @@ export function replacePage(html, address, typed = typedNow()) {
   const made = new DOMParser().parseFromString(html, "text/html");
   const focused = keyOf(document.activeElement), open = opened(document), tomlOpen = document.querySelector(".toml details")?.open;
   const before = document.querySelector(".toml code")?.textContent;
+  const held = document.activeElement, range = [held?.selectionStart ?? null, held?.selectionEnd ?? null];
   const same = made.body.dataset.step === document.body.dataset.step && made.body.className === document.body.className;
   if (made.body.className !== document.body.className) { location.assign(address); return; }
   isReplacing = typed !== null && same && made.querySelector(focused) !== null;
@@ -44,7 +45,7 @@ export function replacePage(html, address, typed = typedNow()) {
   markChanges(before);
   start();
   const again = same && focused ? document.querySelector(focused) : null;
-  if (again) { again.focus({ preventScroll: true }); keepTyped(again, typed); }
+  if (again) { again.focus({ preventScroll: true }); keepTyped(again, typed); keepSelected(again, range); }
   else if (!same) { window.scrollTo(0, 0); document.querySelector("main")?.focus({ preventScroll: true }); }
   const alert = document.querySelector("[aria-invalid=true]") ?? document.querySelector("#alerts .alert");
   if (alert) alert.scrollIntoView({ block: "nearest" });
@@ -66,6 +67,11 @@ function keepTyped(field, value) {
   field.addEventListener("blur", () => { // the browser reports no change of a value that a script put there
     if (!noticed && field.value !== field.defaultValue) field.dispatchEvent(new Event("change", { bubbles: true }));
   }, { once: true });
+}
+
+// What someone has selected is what the next key replaces.
+function keepSelected(field, [start, end]) {
+  if (start !== null && (field.selectionStart ?? null) !== null) field.setSelectionRange(start, end);
 }
 
 function markChanges(before) {
